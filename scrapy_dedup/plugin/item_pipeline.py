@@ -295,12 +295,15 @@ class DedupPipeline:
     async def _drop_alias(self, brought: Brought, fields: bytes | None, learner: Learner | None) -> None:
         """Drop an item whose page is another address of one that went out; else note the page's own."""
         draft, in_shadow = brought.draft, brought.settings.shadows("canonical")
-        proven = None
-        candidates = await self._aliases.candidates(brought)
-        for duplicate in candidates:
-            if await self._is_proven(draft, fields, duplicate, learner):
-                proven = duplicate
+        proven, asked = None, set[bytes]()
+        # Looked for anew after each: while the store is asked another of the equal pages may go out.
+        while proven is None:
+            candidates = [one for one in await self._aliases.candidates(brought) if one.document_key not in asked]
+            if not candidates:
                 break
+            asked.add(candidates[0].document_key)
+            if await self._is_proven(draft, fields, candidates[0], learner):
+                proven = candidates[0]
         if draft.checked:
             # Another of its page's items was first, while the store was asked.
             return
@@ -310,7 +313,7 @@ class DedupPipeline:
                 self._drop(brought, proven.layer, proven)
             self._note_shadow(draft, proven)
         else:
-            if candidates:
+            if asked:
                 self._runtime.count("canonical/unproven")
             if not in_shadow:
                 self._aliases.goes_out(brought)
@@ -322,9 +325,15 @@ class DedupPipeline:
         if comparison is None or not comparison.dropped or comparison.same is None:
             return
         same = comparison.same
-        # Of several pages with one text, each with its own fields, any may be the item's.
-        others = self._runtime.crawl.others.with_text(draft, brought.settings)
-        for keeper in [same.keeper, *(key for key in others if key != same.keeper)][:_MOST_KEEPERS]:
+        asked = set[bytes]()
+        while len(asked) < _MOST_KEEPERS:
+            # Of several pages with one text, each with its own fields, any may be the item's. Looked for anew after
+            # each: while the store is asked another of them may go out.
+            others = self._runtime.crawl.others.with_text(draft, brought.settings)
+            keeper = next((key for key in [same.keeper, *others] if key not in asked), None)
+            if keeper is None:
+                break
+            asked.add(keeper)
             duplicate = Duplicate(same.reason, keeper, same.layer)
             if await self._is_proven(draft, fields, duplicate, learner):
                 self._drop(brought, same.layer, duplicate)

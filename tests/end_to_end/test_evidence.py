@@ -174,15 +174,19 @@ def test_under_skip_a_page_left_out_for_another_goes_out_once_it_has_another_tex
     assert [skipping.crawl(**pages) for _ in range(2)] == [[(skipping.alias, "10")], []]
 
 
-def test_of_equal_pages_one_is_in_each_feed(project: Project, server: WebServer) -> None:
-    """Also where all of them are what they were, and whichever comes first."""
-    page = html_page("harbour")
-    pages = {"a": page, "b": page, "c": page} | around()
+@pytest.mark.parametrize(
+    ("copies", "settings"), [(3, ONE_BY_ONE), (12, {"CONCURRENT_REQUESTS_PER_DOMAIN": 12})], ids=["in-turn", "at-once"]
+)
+def test_of_equal_pages_one_is_in_each_feed(
+    project: Project, server: WebServer, copies: int, settings: dict[str, Any]
+) -> None:
+    """Also where all of them are what they were, and whichever comes first, or while the store is asked for another."""
+    pages = dict.fromkeys((f"copy{number}" for number in range(copies)), html_page("harbour")) | around()
     for number in range(3):
         order = list(pages.items())[:: 1 if number % 2 else -1]
-        crawled = project.crawl("pages", "-a", publish(server, **dict(order)), **ONE_BY_ONE)
+        crawled = project.crawl("pages", "-a", publish(server, **dict(order)), **settings)
 
-        assert len([name for name in names(crawled) if name in "abc"]) == 1
+        assert len([name for name in names(crawled) if name.startswith("copy")]) == 1
         assert crawled.count("items/out") == 1 + len(around())
 
 
