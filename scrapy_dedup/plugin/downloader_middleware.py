@@ -76,10 +76,15 @@ class DedupDownloaderMiddleware:
             return None
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        """Begin a visit, and judge what became of the page."""
+        """Begin a visit, judge what became of the page, and let it go on in its turn."""
+        answer = await self._begin_visit(request, response)
+        # Last of all: who waits for items looks whether any are still to come of the pages that went on.
+        await self._runtime.items_first.turn(request)
+        return answer
+
+    async def _begin_visit(self, request: Request, response: Response) -> Response:
         runtime = self._runtime
         settings = self._settings(request)
-        await runtime.items_first.turn()
         if settings is None:
             if runtime.resilience is not None:
                 runtime.resilience.after(request, response, None)

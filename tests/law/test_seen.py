@@ -307,9 +307,9 @@ class TestClosing:
         ("settings", "pages"),
         [
             pytest.param({"CLOSESPIDER_PAGECOUNT_NO_ITEM": 10}, 60, id="pages-without-items"),
-            # Bare it is a fifth of a second between two items.
+            # Bare it is a third of a second between two items.
             pytest.param(
-                {"CLOSESPIDER_TIMEOUT_NO_ITEM": 2, "DOWNLOAD_DELAY": 0.2, "RANDOMIZE_DOWNLOAD_DELAY": False},
+                {"CLOSESPIDER_TIMEOUT_NO_ITEM": 4, "DOWNLOAD_DELAY": 0.3, "RANDOMIZE_DOWNLOAD_DELAY": False},
                 18,
                 id="time-without-items",
             ),

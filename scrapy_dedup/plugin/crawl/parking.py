@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Final
 
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import call_later
@@ -160,9 +160,17 @@ class ItemsFirst:
         self._most_pages = crawler.settings.getint("CLOSESPIDER_PAGECOUNT_NO_ITEM") // 2
         self._most_items = crawler.settings.getint("CLOSESPIDER_ITEMCOUNT") // 2
         self._pages = 0
+        """That Scrapy counted since it counted an item."""
+        self._going_on: set[Request] = set()
+        """Whose pages went on, and are not counted yet: other middlewares have them."""
         self._held_up = 0
         if self._most_pages:
+            crawler.signals.connect(self._received, signal=signals.response_received)
             crawler.signals.connect(self._scraped, signal=signals.item_scraped)
+
+    def _received(self, request: Request) -> None:
+        self._pages += 1
+        self._going_on.discard(request)
 
     def _scraped(self, item: Any) -> None:  # noqa: ARG002 (Scrapy's signature)
         self._pages = 0
@@ -176,19 +184,24 @@ class ItemsFirst:
         finally:
             self._held_up -= 1
 
-    async def turn(self) -> None:
-        """Return when a page may go on to its callback."""
+    async def turn(self, request: Request) -> None:
+        """Return when a request's page may go on to its callback."""
         pauses = 0
         while self._waits_for_items(pauses):
             self._lot.release_all()
             pauses = 0 if self._held_up else pauses + 1
             await pause(_PAUSE_SECONDS)
-        self._pages += 1
+        if self._most_pages:
+            self._going_on.add(request)
 
     def _waits_for_items(self, pauses: int) -> bool:
         if self._most_items and self._held_up >= self._most_items:
             return True
-        if not self._most_pages or self._pages < self._most_pages:
+        if not self._most_pages:
+            return False
+        # A middleware may have made another request of one, whose page is then never counted.
+        self._going_on &= self._engine.in_progress() or set()
+        if self._pages + len(self._going_on) < self._most_pages:
             return False
         # A callback may itself wait for this page, so that its end is not waited for without a bound.
         return pauses < (_PAUSES_FOR_CALLBACKS if self._engine.scraping() else _PAUSES_FOR_ITEMS)
