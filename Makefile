@@ -61,7 +61,7 @@ clean:
 # The stamps make a second run quick; a changed setup.cfg installs again.
 $(VENV)/.installed: $(VENV)/bin/python setup.cfg pyproject.toml
 	@echo "Installing scrapy_dedup and what it needs ..."
-	@$(RUN) -m pip install -qq --disable-pip-version-check -e .
+	@$(RUN) -m pip install -qq --disable-pip-version-check -e '.[pdf]'
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/bin/python setup.cfg pyproject.toml

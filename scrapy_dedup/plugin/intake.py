@@ -1,5 +1,6 @@
 """From an item to the page that it brings, or to the reason why it is left as it is."""
 
+import logging
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -20,9 +21,11 @@ from scrapy_dedup.plugin.crawl.visits import Visit, content_type_of
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.service.crawl.drafts import Draft, Recalled, recall
 from scrapy_dedup.service.pdf.drafts import pdf_limits, pdf_text
-from scrapy_dedup.service.pdf.reading import UnreadPdf, read_pdf
+from scrapy_dedup.service.pdf.reading import UnreadPdf, UnreadReason, read_pdf
 from scrapy_dedup.service.policies import method_of
 from scrapy_dedup.settings import Settings
+
+logger = logging.getLogger(__name__)
 
 
 class LeftReason(StrEnum):
@@ -64,6 +67,7 @@ class Intake:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._reading = DeferredLock()
+        self._has_warned = False
 
     def of(self, item: Any, adapter: ItemAdapter) -> Brought | Left:
         """Return the page that an item brings, parsed, or why it is left alone."""
@@ -160,8 +164,15 @@ class Intake:
         try:
             if visit.pdf is None:
                 visit.pdf = await run_in_thread(read_pdf, body, pdf_limits(visit.settings))
+                self._warn_once(visit.pdf)
         finally:
             self._reading.release()
+
+    def _warn_once(self, pdf: PdfText | UnreadPdf) -> None:
+        """Say that no file can be read, where that is so."""
+        if isinstance(pdf, UnreadPdf) and pdf.reason is UnreadReason.MISSING and not self._has_warned:
+            self._has_warned = True
+            logger.warning("Items of PDF files go out as they came. %s", pdf.message)
 
     def _from_pdf(self, visit: Visit, pdf: PdfText | UnreadPdf, settings: Settings) -> Draft | Left:
         """Return the draft of a PDF file; all of its response's items share it."""

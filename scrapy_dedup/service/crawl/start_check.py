@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Literal
 
-from scrapy_dedup.core.chunks.language import careful, check_language
+from scrapy_dedup.core.chunks.language import careful, check_language, check_light
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.patterns.config import SiteConfig
 from scrapy_dedup.service.cut.site_patterns import check_config, patterns_of
@@ -37,8 +37,11 @@ def check_settings(settings: Settings) -> None:
             check_language(code)
         except ValueError as error:
             raise DedupError(f"DEDUP_LANGUAGES: {error}") from error
-    if settings.language_enabled and settings.languages and settings.language_detector == "lingua":
-        careful(settings.languages)
+    if settings.language_enabled and settings.languages:
+        if settings.language_detector == "lingua":
+            careful(settings.languages)
+        else:
+            check_light()
 
 
 def check_sites(store: ProjectStore, settings: Settings) -> None:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, Literal, Self
@@ -160,7 +161,14 @@ class PdfReader:
 
 def read_pdf(body: bytes, limits: PdfLimits | None = None) -> PdfText | UnreadPdf:
     """Return the text of a file, or why there is none; all calls with the same limits share a process."""
+    if not _is_installed():
+        return UnreadPdf(UnreadReason.MISSING, "PDFs need pypdfium2: pip install 'scrapy_dedup[pdf]'")
     return _reader(limits or PdfLimits()).read(body)
+
+
+@lru_cache(maxsize=1)
+def _is_installed() -> bool:
+    return find_spec("pypdfium2") is not None
 
 
 @lru_cache(maxsize=4)

