@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from scrapy_dedup.plugin.workers.queue import LeasedDupeFilter, LeasedQueue
     from scrapy_dedup.service.cleaner import Cleaner, clean
 
+# So many new objects start the garbage collector: after Python's 700 (or 2,000) it would look at each page many times.
+_OBJECTS = 10_000
 _HOMES = {
     "Addon": "plugin.addon",
     "ChunkItem": "plugin.crawl.chunk_items",
@@ -87,7 +89,8 @@ def _imported(module: str) -> ModuleType:
     """Import a module, whose objects the garbage collector then leaves alone: they stay until the process ends.
 
     To look at them again and again, while they are made and in each crawl, would take it a tenth of a crawl's CPU. What
-    is unreachable and in a cycle at that moment stays, too: some kilobytes, once.
+    is unreachable and in a cycle at that moment stays, too: some kilobytes, once. From then on it runs after some pages
+    instead of several times in each, unless it is off or told to wait longer already.
     """
     if module in sys.modules:
         return sys.modules[module]
@@ -97,5 +100,8 @@ def _imported(module: str) -> ModuleType:
         return import_module(module)
     finally:
         gc.freeze()
+        young, *older = gc.get_threshold()
+        if young:
+            gc.set_threshold(max(young, _OBJECTS), *older)
         if collects:
             gc.enable()

@@ -83,7 +83,6 @@ def preload() -> None:
     for name in PRELOADED:
         importlib.import_module(name)
     from scrapy.settings import Settings
-    from sqlalchemy.orm import configure_mappers
 
     for name in PRELOADED_PACKAGES:
         for one in pkgutil.iter_modules(importlib.import_module(name).__path__, f"{name}."):
@@ -99,8 +98,6 @@ def preload() -> None:
         # What an optional package is missing for is none of these crawls' either.
         with contextlib.suppress(ImportError, SystemExit):
             importlib.import_module(path.rpartition(".")[0])
-    # Else done in each fork, at its first query.
-    configure_mappers()
 
 
 def _components(settings: Mapping[str, Any]) -> set[str]:

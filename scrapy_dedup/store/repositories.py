@@ -5,8 +5,20 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import Any, TypedDict, Unpack
 
-from sqlalchemy import Column, ColumnElement, Connection, CursorResult, Select, and_, delete, func, select, tuple_
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy import (
+    Column,
+    ColumnClause,
+    ColumnElement,
+    Connection,
+    CursorResult,
+    Select,
+    and_,
+    delete,
+    func,
+    select,
+    tuple_,
+)
+from sqlalchemy.orm import Session
 
 from scrapy_dedup.store.engine.codec import Packer, column_text
 from scrapy_dedup.store.engine.errors import StoreError
@@ -153,7 +165,7 @@ class SourceRepository:
                 some = pages.where(SourceRow.page_key.in_(keys[start : start + _PAGES_AT_ONCE]))
                 yield from map(read_source, self._session.execute(some).all())
 
-    def _lots(self, lot: Select[Any], order: tuple[InstrumentedAttribute[Any], ...]) -> Iterator[list[bytes]]:
+    def _lots(self, lot: Select[Any], order: tuple[ColumnClause[Any], ...]) -> Iterator[list[bytes]]:
         """Yield page keys, the last of what is ordered by: all at once would be most of what a large domain takes."""
         rows = self._session.execute(lot).all()
         while rows:

@@ -5,10 +5,9 @@ from contextlib import AbstractContextManager
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from sqlalchemy import URL, Engine, select
-from sqlalchemy.orm import Session
 
 from scrapy_dedup.store.engine.codec import column_text
 from scrapy_dedup.store.engine.database import Database
@@ -22,6 +21,9 @@ from scrapy_dedup.store.tables.columns import by_code_point
 from scrapy_dedup.store.tables.models import Base, Project
 from scrapy_dedup.store.tables.upserts import insert_into
 from scrapy_dedup.store.writer import ProjectStore
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
 
 DEFAULT_TIMEOUT = timedelta(seconds=10)
 
@@ -67,7 +69,7 @@ class Store:
         """Close every connection; no transaction may be open."""
         self._database.close()
 
-    def session(self, *, read_only: bool = False) -> AbstractContextManager[Session]:
+    def session(self, *, read_only: bool = False) -> AbstractContextManager["Session"]:
         """Give a session for the repositories, see `Database.session`."""
         return self._database.session(read_only=read_only)
 

@@ -13,8 +13,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, case, delete, func, select, tuple_, update
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy import ColumnClause, ColumnElement, Connection, Table, case, delete, func, select, tuple_, update
 
 from scrapy_dedup.store.domains import runs as domain_runs
 from scrapy_dedup.store.domains.runs import CrawledDomains
@@ -299,16 +298,17 @@ def _hold(
     connection: Connection,
     project_id: uuid.UUID,
     domains: Collection[str],
-    group: Sequence[InstrumentedAttribute[Any]],
-    order: Sequence[InstrumentedAttribute[Any]],
+    group: Sequence[ColumnClause[Any]],
+    order: Sequence[ColumnClause[Any]],
     bound: int,
 ) -> None:
     """Forget the oldest rows of the groups that have too many; in their order no two rows of a group are equal."""
-    model = order[0].class_
-    some: tuple[ColumnElement[bool], ...] = (model.project_id == project_id, model.domain.in_(sorted(domains)))
+    model = order[0].table
+    assert isinstance(model, Table)
+    some: tuple[ColumnElement[bool], ...] = (model.c.project_id == project_id, model.c.domain.in_(sorted(domains)))
     too_many = select(*group).where(*some).group_by(*group).having(func.count() > bound)
     for values in connection.execute(too_many).all():
-        same = (model.project_id == project_id, *(column == value for column, value in zip(group, values, strict=True)))
+        same = (some[0], *(column == value for column, value in zip(group, values, strict=True)))
         newest_first = (column.desc() for column in order)
         first_to_go = select(*order).where(*same).order_by(*newest_first).offset(int(bound * _ROOM)).limit(1)
         last = connection.execute(first_to_go).one()

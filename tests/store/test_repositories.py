@@ -2,7 +2,7 @@ import tracemalloc
 import uuid
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import insert, text
 
 from scrapy_dedup.store.knowledge.layout_pictures import StoredPicture
 from scrapy_dedup.store.knowledge.url_parameters import StoredParameter
@@ -249,16 +249,22 @@ def fill(project: ProjectStore) -> None:
     keeper.write([a_signature(), a_layout_count(), an_answer(), delivery])
     keeper.write([a_source(1, content="changed", fetched_at=a_time(1))])
     with project._database.session() as session:
-        session.add(SiteConfigRow(project_id=project.id, domain=DOMAIN, version=1, config={}, updated_at=NOON))
-        found = DiscoverySession(session_id=uuid.uuid4(), project_id=project.id, name="one", started_at=NOON)
-        named = {"project_id": project.id, "domain_name": DOMAIN}
-        url = {"url": "https://www.example.com/a", "engine": "one", "outcome": "new", "session_id": found.session_id}
-        scope = SeenScope(project_id=project.id, name="night", begun_at=NOON)
-        session.add(scope)
-        session.flush()
-        session.add(Forgotten(project_id=project.id, page_key=a_key(3)))
-        session.add(SeenUrl(scope_id=scope.id, fingerprint=a_key(1)))
-        session.add_all([found, Domain(status="DISCOVERED", discovered_at=NOON, **named), CandidateRow(**url, **named)])
+        of_project: dict[str, object] = {"project_id": project.id}
+        found = {"session_id": uuid.uuid4(), "name": "one", "started_at": NOON}
+        named = of_project | {"domain_name": DOMAIN}
+        url = {"url": "https://www.example.com/a", "engine": "one", "outcome": "new", "session_id": found["session_id"]}
+        config = {"domain": DOMAIN, "version": 1, "config": {}, "updated_at": NOON}
+        begun = insert(SeenScope).values(of_project | {"name": "night", "begun_at": NOON}).returning(SeenScope.id)
+        scope = session.scalars(begun).one()
+        for table, row in (
+            (SiteConfigRow, of_project | config),
+            (DiscoverySession, of_project | found),
+            (Forgotten, of_project | {"page_key": a_key(3)}),
+            (SeenUrl, {"scope_id": scope, "fingerprint": a_key(1)}),
+            (Domain, named | {"status": "DISCOVERED", "discovered_at": NOON}),
+            (CandidateRow, named | url),
+        ):
+            session.execute(insert(table).values(row))
         session.commit()
     project.put_picture(StoredPicture(DOMAIN, 7, "https://www.example.com/a", NOON, 1366, 900, [], b"PNG"))
     StoredMemos(project, 10**6).keep(a_key(1), "models.ask", "1", NOON)

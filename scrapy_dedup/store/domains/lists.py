@@ -9,10 +9,9 @@ import uuid
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
-from sqlalchemy import ColumnElement, Connection, Select, case, false, func, select, tuple_
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy import Column, ColumnElement, Connection, Select, case, false, func, select, tuple_
 
 from scrapy_dedup.core.domains.names import name_pattern
 from scrapy_dedup.core.domains.states import DomainStatus
@@ -20,18 +19,22 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.store.domains.registry import LIKE_ESCAPE, StoredDomain, like, of_project
 from scrapy_dedup.store.engine.codec import column_text
 from scrapy_dedup.store.tables.models import CrawledUrl, Document, Domain
-from scrapy_dedup.store.tables.upserts import chunks
+from scrapy_dedup.store.tables.upserts import chunks, table_of
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
 
 DomainSort = Literal["name", "status", "pages", "confidence", "boilerplate", "crawled"]
 SORTS: Final[tuple[DomainSort, ...]] = get_args(DomainSort)
 MOST_ROWS: Final = 1_000
-_COLUMNS: Final[Mapping[str, InstrumentedAttribute[Any]]] = {
-    "name": Domain.domain_name,
-    "status": Domain.status,
-    "pages": Domain.pages,
-    "confidence": Domain.best_confidence_score,
-    "boilerplate": Domain.boilerplate_share,
-    "crawled": Domain.last_crawled_at,
+_DOMAINS: Final = table_of(Domain).c
+_COLUMNS: Final[Mapping[str, Column[Any]]] = {
+    "name": _DOMAINS.domain_name,
+    "status": _DOMAINS.status,
+    "pages": _DOMAINS.pages,
+    "confidence": _DOMAINS.best_confidence_score,
+    "boilerplate": _DOMAINS.boilerplate_share,
+    "crawled": _DOMAINS.last_crawled_at,
 }
 _TYPES: Final[Mapping[str, type]] = {
     "name": str,
@@ -169,7 +172,7 @@ def _rows(
             here, there = tuple_(*order), tuple_(*values)
             some = some.where(here < there if choice.descending else here > there)
         rows = _read(connection, some, order, wanted, descending=choice.descending)
-    if len(rows) < wanted and column.property.columns[0].nullable:
+    if len(rows) < wanted and column.nullable:
         some = chosen.where(column.is_(None))
         if after is not None and after.value is None:
             some = some.where(name < after.name if choice.descending else name > after.name)
@@ -213,7 +216,7 @@ def _unpacked(choice: DomainChoice, text: str) -> _Place:
 def _checked(sort: DomainSort, value: object) -> object:
     """Return a value that the column of an order can be compared with."""
     python = _TYPES[sort]
-    if value is None and _COLUMNS[sort].property.columns[0].nullable:
+    if value is None and _COLUMNS[sort].nullable:
         return None
     if python is datetime and isinstance(value, str):
         at = datetime.fromisoformat(value)
@@ -239,7 +242,7 @@ class DomainSums:
     chars_out: int
 
 
-def domain_sums(session: Session, project_id: uuid.UUID, share: float) -> DomainSums:
+def domain_sums(session: "Session", project_id: uuid.UUID, share: float) -> DomainSums:
     """Return the sums over a project's domains."""
     above = func.sum(case((Domain.boilerplate_share > share, 1), else_=0))
     sums = (func.count(), above, func.sum(Domain.pages), func.sum(Domain.chars_in), func.sum(Domain.chars_out))

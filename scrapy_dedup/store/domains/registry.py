@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, bindparam, or_, select, update
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy import ColumnClause, ColumnElement, Connection, Select, bindparam, or_, select, update
 
 from scrapy_dedup.core.domains.names import is_pattern, name_pattern, twin_of
 from scrapy_dedup.core.domains.states import DomainStanding, DomainStatus
@@ -278,7 +277,7 @@ def with_twin(connection: Connection, project_id: uuid.UUID) -> dict[str, Stored
     return {row.domain_name: StoredDomain(*row) for row in connection.execute(found)}
 
 
-def among(column: InstrumentedAttribute[str], names: Sequence[str]) -> tuple[ColumnElement[bool], ...]:
+def among(column: ColumnClause[str], names: Sequence[str]) -> tuple[ColumnElement[bool], ...]:
     """Return the conditions that a column holds one of some names, which are in their order.
 
     The bounds are for PostgreSQL, which else compares every row with every name where it has no statistics yet: a

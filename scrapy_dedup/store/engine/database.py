@@ -2,16 +2,18 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import URL, Connection, Engine
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.orm import Session
 
 from scrapy_dedup.store.engine.circuit import Circuit
 from scrapy_dedup.store.engine.engines import WRITES, file_of
 from scrapy_dedup.store.engine.errors import AwayStoreError, StoreError, shown, translated
 from scrapy_dedup.store.engine.sqlite_file import empty_log, is_long, log_of
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
 
 
 class Database:
@@ -42,7 +44,7 @@ class Database:
         self._engine.dispose()
 
     @contextmanager
-    def session(self, *, read_only: bool = False) -> Iterator[Session]:
+    def session(self, *, read_only: bool = False) -> Iterator["Session"]:
         """Give a session; what it did not commit is undone at the end.
 
         A session holds SQLite's write lock from its first statement to its
@@ -52,6 +54,8 @@ class Database:
         Raises:
             StoreError: the database failed.
         """
+        from sqlalchemy.orm import Session  # noqa: PLC0415 (no crawl needs one)
+
         engine = self._engine if read_only else self._writing_engine
         with self._there(), self._turn, translated(self.url), Session(engine, expire_on_commit=False) as session:
             yield session

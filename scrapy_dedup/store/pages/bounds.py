@@ -3,8 +3,7 @@
 import uuid
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, select, tuple_
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy import ColumnClause, Connection, Table, delete, func, select, tuple_
 
 from scrapy_dedup.store.tables.models import Decision, Document
 
@@ -21,9 +20,7 @@ class RowBound:
     bound: a row written again is counted twice, which makes it count early.
     """
 
-    def __init__(
-        self, project_id: uuid.UUID, bound: int, *order: InstrumentedAttribute[Any], a_page: int | None = None
-    ) -> None:
+    def __init__(self, project_id: uuid.UUID, bound: int, *order: ColumnClause[Any], a_page: int | None = None) -> None:
         """Bound the table whose columns are given: in their order the oldest rows come first, and no two are equal.
 
         Args:
@@ -33,8 +30,9 @@ class RowBound:
             a_page: most rows for each document that is stored, where there are more than a few; None: so many.
         """
         self._order = order
-        self._model = order[0].class_
-        self._of_project = self._model.project_id == project_id
+        model = order[0].table
+        assert isinstance(model, Table)
+        self._model, self._of_project = model, model.c.project_id == project_id
         self._documents = select(Document.page_key).where(Document.project_id == project_id)
         self._most, self._a_page, self._bound = bound, a_page, bound
         self._at_most: int | None = None

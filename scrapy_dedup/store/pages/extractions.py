@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Collection, Iterator
 
 from sqlalchemy import (
+    ColumnClause,
     ColumnElement,
     Connection,
     LargeBinary,
@@ -17,7 +18,6 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.orm import InstrumentedAttribute
 
 from scrapy_dedup.store.engine.codec import column_text
 from scrapy_dedup.store.records.batch import Batch
@@ -81,7 +81,7 @@ def release(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID) ->
     """Let what a run kept be used."""
     of_run = (Extraction.project_id == project_id, Extraction.run_id == run_id, ~Extraction.is_usable)
     released = update(Extraction).where(*of_run).values(is_usable=True)
-    connection.execute(released.execution_options(synchronize_session=False))
+    connection.execute(released)
 
 
 def of_page(connection: Connection, project_id: uuid.UUID, page_key: bytes) -> list[ExtractionRecord]:
@@ -112,7 +112,7 @@ def remove(
         some, some_bytes = connection.execute(select(*_FIGURES).where(*chosen)).one()
         count, size = count + some, size + int(some_bytes)
         if some and not dry_run:
-            connection.execute(delete(Extraction).where(*chosen).execution_options(synchronize_session=False))
+            connection.execute(delete(Extraction).where(*chosen))
     return ExtractionFigures(count, size)
 
 
@@ -138,7 +138,7 @@ def current() -> ColumnElement[bool]:
     return exists().where(of_page, content == Extraction.content_hash)
 
 
-def _in_parts(column: InstrumentedAttribute[bytes], keys: Collection[bytes] | None) -> list[list[ColumnElement[bool]]]:
+def _in_parts(column: ColumnClause[bytes], keys: Collection[bytes] | None) -> list[list[ColumnElement[bool]]]:
     return [[]] if keys is None else [[column.in_(some)] for some in chunks(set(keys))]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, case, func, select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session
 
 from scrapy_dedup.core.runs.totals import LedgerDomain
 from scrapy_dedup.store.engine.codec import column_text, unpack_json
@@ -14,7 +14,7 @@ from scrapy_dedup.store.records.page_records import GIVEN, HOLDING
 from scrapy_dedup.store.records.stored import StoredDecision
 from scrapy_dedup.store.tables.columns import by_code_point
 from scrapy_dedup.store.tables.models import CrawledUrl, Decision, Document, DocumentChunk, PageSignature
-from scrapy_dedup.store.tables.upserts import chunks
+from scrapy_dedup.store.tables.upserts import chunks, table_of
 
 _DECISION = lookups.columns_of(Decision, StoredDecision)
 _ROWS_AT_ONCE = 500
@@ -144,7 +144,8 @@ class LedgerReads:
 
     def aliases(self, limit: int) -> Iterator[StoredAlias]:
         """Iterate over URLs that another page stands for, in the order of their keys, at most so many."""
-        why = aliased(Decision)
+        other = table_of(Decision).alias()
+        why = other.c
         of_why = (
             (why.project_id == CrawledUrl.project_id) & (why.page_key == CrawledUrl.page_key) & (why.action == _DROPPED)
         )
@@ -156,7 +157,7 @@ class LedgerReads:
         found = (
             select(CrawledUrl.page_key, CrawledUrl.url, Document.url, CrawledUrl.alias_kind, why.layer)
             .join(Document, of_keeper)
-            .outerjoin(why, of_why)
+            .outerjoin(other, of_why)
             .where(*chosen)
             .order_by(CrawledUrl.page_key, why.decided_at.desc(), why.layer)
         )

@@ -167,12 +167,8 @@ def count_missed(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUI
     if not connection.execute(first.values(missed_counted_at=now())).rowcount:
         return False
     for some in chunks(keys):
-        connection.execute(
-            update(Document)
-            .where(Document.project_id == project_id, Document.page_key.in_(some))
-            .values(missed_runs=Document.missed_runs + 1)
-            .execution_options(synchronize_session=False)
-        )
+        missed = update(Document).where(Document.project_id == project_id, Document.page_key.in_(some))
+        connection.execute(missed.values(missed_runs=Document.missed_runs + 1))
     return True
 
 

@@ -189,9 +189,7 @@ def mark_stale(connection: Connection, project_id: uuid.UUID, keys: Collection[b
     """Note that the text of some pages is to be made anew, though they did not change."""
     for some in chunks(keys):
         pages = (Document.project_id == project_id, Document.page_key.in_(some))
-        connection.execute(
-            update(Document).where(*pages).values(stale=why).execution_options(synchronize_session=False)
-        )
+        connection.execute(update(Document).where(*pages).values(stale=why))
 
 
 def _row(project_id: uuid.UUID, page_key: bytes, chunk: StoredChunk) -> Row:

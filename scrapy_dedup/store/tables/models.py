@@ -17,10 +17,9 @@ import uuid
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Index, LargeBinary, String, Text, UniqueConstraint, text
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy import JSON, BigInteger, ColumnClause, Index, LargeBinary, String, Text, UniqueConstraint, text
 
-from scrapy_dedup.store.tables.base import NO_RUN, Base, of_project
+from scrapy_dedup.store.tables.base import NO_RUN, Base, column, of_project
 from scrapy_dedup.store.tables.columns import Key, RowNumber, now
 from scrapy_dedup.store.tables.shared_models import Claim, RunWorker, SeenScope, SeenUrl
 
@@ -69,11 +68,11 @@ class Project(Base):
 
     __tablename__ = "projects"
 
-    id: Mapped[uuid.UUID] = mapped_column(primary_key=True, default=uuid.uuid4)
-    name: Mapped[str] = mapped_column(unique=True)
+    id: ColumnClause[uuid.UUID] = column(primary_key=True, default=uuid.uuid4)
+    name: ColumnClause[str] = column(unique=True)
     # Packed originals and cleaned texts, kept up to date by every write: a sum over all pages is too slow.
-    stored_bytes: Mapped[int] = mapped_column(BigInteger, default=0)
-    created_at: Mapped[datetime] = mapped_column(default=now)
+    stored_bytes: ColumnClause[int] = column(BigInteger, default=0)
+    created_at: ColumnClause[datetime] = column(default=now)
 
 
 class CrawlRun(Base):
@@ -82,19 +81,19 @@ class CrawlRun(Base):
     __tablename__ = "crawl_runs"
     __table_args__ = (Index(None, "project_id", "started_at"),)
 
-    id: Mapped[uuid.UUID] = mapped_column(primary_key=True, default=uuid.uuid4)
-    project_id: Mapped[uuid.UUID] = of_project()
-    spider: Mapped[str]
-    jobdir: Mapped[str | None]
-    status: Mapped[str] = mapped_column(String(16))
-    reason: Mapped[str | None]
-    started_at: Mapped[datetime]
-    finished_at: Mapped[datetime | None]
-    stats: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
+    id: ColumnClause[uuid.UUID] = column(primary_key=True, default=uuid.uuid4)
+    project_id: ColumnClause[uuid.UUID] = of_project()
+    spider: ColumnClause[str]
+    jobdir: ColumnClause[str | None]
+    status: ColumnClause[str] = column(String(16))
+    reason: ColumnClause[str | None]
+    started_at: ColumnClause[datetime]
+    finished_at: ColumnClause[datetime | None]
+    stats: ColumnClause[dict[str, Any]] = column(JSON, default=dict)
     # When the pages that it did not find were counted, which happens once: NULL until then.
-    missed_counted_at: Mapped[datetime | None]
+    missed_counted_at: ColumnClause[datetime | None]
     # When it last said how it stands, in `stats`; NULL for one that never did.
-    seen_at: Mapped[datetime | None]
+    seen_at: ColumnClause[datetime | None]
 
 
 class SourceRow(Base):
@@ -110,22 +109,22 @@ class SourceRow(Base):
         Index("ix_sources_oldest", "project_id", "fetched_at", "page_key", sqlite_where=text("content IS NOT NULL")),
     )
 
-    id: Mapped[int] = mapped_column(RowNumber, primary_key=True)
-    project_id: Mapped[uuid.UUID] = of_project()
-    page_key: Mapped[bytes] = mapped_column(Key)
-    url: Mapped[str]
-    domain: Mapped[str]
-    source_group: Mapped[str | None]
-    field: Mapped[str] = mapped_column(String(16))
-    content: Mapped[bytes | None] = mapped_column(LargeBinary)
-    content_bytes: Mapped[int] = mapped_column(default=0)
-    cleaned_content: Mapped[str | None]
-    cleaned_bytes: Mapped[int] = mapped_column(default=0)
-    title: Mapped[str | None]
-    content_type: Mapped[str | None]
-    fetched_at: Mapped[datetime]
+    id: ColumnClause[int] = column(RowNumber, primary_key=True)
+    project_id: ColumnClause[uuid.UUID] = of_project()
+    page_key: ColumnClause[bytes] = column(Key)
+    url: ColumnClause[str]
+    domain: ColumnClause[str]
+    source_group: ColumnClause[str | None]
+    field: ColumnClause[str] = column(String(16))
+    content: ColumnClause[bytes | None] = column(LargeBinary)
+    content_bytes: ColumnClause[int] = column(default=0)
+    cleaned_content: ColumnClause[str | None]
+    cleaned_bytes: ColumnClause[int] = column(default=0)
+    title: ColumnClause[str | None]
+    content_type: ColumnClause[str | None]
+    fetched_at: ColumnClause[datetime]
     # Packed JSON of what stands on an item beside the cleaned text.
-    report: Mapped[bytes | None] = mapped_column(LargeBinary)
+    report: ColumnClause[bytes | None] = column(LargeBinary)
 
 
 class Response(Base):
@@ -135,23 +134,23 @@ class Response(Base):
     # What the size bound drops next.
     __table_args__ = (Index("ix_responses_oldest", "project_id", "received_at", "wire_key"),)
 
-    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
-    wire_key: Mapped[bytes] = mapped_column(Key, primary_key=True)
-    url: Mapped[str]
-    domain: Mapped[str]
-    etag: Mapped[str | None]
-    last_modified: Mapped[str | None]
-    received_at: Mapped[datetime]
-    validated_at: Mapped[datetime]
-    sent_hash: Mapped[bytes] = mapped_column(Key)
-    cookie_hash: Mapped[bytes] = mapped_column(Key)
-    body_hash: Mapped[bytes] = mapped_column(Key)
-    body_bytes: Mapped[int]
+    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
+    wire_key: ColumnClause[bytes] = column(Key, primary_key=True)
+    url: ColumnClause[str]
+    domain: ColumnClause[str]
+    etag: ColumnClause[str | None]
+    last_modified: ColumnClause[str | None]
+    received_at: ColumnClause[datetime]
+    validated_at: ColumnClause[datetime]
+    sent_hash: ColumnClause[bytes] = column(Key)
+    cookie_hash: ColumnClause[bytes] = column(Key)
+    body_hash: ColumnClause[bytes] = column(Key)
+    body_bytes: ColumnClause[int]
     # Packed JSON.
-    headers: Mapped[bytes] = mapped_column(LargeBinary)
+    headers: ColumnClause[bytes] = column(LargeBinary)
     # Packed where the server did not do so; last: SQLite reads a row from its beginning.
-    is_packed: Mapped[bool]
-    body: Mapped[bytes] = mapped_column(LargeBinary)
+    is_packed: ColumnClause[bool]
+    body: ColumnClause[bytes] = column(LargeBinary)
 
 
 class Delivery(Base):
@@ -159,16 +158,16 @@ class Delivery(Base):
 
     __tablename__ = "deliveries"
 
-    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
-    page_key: Mapped[bytes] = mapped_column(Key, primary_key=True)
+    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
+    page_key: ColumnClause[bytes] = column(Key, primary_key=True)
     # Of spider and callback.
-    giver: Mapped[bytes] = mapped_column(Key, primary_key=True)
-    domain: Mapped[str]
-    at: Mapped[datetime]
+    giver: ColumnClause[bytes] = column(Key, primary_key=True)
+    domain: ColumnClause[str]
+    at: ColumnClause[datetime]
     # See `DeliveryRecord`.
-    items: Mapped[bytes] = mapped_column(LargeBinary)
-    fields: Mapped[bytes] = mapped_column(LargeBinary)
-    left_out: Mapped[bytes] = mapped_column(LargeBinary)
+    items: ColumnClause[bytes] = column(LargeBinary)
+    fields: ColumnClause[bytes] = column(LargeBinary)
+    left_out: ColumnClause[bytes] = column(LargeBinary)
 
 
 class Forgotten(Base):
@@ -176,8 +175,8 @@ class Forgotten(Base):
 
     __tablename__ = "forgotten"
 
-    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
-    page_key: Mapped[bytes] = mapped_column(Key, primary_key=True)
+    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
+    page_key: ColumnClause[bytes] = column(Key, primary_key=True)
 
 
 class SourceVersion(Base):
@@ -186,11 +185,11 @@ class SourceVersion(Base):
     __tablename__ = "source_versions"
     __table_args__ = (Index("ix_source_versions_oldest", "project_id", "fetched_at", "page_key"),)
 
-    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
-    page_key: Mapped[bytes] = mapped_column(Key, primary_key=True)
-    fetched_at: Mapped[datetime] = mapped_column(primary_key=True)
-    content: Mapped[bytes] = mapped_column(LargeBinary)
-    content_bytes: Mapped[int]
+    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
+    page_key: ColumnClause[bytes] = column(Key, primary_key=True)
+    fetched_at: ColumnClause[datetime] = column(primary_key=True)
+    content: ColumnClause[bytes] = column(LargeBinary)
+    content_bytes: ColumnClause[int]
 
 
 class Document(Base):
@@ -205,40 +204,40 @@ class Document(Base):
         Index("ix_documents_newest", "project_id", "updated_at", "page_key"),
     )
 
-    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
-    page_key: Mapped[bytes] = mapped_column(Key, primary_key=True)
-    url: Mapped[str]
-    domain: Mapped[str]
-    run_id: Mapped[uuid.UUID | None]
-    status: Mapped[str] = mapped_column(String(16))
-    verdict: Mapped[str | None] = mapped_column(String(16))
-    title: Mapped[str | None]
-    canonical_url: Mapped[str | None]
-    content_hash: Mapped[bytes | None] = mapped_column(LargeBinary)
-    cleaned_hash: Mapped[bytes | None] = mapped_column(Key)
-    chars_in: Mapped[int | None]
-    chars_out: Mapped[int | None]
-    error: Mapped[str | None]
-    updated_at: Mapped[datetime]
-    etag: Mapped[str | None]
-    last_modified: Mapped[str | None]
-    validated_at: Mapped[datetime | None]
-    first_seen_at: Mapped[datetime | None]
-    last_seen_at: Mapped[datetime | None]
-    last_changed_at: Mapped[datetime | None]
-    blocks: Mapped[bytes | None] = mapped_column(LargeBinary)
+    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
+    page_key: ColumnClause[bytes] = column(Key, primary_key=True)
+    url: ColumnClause[str]
+    domain: ColumnClause[str]
+    run_id: ColumnClause[uuid.UUID | None]
+    status: ColumnClause[str] = column(String(16))
+    verdict: ColumnClause[str | None] = column(String(16))
+    title: ColumnClause[str | None]
+    canonical_url: ColumnClause[str | None]
+    content_hash: ColumnClause[bytes | None] = column(LargeBinary)
+    cleaned_hash: ColumnClause[bytes | None] = column(Key)
+    chars_in: ColumnClause[int | None]
+    chars_out: ColumnClause[int | None]
+    error: ColumnClause[str | None]
+    updated_at: ColumnClause[datetime]
+    etag: ColumnClause[str | None]
+    last_modified: ColumnClause[str | None]
+    validated_at: ColumnClause[datetime | None]
+    first_seen_at: ColumnClause[datetime | None]
+    last_seen_at: ColumnClause[datetime | None]
+    last_changed_at: ColumnClause[datetime | None]
+    blocks: ColumnClause[bytes | None] = column(LargeBinary)
     # Of the response as the spider saw it.
-    body_hash: Mapped[bytes | None] = mapped_column(Key)
-    interval_seconds: Mapped[float | None]
-    visits_count: Mapped[int] = mapped_column(default=0)
-    changes_count: Mapped[int] = mapped_column(default=0)
-    missed_runs: Mapped[int] = mapped_column(default=0)
-    gone_at: Mapped[datetime | None]
-    lastmod: Mapped[datetime | None]
-    moved: Mapped[bytes | None] = mapped_column(LargeBinary)
-    depth: Mapped[int | None]
+    body_hash: ColumnClause[bytes | None] = column(Key)
+    interval_seconds: ColumnClause[float | None]
+    visits_count: ColumnClause[int] = column(default=0)
+    changes_count: ColumnClause[int] = column(default=0)
+    missed_runs: ColumnClause[int] = column(default=0)
+    gone_at: ColumnClause[datetime | None]
+    lastmod: ColumnClause[datetime | None]
+    moved: ColumnClause[bytes | None] = column(LargeBinary)
+    depth: ColumnClause[int | None]
     # Why its text is to be made anew, though the page did not change; NULL for most.
-    stale: Mapped[str | None]
+    stale: ColumnClause[str | None]
 
 
 class CrawledUrl(Base):
@@ -250,16 +249,16 @@ class CrawledUrl(Base):
         Index(None, "project_id", "document_key", sqlite_where=text("document_key <> page_key")),
     )
 
-    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
-    page_key: Mapped[bytes] = mapped_column(Key, primary_key=True)
-    url: Mapped[str]
-    domain: Mapped[str]
-    status: Mapped[str] = mapped_column(String(16))
-    http_status: Mapped[int | None]
-    last_crawled_at: Mapped[datetime]
-    run_id: Mapped[uuid.UUID | None]
-    document_key: Mapped[bytes | None] = mapped_column(Key)
-    alias_kind: Mapped[str | None] = mapped_column(String(16))
+    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
+    page_key: ColumnClause[bytes] = column(Key, primary_key=True)
+    url: ColumnClause[str]
+    domain: ColumnClause[str]
+    status: ColumnClause[str] = column(String(16))
+    http_status: ColumnClause[int | None]
+    last_crawled_at: ColumnClause[datetime]
+    run_id: ColumnClause[uuid.UUID | None]
+    document_key: ColumnClause[bytes | None] = column(Key)
+    alias_kind: ColumnClause[str | None] = column(String(16))
 
 
 class Decision(Base):
@@ -268,14 +267,14 @@ class Decision(Base):
     __tablename__ = "decisions"
     __table_args__ = (Index("ix_decisions_oldest", "project_id", "decided_at", "page_key", "layer"),)
 
-    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
-    page_key: Mapped[bytes] = mapped_column(Key, primary_key=True)
-    layer: Mapped[str] = mapped_column(String(32), primary_key=True)
-    run_id: Mapped[uuid.UUID | None]
-    action: Mapped[str] = mapped_column(String(32))
-    reason: Mapped[str]
-    detail: Mapped[bytes | None] = mapped_column(LargeBinary)
-    decided_at: Mapped[datetime]
+    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
+    page_key: ColumnClause[bytes] = column(Key, primary_key=True)
+    layer: ColumnClause[str] = column(String(32), primary_key=True)
+    run_id: ColumnClause[uuid.UUID | None]
+    action: ColumnClause[str] = column(String(32))
+    reason: ColumnClause[str]
+    detail: ColumnClause[bytes | None] = column(LargeBinary)
+    decided_at: ColumnClause[datetime]
 
 
 class VisitRow(Base):
@@ -289,20 +288,20 @@ class VisitRow(Base):
         Index("ix_visits_oldest", "project_id", "at", "id", "verdict"),
     )
 
-    id: Mapped[int] = mapped_column(RowNumber, primary_key=True)
-    project_id: Mapped[uuid.UUID] = of_project()
+    id: ColumnClause[int] = column(RowNumber, primary_key=True)
+    project_id: ColumnClause[uuid.UUID] = of_project()
     # NO_RUN outside of one: two NULLs would not be equal.
-    run_id: Mapped[uuid.UUID]
-    page_key: Mapped[bytes] = mapped_column(Key)
-    at: Mapped[datetime]
-    http_status: Mapped[int | None]
-    verdict: Mapped[str | None] = mapped_column(String(16))
-    change_class: Mapped[str | None] = mapped_column(String(32))
-    reason: Mapped[str]
-    bytes_received: Mapped[int] = mapped_column(BigInteger)
-    seconds: Mapped[float]
-    callback_run: Mapped[bool]
-    fetched: Mapped[str] = mapped_column(String(16))
+    run_id: ColumnClause[uuid.UUID]
+    page_key: ColumnClause[bytes] = column(Key)
+    at: ColumnClause[datetime]
+    http_status: ColumnClause[int | None]
+    verdict: ColumnClause[str | None] = column(String(16))
+    change_class: ColumnClause[str | None] = column(String(32))
+    reason: ColumnClause[str]
+    bytes_received: ColumnClause[int] = column(BigInteger)
+    seconds: ColumnClause[float]
+    callback_run: ColumnClause[bool]
+    fetched: ColumnClause[str] = column(String(16))
 
 
 class Extraction(Base):
@@ -315,23 +314,23 @@ class Extraction(Base):
         Index("ix_extractions_waiting", "run_id", sqlite_where=text("NOT is_usable")),
     )
 
-    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
-    memo_key: Mapped[bytes] = mapped_column(Key, primary_key=True)
-    page_key: Mapped[bytes] = mapped_column(Key)
-    url: Mapped[str]
-    domain: Mapped[str]
-    content_hash: Mapped[bytes] = mapped_column(LargeBinary)
-    body_hash: Mapped[bytes | None] = mapped_column(Key)
+    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
+    memo_key: ColumnClause[bytes] = column(Key, primary_key=True)
+    page_key: ColumnClause[bytes] = column(Key)
+    url: ColumnClause[str]
+    domain: ColumnClause[str]
+    content_hash: ColumnClause[bytes] = column(LargeBinary)
+    body_hash: ColumnClause[bytes | None] = column(Key)
     # Which run kept it, and whether that found at its end that its spider has no state.
-    run_id: Mapped[uuid.UUID | None]
-    is_usable: Mapped[bool] = mapped_column(default=False)
-    callback: Mapped[str]
-    dedup_version: Mapped[str | None]
-    created_at: Mapped[datetime]
+    run_id: ColumnClause[uuid.UUID | None]
+    is_usable: ColumnClause[bool] = column(default=False)
+    callback: ColumnClause[str]
+    dedup_version: ColumnClause[str | None]
+    created_at: ColumnClause[datetime]
     # Packed JSON, last: SQLite reads a row from its beginning.
-    cb_kwargs: Mapped[bytes | None] = mapped_column(LargeBinary)
-    requests: Mapped[bytes] = mapped_column(LargeBinary)
-    items: Mapped[bytes | None] = mapped_column(LargeBinary)
+    cb_kwargs: ColumnClause[bytes | None] = column(LargeBinary)
+    requests: ColumnClause[bytes] = column(LargeBinary)
+    items: ColumnClause[bytes | None] = column(LargeBinary)
 
 
 class Memo(Base):
@@ -341,13 +340,13 @@ class Memo(Base):
     # Covers what the bound of their bytes asks: how many there are, and which go first.
     __table_args__ = (Index("ix_memos_oldest", "project_id", "created_at", "key", "size_bytes"),)
 
-    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
-    key: Mapped[bytes] = mapped_column(LargeBinary(32), primary_key=True)
+    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
+    key: ColumnClause[bytes] = column(LargeBinary(32), primary_key=True)
     # For people; it is part of the key.
-    function: Mapped[str]
-    created_at: Mapped[datetime]
-    size_bytes: Mapped[int]
-    result: Mapped[bytes] = mapped_column(LargeBinary)
+    function: ColumnClause[str]
+    created_at: ColumnClause[datetime]
+    size_bytes: ColumnClause[int]
+    result: ColumnClause[bytes] = column(LargeBinary)
 
 
 class DomainValidators(Base):
@@ -355,14 +354,14 @@ class DomainValidators(Base):
 
     __tablename__ = "domain_validators"
 
-    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
-    domain: Mapped[str] = mapped_column(primary_key=True)
-    sent: Mapped[int] = mapped_column(BigInteger)
-    not_modified: Mapped[int] = mapped_column(BigInteger)
-    useless: Mapped[int] = mapped_column(BigInteger)
-    changed_304: Mapped[int] = mapped_column(BigInteger)
-    lastmod_right: Mapped[int] = mapped_column(BigInteger)
-    lastmod_wrong: Mapped[int] = mapped_column(BigInteger)
+    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
+    domain: ColumnClause[str] = column(primary_key=True)
+    sent: ColumnClause[int] = column(BigInteger)
+    not_modified: ColumnClause[int] = column(BigInteger)
+    useless: ColumnClause[int] = column(BigInteger)
+    changed_304: ColumnClause[int] = column(BigInteger)
+    lastmod_right: ColumnClause[int] = column(BigInteger)
+    lastmod_wrong: ColumnClause[int] = column(BigInteger)
 
 
 class DomainBoilerplate(Base):
@@ -371,21 +370,21 @@ class DomainBoilerplate(Base):
     __tablename__ = "domain_boilerplate"
     __table_args__ = (UniqueConstraint("project_id", "domain", "method"),)
 
-    id: Mapped[uuid.UUID] = mapped_column(primary_key=True, default=uuid.uuid4)
-    project_id: Mapped[uuid.UUID] = of_project()
-    domain: Mapped[str]
-    method: Mapped[str] = mapped_column(String(16))
-    boilerplate_hashes: Mapped[list[str]] = mapped_column(JSON, default=list)
-    evidence: Mapped[bytes | None] = mapped_column(LargeBinary)
-    pages_analyzed: Mapped[int] = mapped_column(default=0)
-    blocks_total: Mapped[int] = mapped_column(default=0)
-    blocks_boilerplate: Mapped[int] = mapped_column(default=0)
-    bytes_removed_avg: Mapped[int] = mapped_column(default=0)
-    threshold_pct: Mapped[float] = mapped_column(default=0.7)
-    min_pages: Mapped[int] = mapped_column(default=5)
-    min_block_chars: Mapped[int] = mapped_column(default=50)
-    created_at: Mapped[datetime] = mapped_column(default=now)
-    updated_at: Mapped[datetime] = mapped_column(default=now)
+    id: ColumnClause[uuid.UUID] = column(primary_key=True, default=uuid.uuid4)
+    project_id: ColumnClause[uuid.UUID] = of_project()
+    domain: ColumnClause[str]
+    method: ColumnClause[str] = column(String(16))
+    boilerplate_hashes: ColumnClause[list[str]] = column(JSON, default=list)
+    evidence: ColumnClause[bytes | None] = column(LargeBinary)
+    pages_analyzed: ColumnClause[int] = column(default=0)
+    blocks_total: ColumnClause[int] = column(default=0)
+    blocks_boilerplate: ColumnClause[int] = column(default=0)
+    bytes_removed_avg: ColumnClause[int] = column(default=0)
+    threshold_pct: ColumnClause[float] = column(default=0.7)
+    min_pages: ColumnClause[int] = column(default=5)
+    min_block_chars: ColumnClause[int] = column(default=50)
+    created_at: ColumnClause[datetime] = column(default=now)
+    updated_at: ColumnClause[datetime] = column(default=now)
 
 
 class LayoutSignature(Base):
@@ -393,16 +392,16 @@ class LayoutSignature(Base):
 
     __tablename__ = "layout_signatures"
 
-    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
-    domain: Mapped[str] = mapped_column(primary_key=True)
-    level: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    signature_hash: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
+    domain: ColumnClause[str] = column(primary_key=True)
+    level: ColumnClause[int] = column(primary_key=True, autoincrement=False)
+    signature_hash: ColumnClause[int] = column(BigInteger, primary_key=True, autoincrement=False)
     # The layout, whose template it maps to; NULL where no layout is near.
-    template_id: Mapped[int | None] = mapped_column(BigInteger)
-    seen_count: Mapped[int] = mapped_column(BigInteger)
-    first_seen_at: Mapped[datetime]
-    last_seen_at: Mapped[datetime]
-    algorithm_version: Mapped[int]
+    template_id: ColumnClause[int | None] = column(BigInteger)
+    seen_count: ColumnClause[int] = column(BigInteger)
+    first_seen_at: ColumnClause[datetime]
+    last_seen_at: ColumnClause[datetime]
+    algorithm_version: ColumnClause[int]
 
 
 class LayoutRun(Base):
@@ -410,14 +409,14 @@ class LayoutRun(Base):
 
     __tablename__ = "layout_runs"
 
-    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
-    domain: Mapped[str] = mapped_column(primary_key=True)
-    layout: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
+    domain: ColumnClause[str] = column(primary_key=True)
+    layout: ColumnClause[int] = column(BigInteger, primary_key=True, autoincrement=False)
     # NO_RUN outside of one.
-    run_id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
-    pages: Mapped[int] = mapped_column(BigInteger)
-    first_url: Mapped[str]
-    counted_at: Mapped[datetime]
+    run_id: ColumnClause[uuid.UUID] = column(primary_key=True)
+    pages: ColumnClause[int] = column(BigInteger)
+    first_url: ColumnClause[str]
+    counted_at: ColumnClause[datetime]
 
 
 class LayoutTemplateRow(Base):
@@ -430,29 +429,29 @@ class LayoutTemplateRow(Base):
         Index("ix_layout_templates_live", "project_id", "domain", "layout", unique=True, sqlite_where=IS_LIVE),
     )
 
-    id: Mapped[int] = mapped_column(RowNumber, primary_key=True)
-    project_id: Mapped[uuid.UUID] = of_project()
-    domain: Mapped[str]
-    layout: Mapped[int] = mapped_column(BigInteger)
-    structure: Mapped[int] = mapped_column(BigInteger)
-    version: Mapped[int]
-    state: Mapped[str] = mapped_column(String(16))
-    reason: Mapped[str]
-    kind: Mapped[str]
-    url_pattern: Mapped[str | None]
-    fingerprint: Mapped[str]
-    confidence: Mapped[float]
-    pages: Mapped[int]
-    source: Mapped[str] = mapped_column(String(16))
-    model: Mapped[str] = mapped_column(String(16))
-    algorithm_version: Mapped[int]
-    created_at: Mapped[datetime]
-    state_at: Mapped[datetime]
-    selectors: Mapped[dict[str, Any]] = mapped_column(JSON)
-    overrides: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
+    id: ColumnClause[int] = column(RowNumber, primary_key=True)
+    project_id: ColumnClause[uuid.UUID] = of_project()
+    domain: ColumnClause[str]
+    layout: ColumnClause[int] = column(BigInteger)
+    structure: ColumnClause[int] = column(BigInteger)
+    version: ColumnClause[int]
+    state: ColumnClause[str] = column(String(16))
+    reason: ColumnClause[str]
+    kind: ColumnClause[str]
+    url_pattern: ColumnClause[str | None]
+    fingerprint: ColumnClause[str]
+    confidence: ColumnClause[float]
+    pages: ColumnClause[int]
+    source: ColumnClause[str] = column(String(16))
+    model: ColumnClause[str] = column(String(16))
+    algorithm_version: ColumnClause[int]
+    created_at: ColumnClause[datetime]
+    state_at: ColumnClause[datetime]
+    selectors: ColumnClause[dict[str, Any]] = column(JSON)
+    overrides: ColumnClause[list[dict[str, Any]]] = column(JSON)
     # Packed JSON, last: SQLite reads a row from its beginning.
-    paths: Mapped[bytes] = mapped_column(LargeBinary)
-    body: Mapped[bytes] = mapped_column(LargeBinary)
+    paths: ColumnClause[bytes] = column(LargeBinary)
+    body: ColumnClause[bytes] = column(LargeBinary)
 
 
 class LayoutAlarm(Base):
@@ -464,15 +463,15 @@ class LayoutAlarm(Base):
         Index("ix_layout_alarms_open", "project_id", "domain", "layout", unique=True, sqlite_where=IS_OPEN),
     )
 
-    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
-    domain: Mapped[str] = mapped_column(primary_key=True)
-    layout: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
-    raised_at: Mapped[datetime] = mapped_column(primary_key=True)
-    cause: Mapped[str]
-    pages_failed: Mapped[int]
-    pages_looked: Mapped[int]
-    first_failed_at: Mapped[datetime]
-    cleared_at: Mapped[datetime | None]
+    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
+    domain: ColumnClause[str] = column(primary_key=True)
+    layout: ColumnClause[int] = column(BigInteger, primary_key=True, autoincrement=False)
+    raised_at: ColumnClause[datetime] = column(primary_key=True)
+    cause: ColumnClause[str]
+    pages_failed: ColumnClause[int]
+    pages_looked: ColumnClause[int]
+    first_failed_at: ColumnClause[datetime]
+    cleared_at: ColumnClause[datetime | None]
 
 
 class LayoutPictureRow(Base):
@@ -480,17 +479,17 @@ class LayoutPictureRow(Base):
 
     __tablename__ = "layout_pictures"
 
-    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
-    domain: Mapped[str] = mapped_column(primary_key=True)
-    layout: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
-    url: Mapped[str]
-    made_at: Mapped[datetime]
+    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
+    domain: ColumnClause[str] = column(primary_key=True)
+    layout: ColumnClause[int] = column(BigInteger, primary_key=True, autoincrement=False)
+    url: ColumnClause[str]
+    made_at: ColumnClause[datetime]
     # Of the picture, in pixels of the page.
-    width: Mapped[int]
-    height: Mapped[int]
-    boxes: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
+    width: ColumnClause[int]
+    height: ColumnClause[int]
+    boxes: ColumnClause[list[dict[str, Any]]] = column(JSON)
     # PNG; last: SQLite reads a row from its beginning.
-    picture: Mapped[bytes] = mapped_column(LargeBinary)
+    picture: ColumnClause[bytes] = column(LargeBinary)
 
 
 class UrlParameter(Base):
@@ -498,14 +497,14 @@ class UrlParameter(Base):
 
     __tablename__ = "url_parameters"
 
-    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
-    domain: Mapped[str] = mapped_column(primary_key=True)
-    name: Mapped[str] = mapped_column(primary_key=True)
-    same: Mapped[int]
-    different: Mapped[int]
+    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
+    domain: ColumnClause[str] = column(primary_key=True)
+    name: ColumnClause[str] = column(primary_key=True)
+    same: ColumnClause[int]
+    different: ColumnClause[int]
     # It is left out of page keys.
-    ignored: Mapped[bool]
-    seen_at: Mapped[datetime]
+    ignored: ColumnClause[bool]
+    seen_at: ColumnClause[datetime]
 
 
 class PageSignature(Base):
@@ -521,22 +520,22 @@ class PageSignature(Base):
         Index("ix_page_signatures_text", "project_id", "text_hash"),
     )
 
-    id: Mapped[int] = mapped_column(RowNumber, primary_key=True)
-    project_id: Mapped[uuid.UUID] = of_project()
-    page_key: Mapped[bytes] = mapped_column(Key)
-    domain: Mapped[str]
-    title_key: Mapped[bytes | None] = mapped_column(Key)
-    text_hash: Mapped[bytes] = mapped_column(Key)
-    language: Mapped[str] = mapped_column(String(16), default="")
-    version: Mapped[str] = mapped_column(String(32))
-    shingles: Mapped[int]
+    id: ColumnClause[int] = column(RowNumber, primary_key=True)
+    project_id: ColumnClause[uuid.UUID] = of_project()
+    page_key: ColumnClause[bytes] = column(Key)
+    domain: ColumnClause[str]
+    title_key: ColumnClause[bytes | None] = column(Key)
+    text_hash: ColumnClause[bytes] = column(Key)
+    language: ColumnClause[str] = column(String(16), default="")
+    version: ColumnClause[str] = column(String(32))
+    shingles: ColumnClause[int]
     # The layer that dropped it, the page that stands for it, and how alike they are; it may have one and go out.
-    layer: Mapped[str | None] = mapped_column(String(16))
-    keeper: Mapped[bytes | None] = mapped_column(Key)
-    jaccard: Mapped[float | None]
-    signature: Mapped[bytes] = mapped_column(LargeBinary)
+    layer: ColumnClause[str | None] = column(String(16))
+    keeper: ColumnClause[bytes | None] = column(Key)
+    jaccard: ColumnClause[float | None]
+    signature: ColumnClause[bytes] = column(LargeBinary)
     # Its keys in `near_duplicates`, so that they can be deleted; empty for a page that has a keeper.
-    bands: Mapped[bytes] = mapped_column(LargeBinary)
+    bands: ColumnClause[bytes] = column(LargeBinary)
 
 
 class NearDuplicate(Base):
@@ -549,8 +548,8 @@ class NearDuplicate(Base):
     __tablename__ = "near_duplicates"
     __table_args__ = {"sqlite_with_rowid": False}  # noqa: RUF012 (SQLAlchemy's own form)
 
-    band: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
-    page: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    band: ColumnClause[int] = column(BigInteger, primary_key=True, autoincrement=False)
+    page: ColumnClause[int] = column(BigInteger, primary_key=True, autoincrement=False)
 
 
 class DocumentChunk(Base):
@@ -561,23 +560,23 @@ class DocumentChunk(Base):
     # takes a project for few rows, and looked for the chunks of some pages in all that an index had of it.
     __table_args__ = (Index("ix_document_chunks_content", "content_hash", "project_id", "state", "page_key"),)
 
-    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
-    page_key: Mapped[bytes] = mapped_column(Key, primary_key=True)
-    position: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    chunk_id: Mapped[str] = mapped_column(String(16))
+    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
+    page_key: ColumnClause[bytes] = column(Key, primary_key=True)
+    position: ColumnClause[int] = column(primary_key=True, autoincrement=False)
+    chunk_id: ColumnClause[str] = column(String(16))
     # The first 16 bytes of its SHA-256.
-    content_hash: Mapped[bytes] = mapped_column(Key)
+    content_hash: ColumnClause[bytes] = column(Key)
     # added, kept, due or removed
-    state: Mapped[str] = mapped_column(String(8))
+    state: ColumnClause[str] = column(String(8))
     # The page that gives it in place of this one; NULL where it was left out for another reason.
-    holder: Mapped[bytes | None] = mapped_column(Key)
-    layer: Mapped[str | None] = mapped_column(String(16))
-    reason: Mapped[str | None]
-    kind: Mapped[str] = mapped_column(String(8))
-    language: Mapped[str | None] = mapped_column(String(16))
-    chars: Mapped[int]
-    size: Mapped[int]
-    sample: Mapped[str]
+    holder: ColumnClause[bytes | None] = column(Key)
+    layer: ColumnClause[str | None] = column(String(16))
+    reason: ColumnClause[str | None]
+    kind: ColumnClause[str] = column(String(8))
+    language: ColumnClause[str | None] = column(String(16))
+    chars: ColumnClause[int]
+    size: ColumnClause[int]
+    sample: ColumnClause[str]
 
 
 class SiteConfigRow(Base):
@@ -585,11 +584,11 @@ class SiteConfigRow(Base):
 
     __tablename__ = "site_config"
 
-    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
-    domain: Mapped[str] = mapped_column(primary_key=True)
-    version: Mapped[int]
-    config: Mapped[dict[str, Any]] = mapped_column(JSON)
-    updated_at: Mapped[datetime] = mapped_column(default=now)
+    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
+    domain: ColumnClause[str] = column(primary_key=True)
+    version: ColumnClause[int]
+    config: ColumnClause[dict[str, Any]] = column(JSON)
+    updated_at: ColumnClause[datetime] = column(default=now)
 
 
 class DiscoverySession(Base):
@@ -598,13 +597,13 @@ class DiscoverySession(Base):
     __tablename__ = "discovery_session"
     __table_args__ = (Index(None, "project_id", "started_at"),)
 
-    session_id: Mapped[uuid.UUID] = mapped_column(primary_key=True, default=uuid.uuid4)
-    project_id: Mapped[uuid.UUID] = of_project()
-    name: Mapped[str]
-    started_at: Mapped[datetime]
-    finished_at: Mapped[datetime | None]
+    session_id: ColumnClause[uuid.UUID] = column(primary_key=True, default=uuid.uuid4)
+    project_id: ColumnClause[uuid.UUID] = of_project()
+    name: ColumnClause[str]
+    started_at: ColumnClause[datetime]
+    finished_at: ColumnClause[datetime | None]
     # Outcome to number of URLs.
-    counts: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
+    counts: ColumnClause[dict[str, Any]] = column(JSON, default=dict)
 
 
 class Domain(Base):
@@ -614,43 +613,43 @@ class Domain(Base):
     __table_args__ = (
         UniqueConstraint("project_id", "domain_name"),
         # What a table of a hundred thousand domains is sorted by.
-        *(Index(f"ix_domain_{column}", "project_id", column, "domain_name") for column in _SORTED),
+        *(Index(f"ix_domain_{name}", "project_id", name, "domain_name") for name in _SORTED),
         # How many twins there are: few domains have one.
         Index("ix_domain_twins", "project_id", "joined_to", sqlite_where=text("twin IS NOT NULL")),
     )
 
-    domain_id: Mapped[uuid.UUID] = mapped_column(primary_key=True, default=uuid.uuid4)
-    project_id: Mapped[uuid.UUID] = of_project()
-    domain_name: Mapped[str] = mapped_column(_NAME)
-    status: Mapped[str] = mapped_column(String(32))
+    domain_id: ColumnClause[uuid.UUID] = column(primary_key=True, default=uuid.uuid4)
+    project_id: ColumnClause[uuid.UUID] = of_project()
+    domain_name: ColumnClause[str] = column(_NAME)
+    status: ColumnClause[str] = column(String(32))
     # What it was before it was blacklisted.
-    status_before: Mapped[str | None] = mapped_column(String(32))
-    discovery_session_id: Mapped[uuid.UUID | None]
-    high_quality_candidate_count: Mapped[int] = mapped_column(default=0)
-    low_quality_candidate_count: Mapped[int] = mapped_column(default=0)
-    best_confidence_score: Mapped[float | None]
-    mean_confidence_score: Mapped[float | None]
-    pages: Mapped[int] = mapped_column(default=0)
-    chars_in: Mapped[int] = mapped_column(BigInteger, default=0)
-    chars_out: Mapped[int] = mapped_column(BigInteger, default=0)
+    status_before: ColumnClause[str | None] = column(String(32))
+    discovery_session_id: ColumnClause[uuid.UUID | None]
+    high_quality_candidate_count: ColumnClause[int] = column(default=0)
+    low_quality_candidate_count: ColumnClause[int] = column(default=0)
+    best_confidence_score: ColumnClause[float | None]
+    mean_confidence_score: ColumnClause[float | None]
+    pages: ColumnClause[int] = column(default=0)
+    chars_in: ColumnClause[int] = column(BigInteger, default=0)
+    chars_out: ColumnClause[int] = column(BigInteger, default=0)
     # 1 - chars_out / chars_in, stored to be sorted by.
-    boilerplate_share: Mapped[float] = mapped_column(default=0.0)
-    errors: Mapped[int] = mapped_column(default=0)
-    last_crawled_at: Mapped[datetime | None]
-    blacklisted_at: Mapped[datetime | None]
-    blacklisted_by: Mapped[str | None]
-    blacklist_reason: Mapped[str | None]
-    blacklist_expires_at: Mapped[datetime | None]
+    boilerplate_share: ColumnClause[float] = column(default=0.0)
+    errors: ColumnClause[int] = column(default=0)
+    last_crawled_at: ColumnClause[datetime | None]
+    blacklisted_at: ColumnClause[datetime | None]
+    blacklisted_by: ColumnClause[str | None]
+    blacklist_reason: ColumnClause[str | None]
+    blacklist_expires_at: ColumnClause[datetime | None]
     # The same name with, or without, `www.`, where that is registered, too; and the name that stands for both, once
     # so many pages of both were alike.
-    twin: Mapped[str | None]
-    joined_to: Mapped[str | None]
-    pages_alike: Mapped[int] = mapped_column(default=0)
-    pages_unlike: Mapped[int] = mapped_column(default=0)
-    discovered_at: Mapped[datetime]
-    last_processed_at: Mapped[datetime | None]
-    created_at: Mapped[datetime] = mapped_column(default=now)
-    updated_at: Mapped[datetime] = mapped_column(default=now)
+    twin: ColumnClause[str | None]
+    joined_to: ColumnClause[str | None]
+    pages_alike: ColumnClause[int] = column(default=0)
+    pages_unlike: ColumnClause[int] = column(default=0)
+    discovered_at: ColumnClause[datetime]
+    last_processed_at: ColumnClause[datetime | None]
+    created_at: ColumnClause[datetime] = column(default=now)
+    updated_at: ColumnClause[datetime] = column(default=now)
 
 
 class CandidateRow(Base):
@@ -662,15 +661,15 @@ class CandidateRow(Base):
         Index("ix_candidates_session_id", "project_id", "session_id", "id"),
     )
 
-    id: Mapped[int] = mapped_column(RowNumber, primary_key=True)
-    project_id: Mapped[uuid.UUID] = of_project()
-    url: Mapped[str]
-    engine: Mapped[str]
-    session_id: Mapped[uuid.UUID]
-    domain_name: Mapped[str] = mapped_column(_NAME)
-    outcome: Mapped[str] = mapped_column(String(16))
-    title: Mapped[str | None]
+    id: ColumnClause[int] = column(RowNumber, primary_key=True)
+    project_id: ColumnClause[uuid.UUID] = of_project()
+    url: ColumnClause[str]
+    engine: ColumnClause[str]
+    session_id: ColumnClause[uuid.UUID]
+    domain_name: ColumnClause[str] = column(_NAME)
+    outcome: ColumnClause[str] = column(String(16))
+    title: ColumnClause[str | None]
     # What the engine said of it, 0.0 to 1.0, and at which place it stood.
-    confidence: Mapped[float | None]
-    rank: Mapped[int | None]
-    created_at: Mapped[datetime] = mapped_column(default=now)
+    confidence: ColumnClause[float | None]
+    rank: ColumnClause[int | None]
+    created_at: ColumnClause[datetime] = column(default=now)

@@ -4,10 +4,9 @@ import uuid
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, SmallInteger, String, UniqueConstraint
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy import JSON, ColumnClause, ForeignKey, Index, SmallInteger, String, UniqueConstraint
 
-from scrapy_dedup.store.tables.base import Base, of_project
+from scrapy_dedup.store.tables.base import Base, column, of_project
 from scrapy_dedup.store.tables.columns import Key, RowNumber
 
 
@@ -17,18 +16,18 @@ class RunWorker(Base):
     __tablename__ = "run_workers"
     __table_args__ = (Index("ix_run_workers_run", "project_id", "run_id"),)
 
-    id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
-    project_id: Mapped[uuid.UUID] = of_project()
-    run_id: Mapped[uuid.UUID]
+    id: ColumnClause[uuid.UUID] = column(primary_key=True)
+    project_id: ColumnClause[uuid.UUID] = of_project()
+    run_id: ColumnClause[uuid.UUID]
     # Host and process, for people.
-    name: Mapped[str]
-    status: Mapped[str] = mapped_column(String(16))
-    reason: Mapped[str | None]
-    started_at: Mapped[datetime]
+    name: ColumnClause[str]
+    status: ColumnClause[str] = column(String(16))
+    reason: ColumnClause[str | None]
+    started_at: ColumnClause[datetime]
     # By the database's clock: those of several machines differ.
-    lease_until: Mapped[datetime]
-    finished_at: Mapped[datetime | None]
-    stats: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
+    lease_until: ColumnClause[datetime]
+    finished_at: ColumnClause[datetime | None]
+    stats: ColumnClause[dict[str, Any]] = column(JSON, default=dict)
 
 
 class Claim(Base):
@@ -37,13 +36,13 @@ class Claim(Base):
     __tablename__ = "claims"
     __table_args__ = (Index("ix_claims_project", "project_id"),)
 
-    run_id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
-    kind: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
-    key: Mapped[bytes] = mapped_column(Key, primary_key=True)
-    project_id: Mapped[uuid.UUID] = of_project()
-    worker_id: Mapped[uuid.UUID]
+    run_id: ColumnClause[uuid.UUID] = column(primary_key=True)
+    kind: ColumnClause[int] = column(SmallInteger, primary_key=True, autoincrement=False)
+    key: ColumnClause[bytes] = column(Key, primary_key=True)
+    project_id: ColumnClause[uuid.UUID] = of_project()
+    worker_id: ColumnClause[uuid.UUID]
     # The page that holds it.
-    owner: Mapped[bytes] = mapped_column(Key)
+    owner: ColumnClause[bytes] = column(Key)
 
 
 class SeenScope(Base):
@@ -52,11 +51,11 @@ class SeenScope(Base):
     __tablename__ = "seen_scopes"
     __table_args__ = (UniqueConstraint("project_id", "name"),)
 
-    id: Mapped[int] = mapped_column(RowNumber, primary_key=True)
-    project_id: Mapped[uuid.UUID] = of_project()
+    id: ColumnClause[int] = column(RowNumber, primary_key=True)
+    project_id: ColumnClause[uuid.UUID] = of_project()
     # A JOBDIR, or a run.
-    name: Mapped[str]
-    begun_at: Mapped[datetime]
+    name: ColumnClause[str]
+    begun_at: ColumnClause[datetime]
 
 
 class SeenUrl(Base):
@@ -65,5 +64,5 @@ class SeenUrl(Base):
     __tablename__ = "seen_urls"
     __table_args__ = {"sqlite_with_rowid": False}  # noqa: RUF012 (SQLAlchemy's own form)
 
-    scope_id: Mapped[int] = mapped_column(ForeignKey("seen_scopes.id", ondelete="CASCADE"), primary_key=True)
-    fingerprint: Mapped[bytes] = mapped_column(Key, primary_key=True)
+    scope_id: ColumnClause[int] = column(ForeignKey("seen_scopes.id", ondelete="CASCADE"), primary_key=True)
+    fingerprint: ColumnClause[bytes] = column(Key, primary_key=True)

@@ -21,23 +21,21 @@ _IN_CHUNK = 500
 
 def table_of(model: type[Base]) -> Table:
     """Return the table of a model."""
-    table = model.__table__
-    assert isinstance(table, Table)
-    return table
+    return model.__table__
 
 
 def insert_into(connection: Connection, model: type[Base]) -> "sqlite.Insert | postgresql.Insert":
     """Return an insert that knows ON CONFLICT."""
-    return _insert_into(connection.dialect.name, model)
+    return _insert_into(connection.dialect.name, table_of(model))
 
 
-def _insert_into(dialect: str, model: type[Base]) -> "sqlite.Insert | postgresql.Insert":
+def _insert_into(dialect: str, table: Table) -> "sqlite.Insert | postgresql.Insert":
     if dialect == "postgresql":
         # Its dialect takes a while to import, for those who do not need it.
         from sqlalchemy.dialects.postgresql import insert  # noqa: PLC0415
 
-        return insert(table_of(model))
-    return sqlite.insert(table_of(model))
+        return insert(table)
+    return sqlite.insert(table)
 
 
 def upsert(  # noqa: PLR0913 (columns change in four ways)
@@ -68,7 +66,8 @@ def upsert(  # noqa: PLR0913 (columns change in four ways)
     if not rows:
         return
     changes = tuple(name for name in rows[0] if name not in keys and (only is None or name in only))
-    statement = _replacing(connection.dialect.name, model, tuple(keys), changes, frozenset(once), frozenset(largest))
+    dialect, table = connection.dialect.name, table_of(model)
+    statement = _replacing(dialect, table, tuple(keys), changes, frozenset(once), frozenset(largest))
     connection.execute(statement, sorted(rows, key=itemgetter(*keys)))
 
 
@@ -76,13 +75,13 @@ def upsert(  # noqa: PLR0913 (columns change in four ways)
 @lru_cache(maxsize=128)
 def _replacing(
     dialect: str,
-    model: type[Base],
+    table: Table,
     keys: tuple[str, ...],
     changes: tuple[str, ...],
     once: frozenset[str],
     largest: frozenset[str],
 ) -> Executable:
-    statement, table = _insert_into(dialect, model), table_of(model)
+    statement = _insert_into(dialect, table)
     new = statement.excluded
     changed: dict[str, Any] = {name: new[name] for name in changes}
     changed |= {name: func.coalesce(table.c[name], new[name]) for name in changes if name in once}

@@ -11,12 +11,12 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, delete, exists, func, not_, or_, select
-from sqlalchemy.orm import aliased
 
 from scrapy_dedup.store.pages import contents
 from scrapy_dedup.store.seen_urls import drop_scope, scopes
 from scrapy_dedup.store.tables.columns import now
 from scrapy_dedup.store.tables.models import Claim, CrawledUrl, CrawlRun, Document, SeenUrl, VisitRow
+from scrapy_dedup.store.tables.upserts import table_of
 from scrapy_dedup.store.upkeep.forgetting import delete_pages
 from scrapy_dedup.store.workers import claims
 from scrapy_dedup.store.writer import ProjectStore
@@ -94,7 +94,7 @@ def _remove_pages(project: ProjectStore, before: datetime) -> Iterator[int]:
 
 def _gone(project_id: uuid.UUID, before: datetime) -> tuple[ColumnElement[bool], ...]:
     """Say in SQL which pages were removed from their site before an instant, and by no address asked for since."""
-    url = aliased(CrawledUrl)
+    url = table_of(CrawledUrl).alias().c
     lately = (url.project_id == Document.project_id, url.last_crawled_at >= before)
     alias = (url.document_key == Document.page_key, url.document_key != url.page_key)
     asked = or_(exists().where(*lately, url.page_key == Document.page_key), exists().where(*lately, *alias))

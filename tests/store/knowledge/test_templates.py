@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import delete
 
 from scrapy_dedup.store.knowledge.templates import VERSIONS_KEPT
 from scrapy_dedup.store.records.layout_records import TemplateRecord, TemplateStateRecord
@@ -158,7 +159,7 @@ def test_a_layout_never_has_two_live_versions_or_two_of_a_number(
 ) -> None:
     lasting.project("law")
     with lasting.session() as session:
-        session.query(LayoutTemplateRow).delete()
+        session.execute(delete(LayoutTemplateRow))
         session.commit()
     project = lasting.project("law")
     project.write(changes)

@@ -122,7 +122,7 @@ class TestWrite:
         write(project, a_signature("a", TEXT, **fields, jaccard=0.93))
 
         with project._database.session(read_only=True) as session:
-            row = session.scalars(select(PageSignature)).one()
+            row = session.execute(select(*PageSignature.__table__.c)).one()
         assert (row.page_key, row.domain, row.text_hash) == (a_key("a"), DOMAIN, a_key(TEXT))
         assert {name: getattr(row, name) for name in fields} == fields
         assert (row.version, row.shingles, row.signature, row.bands) == (VERSION, 96, sketch_of().signature, b"")

@@ -5,7 +5,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 
 import pytest
-from sqlalchemy import URL, func, select
+from sqlalchemy import URL, func, insert, select, update
 
 from scrapy_dedup.store.records.keep_policy import KeepPolicy
 from scrapy_dedup.store.records.records import GoneRecord, Record
@@ -104,9 +104,8 @@ def test_claims_and_seen_urls_go_with_runs_that_nobody_goes_on_with(
     with store.session() as session:
         for run_id in (finished, silent, running, resumable):
             project_and_run = {"project_id": project.id, "run_id": run_id}
-            session.add_all(
-                Claim(**project_and_run, kind=1, key=a_key(n), worker_id=run_id, owner=a_key(n)) for n in range(300)
-            )
+            these = {**project_and_run, "kind": 1, "worker_id": run_id}
+            session.execute(insert(Claim).values([{**these, "key": a_key(n), "owner": a_key(n)} for n in range(300)]))
         session.commit()
     ends = [f"run {finished}", f"run {silent}", f"run {resumable}", "job left", "odd\x1b"]
     stays = [f"run {running}", "job young", "job in-use"]
@@ -124,6 +123,5 @@ def test_claims_and_seen_urls_go_with_runs_that_nobody_goes_on_with(
 
 def age_scopes(store: Store, *names: str) -> None:
     with store.session() as session:
-        for scope in session.scalars(select(SeenScope).where(SeenScope.name.in_(names))):
-            scope.begun_at = NOON
+        session.execute(update(SeenScope).where(SeenScope.name.in_(names)).values(begun_at=NOON))
         session.commit()

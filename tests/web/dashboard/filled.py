@@ -12,6 +12,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from scrapy.settings import default_settings
+from sqlalchemy import insert
 
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.domains.registry import DomainService
@@ -135,13 +136,13 @@ def add_hostile(store: Store, project: ProjectStore) -> None:
     project.write([AlarmRecord("evil.example", 1, f"content root lost {ALL}", 9, 10, at, raised_at=at)])
     with store.session() as session:
         for name in (ALL[:200], "x" * 5_000, "javascript:window.__ran=1"):
-            session.add(_domain(project.id, name, at))
+            session.execute(insert(Domain).values(_domain(project.id, name, at)))
         session.commit()
 
 
-def _domain(project_id: uuid.UUID, name: str, at: datetime) -> Domain:
+def _domain(project_id: uuid.UUID, name: str, at: datetime) -> dict[str, object]:
     text = column_text(name)
-    return Domain(
+    return dict(  # noqa: C408 (as its columns are named)
         project_id=project_id,
         domain_name=text,
         status="BLACKLISTED",
