@@ -2,9 +2,11 @@
 
 import uuid
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, and_, func, select, union
 
@@ -12,21 +14,18 @@ from scrapy_dedup.core.chunks.chunks import StoredChunk
 from scrapy_dedup.store.engine.codec import Packer, column_text
 from scrapy_dedup.store.engine.database import Database
 from scrapy_dedup.store.engine.errors import StoreError, shown
-from scrapy_dedup.store.knowledge import layout_pictures, templates
-from scrapy_dedup.store.knowledge.layout_pictures import PictureFacts, StoredPicture
+from scrapy_dedup.store.knowledge import layout_pictures
+from scrapy_dedup.store.knowledge import templates as stored_templates
 from scrapy_dedup.store.pages import contents, extractions, responses, states, visits
-from scrapy_dedup.store.pages.responses import HeldText
 from scrapy_dedup.store.records import document_chunks
 from scrapy_dedup.store.records.layout_batch import template_row
-from scrapy_dedup.store.records.layout_records import TemplateRecord, TemplateStateRecord
+from scrapy_dedup.store.records.layout_records import TemplateRecord
 from scrapy_dedup.store.records.lookups import columns_of, named
-from scrapy_dedup.store.records.records import DeliveryRecord, ExtractionRecord, ResponseRecord, ValidatorRecord
 from scrapy_dedup.store.records.stored import (
     LayoutCount,
     LayoutFigures,
     StoredAlarm,
     StoredSignature,
-    StoredTemplate,
     TemplateFigures,
 )
 from scrapy_dedup.store.records.stored_visits import (
@@ -34,9 +33,7 @@ from scrapy_dedup.store.records.stored_visits import (
     ExtractionChoice,
     ExtractionFigures,
     MissedPage,
-    RunFigures,
     StoredChange,
-    StoredState,
     StoredVisit,
 )
 from scrapy_dedup.store.tables.columns import by_code_point
@@ -55,7 +52,7 @@ _KEYS_AT_ONCE = 5_000
 _CHANGES_AT_ONCE = 500
 
 Row = TypeVar("Row")
-Question = TypeVar("Question")
+Question = ParamSpec("Question")
 Answer = TypeVar("Answer")
 
 
@@ -63,8 +60,49 @@ Domains = str | Collection[str] | None
 """One, some, or all."""
 
 
+def asks(
+    function: Callable[Concatenate[Connection, uuid.UUID, Question], Answer], *, write: bool = False, lock: bool = False
+) -> Callable[Concatenate["PageHistory", Question], Answer]:
+    """Return the method that calls a function of the store with the project, in a transaction of its own.
+
+    Args:
+        function: what it does, its docstring says.
+        write: it writes.
+        lock: it writes, and waits for the project's turn.
+    """
+
+    @wraps(function)
+    def ask(project: "PageHistory", /, *args: Question.args, **options: Question.kwargs) -> Answer:
+        with project.transaction(write=write or lock) as connection:
+            if lock:
+                project.lock(connection)
+            return function(connection, project.id, *args, **options)
+
+    return ask
+
+
 class PageHistory:
     """The part of `ProjectStore` that knows pages between two crawls."""
+
+    page_states = asks(states.find_states)
+    held_responses = asks(responses.find)
+    held_texts = asks(responses.find_texts)
+    deliveries = asks(responses.deliveries)
+    has_pages = asks(states.has_pages)
+    live_pages = asks(states.live_pages)
+    urls_asked = asks(states.urls_asked)
+    count_missed = asks(states.count_missed, lock=True)
+    blocks_of_domain = asks(states.blocks_of_domain)
+    extraction = asks(extractions.find)
+    extractions_of = asks(extractions.of_page)
+    release_extractions = asks(extractions.release, write=True)
+    extraction_figures = asks(extractions.figures)
+    validator_counts = asks(visits.find)
+    run_figures = asks(visits.figures_of_run)
+    runs = asks(visits.run_figures)
+    _start = asks(visits.start_of)
+    _count_changes = asks(visits.count_changes)
+    _held_chunks = asks(document_chunks.of_pages)
 
     def __init__(self, database: Database, project_id: uuid.UUID, name: str) -> None:
         """Use `Store.project`."""
@@ -72,57 +110,18 @@ class PageHistory:
         self.name = name
         self._database = database
 
-    def page_states(self, keys: Collection[bytes]) -> dict[bytes, StoredState]:
-        """Return the state of each page's last acknowledged visit, of those that have one."""
-        return self._ask(states.find_states, keys)
-
-    def held_responses(self, keys: Collection[bytes]) -> dict[bytes, ResponseRecord | None]:
-        """Return the answers that are held, by the keys of their URLs; None for one that is damaged."""
-        return self._ask(responses.find, keys)
-
-    def held_texts(self, keys: Collection[bytes]) -> dict[bytes, HeldText]:
-        """Return what was cut from pages, of those of which it is kept."""
-        return self._ask(responses.find_texts, keys)
+    def transaction(self, *, write: bool = False) -> AbstractContextManager[Connection]:
+        """Give a connection for what several functions of the store do together, see `Database.transaction`."""
+        return self._database.transaction(write=write)
 
     def held_chunks(self, keys: Collection[bytes]) -> dict[bytes, list[StoredChunk]]:
         """Return what became of the chunks of some pages."""
-        return self._ask(document_chunks.of_pages, keys) if keys else {}
-
-    def deliveries(self, page_key: bytes) -> dict[bytes, DeliveryRecord]:
-        """Return which items the last acknowledged visit of a page gave, by giver."""
-        return self._ask(responses.deliveries, page_key)
-
-    def has_pages(self) -> bool:
-        """Return whether any page was ever met."""
-        with self._database.transaction() as connection:
-            return states.has_pages(connection, self.id)
-
-    def extraction(self, memo_key: bytes) -> ExtractionRecord | None:
-        """Return the extraction with this key that may be used, None when there is none."""
-        return self._ask(extractions.find, memo_key)
-
-    def extractions_of(self, page_key: bytes) -> list[ExtractionRecord]:
-        """Return the extractions of a page, newest first."""
-        return self._ask(extractions.of_page, page_key)
-
-    def release_extractions(self, run_id: uuid.UUID) -> None:
-        """Let what a run kept of callbacks stand in for them from now on."""
-        with self._database.transaction(write=True) as connection:
-            extractions.release(connection, self.id, run_id)
-
-    def extraction_figures(self) -> dict[str, ExtractionFigures]:
-        """Return how many extractions there are and their packed bytes, by domain."""
-        with self._database.transaction() as connection:
-            return extractions.figures(connection, self.id)
+        return self._held_chunks(keys) if keys else {}
 
     def delete_extractions(self, choice: ExtractionChoice, *, dry_run: bool) -> ExtractionFigures:
         """Delete extractions, or only count them; return how many they are."""
         with self._database.transaction(write=not dry_run) as connection:
             return extractions.remove(connection, self.id, choice, dry_run=dry_run)
-
-    def validator_counts(self, domain: str) -> ValidatorRecord:
-        """Return how often a domain's validators told the truth."""
-        return self._ask(visits.find, domain)
 
     def visits_of_run(self, run_id: uuid.UUID) -> Iterator[StoredVisit]:
         """Iterate over the visits of a run, in the order of time."""
@@ -160,25 +159,13 @@ class PageHistory:
         Raises:
             StoreError: there is no such run.
         """
-        return self._ask(visits.count_changes, ChangeChoice(self._start_of(since), verdict, domain))
+        return self._count_changes(ChangeChoice(self._start_of(since), verdict, domain))
 
     def _start_of(self, since: uuid.UUID | datetime) -> datetime:
-        start = since if isinstance(since, datetime) else self._ask(visits.start_of, since)
+        start = since if isinstance(since, datetime) else self._start(since)
         if start is None:
             raise StoreError(f"there is no run {since} in project {self.name!r}; `scrapy dedup runs` lists them")
         return start
-
-    def run_figures(self, run_id: uuid.UUID) -> RunFigures | None:
-        """Return a run with the sums of its visits, None when there is no such run."""
-        return self._ask(visits.figures_of_run, run_id)
-
-    def runs(self, limit: int = 10) -> list[RunFigures]:
-        """Return the runs that began last with the sums of their visits, newest first."""
-        return self._ask(visits.run_figures, limit)
-
-    def live_pages(self, domains: Collection[str]) -> dict[str, int]:
-        """Return how many pages of each domain are there and not gone."""
-        return self._ask(states.live_pages, domains)
 
     def missing_pages(
         self, run_id: uuid.UUID, domains: Collection[str], *, shared: bool = False
@@ -187,22 +174,7 @@ class PageHistory:
         with self._database.transaction() as connection:
             yield from states.find_missing(connection, self.id, run_id, domains, shared=shared)
 
-    def urls_asked(self, run_id: uuid.UUID) -> dict[str, tuple[int, int]]:
-        """Return of how many URLs of each domain a run wrote something down, and how many of these failed."""
-        return self._ask(states.urls_asked, run_id)
-
-    def count_missed(self, run_id: uuid.UUID, keys: Collection[bytes]) -> bool:
-        """Count, once, a complete run for the pages that it did not find; say whether it was counted now."""
-        with self._database.transaction(write=True) as connection:
-            self._lock(connection)
-            return states.count_missed(connection, self.id, run_id, keys)
-
-    def blocks_of_domain(self, domain: str, limit: int) -> list[bytes]:
-        """Return the packed blocks of so many of a domain's documents, in the order of their keys."""
-        with self._database.transaction() as connection:
-            return states.blocks_of_domain(connection, self.id, domain, limit)
-
-    def _lock(self, connection: Connection) -> int:
+    def lock(self, connection: Connection) -> int:
         """Take this project's turn to write; return how many bytes it holds."""
         stored_bytes = contents.lock_project(connection, self.id)
         if stored_bytes is None:
@@ -223,10 +195,6 @@ class PageHistory:
             yield from rows
             last = rows[-1]
 
-    def _ask(self, find: Callable[[Connection, uuid.UUID, Question], Answer], question: Question) -> Answer:
-        with self._database.transaction() as connection:
-            return find(connection, self.id, question)
-
 
 @dataclass(slots=True)
 class _Layout:
@@ -238,7 +206,7 @@ class _Layout:
     template: TemplateFigures | None = None
 
 
-def layouts(connection: Connection, project_id: uuid.UUID, domain: Domains) -> list[LayoutFigures]:
+def layouts_of(connection: Connection, project_id: uuid.UUID, domain: Domains = None) -> list[LayoutFigures]:
     """Return the layouts of a domain, of some or of all: in the order of domains, those with most pages first."""
     found: dict[tuple[str, int], _Layout] = {}
     for row in connection.execute(_signature_sums(project_id, domain)):
@@ -248,7 +216,7 @@ def layouts(connection: Connection, project_id: uuid.UUID, domain: Domains) -> l
         layout.runs.append(LayoutCount(row.id, row.started_at, int(row.pages)))
         # That of the newest run: older addresses may be gone.
         layout.example_url = row.first_url
-    for version in templates.figures(connection, project_id, domain):
+    for version in stored_templates.figures(connection, project_id, domain):
         layout = found.setdefault((version.domain, version.layout), _Layout())
         if layout.template is None or layout.template.state != "live":
             layout.template = version
@@ -311,7 +279,7 @@ def _figures(domain: str, layout: int, found: _Layout) -> LayoutFigures:
     )
 
 
-def signatures(connection: Connection, project_id: uuid.UUID, domain: str) -> list[StoredSignature]:
+def signatures_of(connection: Connection, project_id: uuid.UUID, domain: str) -> list[StoredSignature]:
     """Return the signatures of a domain, in the order of levels and hashes."""
     columns = [
         LayoutSignature.template_id if name == "layout" else getattr(LayoutSignature, name)
@@ -322,7 +290,9 @@ def signatures(connection: Connection, project_id: uuid.UUID, domain: str) -> li
     return [StoredSignature(*row) for row in connection.execute(ordered)]
 
 
-def alarms(connection: Connection, project_id: uuid.UUID, domain: Domains, *, open_only: bool) -> list[StoredAlarm]:
+def alarms_of(
+    connection: Connection, project_id: uuid.UUID, domain: Domains = None, *, open_only: bool = False
+) -> list[StoredAlarm]:
     """Return the alarms of a domain, of some or of all, newest first."""
     order = (LayoutAlarm.raised_at.desc(), by_code_point(LayoutAlarm.domain), LayoutAlarm.layout)
     some = select(*columns_of(LayoutAlarm, StoredAlarm)).where(*_of(LayoutAlarm, project_id, domain)).order_by(*order)
@@ -338,72 +308,23 @@ def _of(model: Any, project_id: uuid.UUID, domains: Domains) -> Sequence[ColumnE
 class KnownLayouts(PageHistory):
     """The part of `ProjectStore` that knows layouts and their templates."""
 
-    def templates(self, domain: str, *, live_only: bool = True) -> list[StoredTemplate]:
-        """Return the templates of a domain by which pages are cut, or all versions; by one query."""
-        with self._database.transaction() as connection:
-            return templates.of_domain(connection, self.id, domain, live_only=live_only)
-
-    def template_versions(self, domain: str, layout: int) -> list[StoredTemplate]:
-        """Return the versions of a layout's template that are kept, newest first."""
-        with self._database.transaction() as connection:
-            return templates.versions(connection, self.id, domain, layout)
-
-    def template_domains(self, after: str = "", limit: int | None = None) -> list[str]:
-        """Return the domains that have templates, in their order: so many behind a name, or all."""
-        with self._database.transaction() as connection:
-            return templates.domains(connection, self.id, after, limit)
-
-    def template_figures(self, domain: Domains = None) -> list[TemplateFigures]:
-        """Return all versions without their bodies, in the order of domains, layouts and versions."""
-        return self._ask(templates.figures, domain)
+    templates = asks(stored_templates.of_domain)
+    template_versions = asks(stored_templates.versions)
+    template_domains = asks(stored_templates.domains)
+    template_figures = asks(stored_templates.figures)
+    set_template_state = asks(stored_templates.set_state, lock=True)
+    layouts = asks(layouts_of)
+    some_domains_with_layouts = asks(some_domains)
+    signatures = asks(signatures_of)
+    alarms = asks(alarms_of)
+    pictures = asks(layout_pictures.of_domain)
+    picture_facts = asks(layout_pictures.facts_of_domain)
+    picture = asks(layout_pictures.get)
+    put_picture = asks(layout_pictures.put, write=True)
 
     def add_template(self, record: TemplateRecord) -> int:
         """Add a version of a template, unless it equals the newest one; return the number of the one or the other."""
         row = template_row(record, self.id, Packer())
         with self._database.transaction(write=True) as connection:
-            self._lock(connection)
-            return templates.add(connection, row)
-
-    def set_template_state(self, change: TemplateStateRecord) -> int | None:
-        """Change the state of a version; return its number, None where there is no such version."""
-        with self._database.transaction(write=True) as connection:
-            self._lock(connection)
-            return templates.set_state(connection, self.id, change)
-
-    def layouts(self, domain: Domains = None) -> list[LayoutFigures]:
-        """Return the layouts of a domain, of some or of all: in the order of domains, those with most pages first."""
-        return self._ask(layouts, domain)
-
-    def some_domains_with_layouts(self, limit: int, after: str = "") -> list[str]:
-        """Return the first domains, by name, behind a name, of which layouts or templates are known."""
-        with self._database.transaction() as connection:
-            return some_domains(connection, self.id, limit, after)
-
-    def signatures(self, domain: str) -> list[StoredSignature]:
-        """Return the signatures of a domain, in the order of levels and hashes."""
-        return self._ask(signatures, domain)
-
-    def alarms(self, domain: Domains = None, *, open_only: bool = False) -> list[StoredAlarm]:
-        """Return the alarms of a domain, of some or of all, newest first."""
-        with self._database.transaction() as connection:
-            return alarms(connection, self.id, domain, open_only=open_only)
-
-    def pictures(self, domain: str) -> dict[int, StoredPicture]:
-        """Return how pages of a domain's layouts look, by layout."""
-        with self._database.transaction() as connection:
-            return layout_pictures.of_domain(connection, self.id, domain)
-
-    def picture_facts(self, domain: str) -> dict[int, PictureFacts]:
-        """Return what is known of the pictures of a domain's layouts, by layout, without reading the pictures."""
-        with self._database.transaction() as connection:
-            return layout_pictures.facts_of_domain(connection, self.id, domain)
-
-    def picture(self, domain: str, layout: int) -> StoredPicture | None:
-        """Return how a page of a layout looks; None where nobody looked."""
-        with self._database.transaction() as connection:
-            return layout_pictures.get(connection, self.id, domain, layout)
-
-    def put_picture(self, picture: StoredPicture) -> None:
-        """Store how a page of a layout looks, in place of the layout's former picture."""
-        with self._database.transaction(write=True) as connection:
-            layout_pictures.put(connection, self.id, picture)
+            self.lock(connection)
+            return stored_templates.add(connection, row)

@@ -1,15 +1,13 @@
 """What a crawl asks of its project's store about other pages with a page's title, text or chunks."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from scrapy_dedup.store.knowledge import url_parameters
-from scrapy_dedup.store.knowledge.known_layouts import KnownLayouts
-from scrapy_dedup.store.knowledge.url_parameters import StoredParameter
-from scrapy_dedup.store.pages import site_configs
-from scrapy_dedup.store.pages.site_configs import StoredSiteConfig
+from scrapy_dedup.store.knowledge import url_parameters as parameters
+from scrapy_dedup.store.knowledge.known_layouts import KnownLayouts, asks
+from scrapy_dedup.store.pages import site_configs as configs
 from scrapy_dedup.store.records import document_chunks, signatures
 from scrapy_dedup.store.records.page_records import StoredChunk, Twin
 from scrapy_dedup.store.records.signatures import BandMatch
@@ -166,6 +164,11 @@ class KnownPages(KnownLayouts):
     """The part of `ProjectStore` that knows what pages have in common."""
 
     run: "Run | None" = None
+    site_config = asks(configs.get)
+    site_configs = asks(configs.of_project)
+    url_parameters = asks(parameters.of_project)
+    put_url_parameters = asks(parameters.put, write=True)
+    chunks_of = asks(document_chunks.of_page)
 
     def others(self, question: Question) -> Holders:
         """Return who has what a page has; pages that are not completed count only if this run has them in work."""
@@ -191,31 +194,7 @@ class KnownPages(KnownLayouts):
             before,
         )
 
-    def site_config(self, domain: str) -> StoredSiteConfig | None:
-        """Return what people decided about a domain; None where nobody did."""
-        return self._ask(site_configs.get, domain)
-
-    def site_configs(self) -> list[StoredSiteConfig]:
-        """Return what people decided about all domains, in their order."""
-        with self._database.transaction() as connection:
-            return site_configs.of_project(connection, self.id)
-
-    def url_parameters(self) -> list[StoredParameter]:
-        """Return what is known of parameters of URLs, in the order of domains and names."""
-        with self._database.transaction() as connection:
-            return url_parameters.of_project(connection, self.id)
-
-    def put_url_parameters(self, parameters: Iterable[StoredParameter]) -> None:
-        """Store what is known now of some parameters."""
-        with self._database.transaction(write=True) as connection:
-            url_parameters.put(connection, self.id, parameters)
-
     def texts_of(self, keys: Collection[bytes]) -> dict[bytes, str]:
         """Return the clean texts of those pages that count for others and whose text is kept."""
         with self._database.transaction() as connection:
             return texts(connection, self.id, self.run.id if self.run else None, keys)
-
-    def chunks_of(self, page_key: bytes) -> list[StoredChunk]:
-        """Return a page's chunks, in their order."""
-        with self._database.transaction() as connection:
-            return document_chunks.of_page(connection, self.id, page_key)

@@ -81,7 +81,7 @@ def start_of(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID) -
     )
 
 
-def run_figures(connection: Connection, project_id: uuid.UUID, limit: int) -> list[RunFigures]:
+def run_figures(connection: Connection, project_id: uuid.UUID, limit: int = 10) -> list[RunFigures]:
     """Return the runs that began last with the sums of their visits, newest first."""
     return _figures(connection, project_id, last_runs(connection, project_id, limit))
 
