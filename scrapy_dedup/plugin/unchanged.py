@@ -64,7 +64,7 @@ from scrapy_dedup.store.engine.codec import pack_fingerprints, unpack_fingerprin
 from scrapy_dedup.store.engine.errors import DamagedError, StoreError
 from scrapy_dedup.store.knowledge.known_pages import Question
 from scrapy_dedup.store.records.records import BARE, CrawledUrlRecord, DecisionRecord
-from scrapy_dedup.store.records.stored_visits import StoredState
+from scrapy_dedup.store.records.stored import StoredState
 from scrapy_dedup.store.writer import ProjectStore
 
 # A date and its key take some 200 bytes; pages beyond this are asked for.

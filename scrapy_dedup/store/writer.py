@@ -20,16 +20,14 @@ from scrapy_dedup.store.domains.runs import CrawledDomains
 from scrapy_dedup.store.engine.codec import column_text
 from scrapy_dedup.store.engine.database import Database
 from scrapy_dedup.store.knowledge import templates
-from scrapy_dedup.store.knowledge.known_layouts import asks
+from scrapy_dedup.store.knowledge.known_pages import asks
 from scrapy_dedup.store.pages import contents, extractions, responses, states, visits
 from scrapy_dedup.store.pages.bounds import RowBound, decision_bound
 from scrapy_dedup.store.records import lookups
-from scrapy_dedup.store.records.batch import Batch, pack
+from scrapy_dedup.store.records.batch import Batch, LayoutBatch, pack
 from scrapy_dedup.store.records.keep_policy import KeepPolicy
-from scrapy_dedup.store.records.layout_batch import LayoutBatch
-from scrapy_dedup.store.records.layout_records import AlarmRecord, TemplateStateRecord
 from scrapy_dedup.store.records.page_records import ClaimKey
-from scrapy_dedup.store.records.records import Record, RunStatus
+from scrapy_dedup.store.records.records import AlarmRecord, Record, RunStatus, TemplateStateRecord
 from scrapy_dedup.store.records.stored import (
     Run,
     StoredWorker,

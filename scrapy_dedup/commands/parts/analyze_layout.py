@@ -35,7 +35,7 @@ from scrapy_dedup.core.pages.blocks import Unparsed, parse_page
 from scrapy_dedup.core.teacher.numbering import NumberedPage, numbered
 from scrapy_dedup.core.templates.selectors import selector
 from scrapy_dedup.plugin.teacher.run import Web, run_errand
-from scrapy_dedup.report.documents import LayoutPage, layout_drawing, render_layout_page
+from scrapy_dedup.report.drawing import LayoutPage, layout_drawing, render_layout_page
 from scrapy_dedup.report.layout_picture import boxes_told, size_of
 from scrapy_dedup.report.numbers import percent, whole
 from scrapy_dedup.report.values import ReportLocator, ReportPicture

@@ -19,7 +19,7 @@ from scrapy_dedup.service.templates.site_records import changes
 from scrapy_dedup.service.templates.site_sample import FEWEST_PAGES, FEWEST_SHOWN, LearnedPage, SiteSample, learned_page
 from scrapy_dedup.service.templates.site_sights import PageSight
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.layout_records import (
+from scrapy_dedup.store.records.records import (
     AlarmRecord,
     LayoutKnowledge,
     LayoutRunRecord,

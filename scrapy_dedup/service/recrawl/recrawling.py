@@ -24,7 +24,7 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import DamagedStoreError
 from scrapy_dedup.store.pages.responses import HeldText
 from scrapy_dedup.store.records.records import ExtractionRecord, Fetched, ResponseRecord, ValidatorRecord
-from scrapy_dedup.store.records.stored_visits import StoredState
+from scrapy_dedup.store.records.stored import StoredState
 from scrapy_dedup.store.writer import ProjectStore
 
 BACK = Verdict(VerdictKind.NEW, Change.NONE, "back after it was removed")

@@ -10,13 +10,14 @@ from typing import Any, Final
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.metadata.locators import Locators
+from scrapy_dedup.core.pages.fingerprints import to_digits
 from scrapy_dedup.core.pages.marking import check_selector
 from scrapy_dedup.core.patterns.expressions import compile_expression
 from scrapy_dedup.core.teacher.vision import Vision
 from scrapy_dedup.core.templates.templates import Template
 from scrapy_dedup.service.packed_files import read_json
 from scrapy_dedup.service.stored.template_upkeep import list_templates
-from scrapy_dedup.store.records.layout_records import STATES, TemplateRecord, from_digits, to_digits
+from scrapy_dedup.store.records.records import STATES, TemplateRecord, from_digits
 from scrapy_dedup.store.records.stored import StoredTemplate
 from scrapy_dedup.store.repositories import TemplateRepository
 from scrapy_dedup.store.store import Store

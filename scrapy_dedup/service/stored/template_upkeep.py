@@ -15,7 +15,7 @@ from scrapy_dedup.service.stored.template_trial import TemplateTrial, try_templa
 from scrapy_dedup.service.templates.layout_figures import UnknownLayoutError, find_layout, name_of
 from scrapy_dedup.service.templates.site_knowledge import BY_HAND
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.layout_records import TemplateRecord, TemplateStateRecord
+from scrapy_dedup.store.records.records import TemplateRecord, TemplateStateRecord
 from scrapy_dedup.store.records.stored import StoredTemplate, TemplateFigures
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore

@@ -17,7 +17,7 @@ from scrapy_dedup.service.templates.site_sample import FEWEST_SHOWN, SiteSample,
 from scrapy_dedup.service.templates.site_sights import PageSight
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.knowledge.layout_pictures import StoredPicture
-from scrapy_dedup.store.records.layout_records import TemplateRecord
+from scrapy_dedup.store.records.records import TemplateRecord
 
 
 @dataclass(frozen=True, slots=True)

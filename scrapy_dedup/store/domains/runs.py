@@ -12,8 +12,7 @@ from sqlalchemy import Connection, bindparam, case, func, or_, select, update
 from scrapy_dedup.core.domains.states import after_run
 from scrapy_dedup.store.domains import registry as domains
 from scrapy_dedup.store.domains.registry import TwinPair
-from scrapy_dedup.store.knowledge.known_layouts import asks
-from scrapy_dedup.store.knowledge.known_pages import KnownPages
+from scrapy_dedup.store.knowledge.known_pages import KnownPages, asks
 from scrapy_dedup.store.records.records import ConfidenceRecord
 from scrapy_dedup.store.records.stored import SILENT_AFTER
 from scrapy_dedup.store.tables.models import CrawledUrl, CrawlRun, Document, Domain

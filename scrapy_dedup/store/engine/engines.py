@@ -1,11 +1,14 @@
 """Engines and their transactions: what SQLite and PostgreSQL need to behave alike."""
 
 import sqlite3
+import time
+from collections.abc import Generator
 from datetime import timedelta
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import psycopg
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.pool import NullPool, QueuePool, StaticPool
@@ -13,6 +16,59 @@ from sqlalchemy.pool import NullPool, QueuePool, StaticPool
 from scrapy_dedup.store.engine.circuit import Circuit
 from scrapy_dedup.store.engine.codec import column_text, to_json
 from scrapy_dedup.store.engine.errors import StoreError, shown, translated
+
+Found = TypeVar("Found")
+
+
+class WatchedConnection(psycopg.Connection[Any]):
+    """A connection whose waiting ends when its server turns out to be away; slow answers are waited for."""
+
+    circuit: Circuit | None = None
+
+    def wait(self, gen: Generator[Any, Any, Found], *given: Any, **named: Any) -> Found:
+        """Return what a driver's generator comes to."""
+        watched = gen if self.circuit is None else self._watched(gen, self.circuit)
+        return super().wait(watched, *given, **named)
+
+    def _watched(self, gen: Generator[Any, Any, Found], circuit: Circuit) -> Generator[Any, Any, Found]:
+        """Pass on what a generator waits for; the driver says every tenth of a second that nothing came."""
+        heard_at = doubted_at = time.monotonic()
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted
+                at = time.monotonic()
+                if ready:
+                    heard_at = at
+                elif at - heard_at > circuit.slow_seconds:
+                    self._give_up_if_away(circuit)
+                    if at - doubted_at > circuit.slow_seconds:
+                        doubted_at = at
+                        circuit.doubt()
+                wanted = gen.send(ready)
+        except StopIteration as end:
+            found: Found = end.value
+            return found
+
+    def _give_up_if_away(self, circuit: Circuit) -> None:
+        if circuit.is_away:
+            # What comes later would be taken for the answer to another question.
+            self.pgconn.finish()
+            raise psycopg.OperationalError("the server does not answer")
+
+
+def watch(engine: Engine, circuit: Circuit) -> None:
+    """Let an engine make watched connections from now on."""
+
+    def connect(_dialect: Any, _record: Any, arguments: list[Any], named: dict[str, Any]) -> WatchedConnection:
+        connection = WatchedConnection.connect(*arguments, **named)
+        connection.circuit = circuit
+        return connection
+
+    # Those that were made before are not.
+    engine.dispose()
+    event.listen(engine, "do_connect", connect)
+
 
 # An engine with this option opens its transactions for writing.
 WRITES = "scrapy_dedup_writes"
@@ -86,7 +142,7 @@ def make_circuit(url: URL, engine: Engine) -> Circuit | None:
     if url.get_driver_name() != "psycopg":
         return None
     # It takes long to import, for those who do not need it.
-    from scrapy_dedup.store.engine.watched import watch  # noqa: PLC0415
+    from scrapy_dedup.store.engine.engines import watch  # noqa: PLC0415
 
     trial = create_engine(url, poolclass=NullPool, connect_args=_patience(url, _TRIAL), hide_parameters=True)
 

@@ -9,9 +9,9 @@ from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 from sqlalchemy import Row as Result
 
 from scrapy_dedup.store.engine.codec import column_text, unpack_json
-from scrapy_dedup.store.records.layout_batch import read_template
-from scrapy_dedup.store.records.layout_records import TemplateState, TemplateStateRecord
+from scrapy_dedup.store.records.batch import read_template
 from scrapy_dedup.store.records.lookups import columns_of, named
+from scrapy_dedup.store.records.records import TemplateState, TemplateStateRecord
 from scrapy_dedup.store.records.stored import StoredTemplate, TemplateFigures
 from scrapy_dedup.store.tables.columns import by_code_point
 from scrapy_dedup.store.tables.models import IS_LIVE, LayoutTemplateRow

@@ -17,12 +17,103 @@ import uuid
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Index, LargeBinary, String, Text, UniqueConstraint, text
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Float,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    String,
+    Text,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from scrapy_dedup.store.tables.base import NO_RUN, Base, of_project
-from scrapy_dedup.store.tables.columns import Key, RowNumber, now
-from scrapy_dedup.store.tables.shared_models import Claim, RunWorker, SeenScope, SeenUrl
+from scrapy_dedup.store.tables.columns import Key, Number128, RowNumber, UtcDateTime, now
+
+NO_RUN = uuid.UUID(int=0)  # what was written outside of one
+
+
+class Base(DeclarativeBase):
+    """Base of all tables; names of constraints are fixed, so that migrations can name them."""
+
+    metadata = MetaData(
+        naming_convention={
+            "pk": "pk_%(table_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        },
+    )
+    type_annotation_map = {uuid.UUID: Number128(), datetime: UtcDateTime(), str: Text(), float: Float()}  # noqa: RUF012 (SQLAlchemy's own form)
+
+
+def of_project(*, primary_key: bool = False) -> Mapped[uuid.UUID]:
+    """Return the column that lets a row go with its project."""
+    return mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), primary_key=primary_key)
+
+
+class RunWorker(Base):
+    """One crawler process of a run that several share."""
+
+    __tablename__ = "run_workers"
+    __table_args__ = (Index("ix_run_workers_run", "project_id", "run_id"),)
+
+    id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
+    project_id: Mapped[uuid.UUID] = of_project()
+    run_id: Mapped[uuid.UUID]
+    # Host and process, for people.
+    name: Mapped[str]
+    status: Mapped[str] = mapped_column(String(16))
+    reason: Mapped[str | None]
+    started_at: Mapped[datetime]
+    # By the database's clock: those of several machines differ.
+    lease_until: Mapped[datetime]
+    finished_at: Mapped[datetime | None]
+    stats: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
+
+
+class Claim(Base):
+    """A title or a text that a page of one worker of a run has, so that no other worker gives it."""
+
+    __tablename__ = "claims"
+    __table_args__ = (Index("ix_claims_project", "project_id"),)
+
+    run_id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
+    kind: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
+    key: Mapped[bytes] = mapped_column(Key, primary_key=True)
+    project_id: Mapped[uuid.UUID] = of_project()
+    worker_id: Mapped[uuid.UUID]
+    # The page that holds it.
+    owner: Mapped[bytes] = mapped_column(Key)
+
+
+class SeenScope(Base):
+    """A queue whose URLs are remembered."""
+
+    __tablename__ = "seen_scopes"
+    __table_args__ = (UniqueConstraint("project_id", "name"),)
+
+    id: Mapped[int] = mapped_column(RowNumber, primary_key=True)
+    project_id: Mapped[uuid.UUID] = of_project()
+    # A JOBDIR, or a run.
+    name: Mapped[str]
+    begun_at: Mapped[datetime]
+
+
+class SeenUrl(Base):
+    """A request that a queue has taken. Ten million of them are normal: nothing but two numbers is in a row."""
+
+    __tablename__ = "seen_urls"
+    __table_args__ = {"sqlite_with_rowid": False}  # noqa: RUF012 (SQLAlchemy's own form)
+
+    scope_id: Mapped[int] = mapped_column(ForeignKey("seen_scopes.id", ondelete="CASCADE"), primary_key=True)
+    fingerprint: Mapped[bytes] = mapped_column(Key, primary_key=True)
+
 
 # What stands in modules of its own; whoever imports this one has all tables.
 __all__ = [

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from scrapy_dedup.store.pages import contents, site_configs, states
 from scrapy_dedup.store.records.batch import pack
 from scrapy_dedup.store.records.page_records import PageKnowledge
-from scrapy_dedup.store.records.stored_visits import StoredState
+from scrapy_dedup.store.records.stored import StoredState
 from scrapy_dedup.store.upkeep.recleaning import Recleaned, RecleaningRepository
 
 

@@ -14,8 +14,7 @@ from scrapy_dedup.store.records.lookups import columns_of
 from scrapy_dedup.store.records.records import RunStatus
 from scrapy_dedup.store.records.stored import Run, StoredWorker, WorkerEnding
 from scrapy_dedup.store.tables.columns import clock, restarted
-from scrapy_dedup.store.tables.models import CrawlRun
-from scrapy_dedup.store.tables.shared_models import RunWorker
+from scrapy_dedup.store.tables.models import CrawlRun, RunWorker
 
 # Names of JOBDIRs are digits: no job is taken for one.
 _JOB: Final = "shared job: "

@@ -23,7 +23,7 @@ from scrapy_dedup.service.views.changes import (
     iterate_changes,
     since,
 )
-from scrapy_dedup.store.records.stored_visits import RunFigures
+from scrapy_dedup.store.records.stored import RunFigures
 from scrapy_dedup.web.api.asked import After, DomainInQuery, Here, Limit, ProjectRequest, now
 from scrapy_dedup.web.problems import ProblemError
 

@@ -18,7 +18,7 @@ from scrapy_dedup.service.steps import at_once
 from scrapy_dedup.service.templates.site_knowledge import REST
 from scrapy_dedup.service.templates.site_sample import LearnedPage
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.layout_records import AlarmRecord, LayoutKnowledge, TemplateRecord, TemplateStateRecord
+from scrapy_dedup.store.records.records import AlarmRecord, LayoutKnowledge, TemplateRecord, TemplateStateRecord
 from tests.service.site_pages import DOMAIN, article, own_text, page_of, url_of
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
