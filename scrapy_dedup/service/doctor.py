@@ -22,8 +22,7 @@ from scrapy_dedup.settings import SettingError, Settings
 from scrapy_dedup.settings.declared import FIELDS, PREFIX
 from scrapy_dedup.store.engine.engines import file_of, make_engine, parse_url
 from scrapy_dedup.store.engine.errors import StoreError, shown, translated
-from scrapy_dedup.store.engine.migrating import inspect_connection
-from scrapy_dedup.store.engine.schema import Refused, Schema
+from scrapy_dedup.store.engine.migrating import Refused, Schema, inspect_connection
 from scrapy_dedup.store.engine.sqlite_file import inspect_file, log_of
 from scrapy_dedup.store.migrations import HEAD
 from scrapy_dedup.store.store import Store

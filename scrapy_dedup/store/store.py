@@ -14,8 +14,7 @@ from scrapy_dedup.store.engine.codec import column_text
 from scrapy_dedup.store.engine.database import Database
 from scrapy_dedup.store.engine.engines import WRITES, file_of, make_circuit, make_engine, parse_url
 from scrapy_dedup.store.engine.errors import StoreError, shown, translated
-from scrapy_dedup.store.engine.migrating import inspect_connection, migrate
-from scrapy_dedup.store.engine.schema import Refused, Schema
+from scrapy_dedup.store.engine.migrating import Refused, Schema, inspect_connection, migrate
 from scrapy_dedup.store.engine.sqlite_file import inspect_file, use_log
 from scrapy_dedup.store.records.keep_policy import KeepPolicy
 from scrapy_dedup.store.tables.columns import by_code_point

@@ -18,9 +18,8 @@ from scrapy_dedup.report.nav import Button, Flash, Nav
 from scrapy_dedup.service.jobs.jobs import Job, JobState
 from scrapy_dedup.service.patterns.config import PatternEffect
 from scrapy_dedup.service.report.dashboard import RunPage
-from scrapy_dedup.service.stored.template_trial import TemplateTrial
-from scrapy_dedup.service.stored.template_trial import TrialEffect as PageEffect
-from scrapy_dedup.service.stored.template_upkeep import SelectorLine, ShownTemplate, TemplateDiff
+from scrapy_dedup.service.stored.template_upkeep import SelectorLine, ShownTemplate, TemplateDiff, TemplateTrial
+from scrapy_dedup.service.stored.template_upkeep import TrialEffect as PageEffect
 from scrapy_dedup.service.views.changes import PageChange
 from scrapy_dedup.service.views.undoing import KeptEntry, KeptKind, Undone
 from scrapy_dedup.store.domains.lists import DomainCounts, DomainList

@@ -3,8 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from scrapy_dedup.service.stored.template_trial import TemplateTrial, TrialEffect
-from scrapy_dedup.service.stored.template_upkeep import SelectorLine, ShownTemplate
+from scrapy_dedup.service.stored.template_upkeep import SelectorLine, ShownTemplate, TemplateTrial, TrialEffect
 from scrapy_dedup.store.records.stored import StoredTemplate
 from scrapy_dedup.web.dashboard.templates import TemplateList, TemplateView
 from tests.report.builders import NOON

@@ -34,21 +34,19 @@ from scrapy_dedup.commands.call import (
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service.stored import template_upkeep as upkeep
-from scrapy_dedup.service.stored.template_files import (
-    ImportedTemplates,
-    TemplateFileError,
-    export_templates,
-    import_templates,
-    read_templates,
-)
-from scrapy_dedup.service.stored.template_trial import TemplateTrial
 from scrapy_dedup.service.stored.template_upkeep import (
+    ImportedTemplates,
     SelectorLine,
     ShownTemplate,
     TemplateChange,
     TemplateDesk,
     TemplateDiff,
+    TemplateFileError,
+    TemplateTrial,
     diff_templates,
+    export_templates,
+    import_templates,
+    read_templates,
 )
 from scrapy_dedup.service.templates.layout_figures import name_of
 from scrapy_dedup.store.records.stored import TemplateFigures

@@ -14,10 +14,9 @@ from scrapy_dedup.service.cut.site_cleaning import NO_LAYOUT, SiteCut, cut_page
 from scrapy_dedup.service.cut.site_patterns import SitePatterns
 from scrapy_dedup.service.steps import Steps
 from scrapy_dedup.service.templates.site_knowledge import REST, SiteKnowledge
-from scrapy_dedup.service.templates.site_learning import learn_sample
+from scrapy_dedup.service.templates.site_learning import PageSight, learn_sample
 from scrapy_dedup.service.templates.site_records import changes
 from scrapy_dedup.service.templates.site_sample import FEWEST_PAGES, FEWEST_SHOWN, LearnedPage, SiteSample, learned_page
-from scrapy_dedup.service.templates.site_sights import PageSight
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import (
     AlarmRecord,

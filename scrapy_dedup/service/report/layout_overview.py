@@ -7,8 +7,7 @@ from itertools import islice
 from typing import Final
 
 from scrapy_dedup.core.teacher.vision import Vision
-from scrapy_dedup.core.templates.selectors import selector
-from scrapy_dedup.core.templates.templates import Template
+from scrapy_dedup.core.templates.templates import Template, selector
 from scrapy_dedup.core.templates.url_patterns import matches_pattern
 from scrapy_dedup.report import values
 from scrapy_dedup.report.values import ReportPicture, boxes_from

@@ -35,7 +35,7 @@ from scrapy_dedup.store.records.records import ExtractionRecord, Method, Templat
 from scrapy_dedup.store.records.stored import StoredSource, StoredState
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.upkeep.refinements import is_of_version
+from scrapy_dedup.store.upkeep.recleaning import is_of_version
 from scrapy_dedup.store.writer import ProjectStore
 
 logger = logging.getLogger(__name__)

@@ -10,7 +10,6 @@ from starlette.responses import Response
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.report.nav import Flash
-from scrapy_dedup.service.stored.template_trial import try_template
 from scrapy_dedup.service.stored.template_upkeep import (
     Action,
     ShownTemplate,
@@ -24,6 +23,7 @@ from scrapy_dedup.service.stored.template_upkeep import (
     present_of,
     roll_back,
     show_version,
+    try_template,
     versions_of,
 )
 from scrapy_dedup.service.templates.layout_figures import UnknownLayoutError, name_of
