@@ -20,7 +20,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.duplicates.matching import TITLE
 from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
-from scrapy_dedup.core.pages.directives import read_directives
+from scrapy_dedup.core.pages.declared import read_directives
 from scrapy_dedup.core.pages.fingerprints import parts_hash, text_hash
 from scrapy_dedup.core.pages.guard import ParseLimits
 from scrapy_dedup.core.recrawl.passages import page_keys

@@ -101,7 +101,7 @@ class Store:
 
 def _open(url: URL, timeout: timedelta, *, create: bool) -> Engine:
     path = file_of(url)
-    found = _allowed(url, inspect_file(path, timeout, Base.metadata.tables) if path else _inspect_other(url, timeout))
+    found = _allowed(url, inspect_file(path, timeout, Base.metadata.tables) if path else inspect_other(url, timeout))
     if found is Schema.EMPTY and not create:
         raise StoreError(f"store {shown(url)}: there is none yet. Run a crawl first, or check DEDUP_DATABASE_URL.")
     if path:
@@ -125,7 +125,7 @@ def _allowed(url: URL, found: _Found | Refused) -> _Found:
     return found
 
 
-def _inspect_other(url: URL, timeout: timedelta) -> Schema | Refused:
+def inspect_other(url: URL, timeout: timedelta) -> Schema | Refused:
     """Judge a database in memory or on a server."""
     engine = make_engine(url, timeout)
     try:

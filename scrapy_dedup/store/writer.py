@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from sqlalchemy import ColumnElement, Connection, case, delete, func, select, tuple_, update
 from sqlalchemy.orm import InstrumentedAttribute
@@ -27,7 +27,7 @@ from scrapy_dedup.store.records import lookups
 from scrapy_dedup.store.records.batch import Batch, LayoutBatch, pack
 from scrapy_dedup.store.records.keep_policy import KeepPolicy
 from scrapy_dedup.store.records.page_records import ClaimKey
-from scrapy_dedup.store.records.records import AlarmRecord, Record, RunStatus, TemplateStateRecord
+from scrapy_dedup.store.records.records import AlarmRecord, Record, TemplateStateRecord
 from scrapy_dedup.store.records.stored import (
     Run,
     StoredWorker,
@@ -49,6 +49,7 @@ from scrapy_dedup.store.tables.models import (
 from scrapy_dedup.store.tables.upserts import Row, chunks, insert_into, table_of, upsert
 from scrapy_dedup.store.workers import claims, workers
 from scrapy_dedup.store.workers.claims import Claimant, Lost
+from scrapy_dedup.store.workers.workers import Ending
 
 LEASE: Final = timedelta(seconds=60)
 _FORGOTTEN_AT_ONCE: Final = 5_000
@@ -117,50 +118,26 @@ class CrawlRuns(CrawledDomains):
                 stats = workers.stats_of(workers.of_runs(connection, self.id, [run_id]))
             workers.report(connection, run_id, stats, at)
 
-    def leave_run(
-        self,
-        run_id: uuid.UUID,
-        *,
-        status: RunStatus,
-        reason: str | None,
-        stats: Mapping[str, Any],
-        finished_at: datetime,
-    ) -> WorkerEnding:
-        """Note how this worker ended, and say what that means for the run; one of its own ends with it.
-
-        Args:
-            run_id: of the run.
-            status: of this worker.
-            reason: why it ended.
-            stats: what it counted.
-            finished_at: now.
-        """
+    def leave_run(self, run_id: uuid.UUID, **ending: Unpack[Ending]) -> WorkerEnding:
+        """Note how this worker ended, and say what that means for the run; one of its own ends with it."""
         worker = self.run.worker if self.run else None
         if worker is None:
-            return WorkerEnding(is_last=True, status=status)
+            return WorkerEnding(is_last=True, status=ending["status"])
         with self._database.transaction(write=True) as connection:
             self.lock(connection)
-            workers.leave(connection, worker, status=status, reason=reason, stats=stats, finished_at=finished_at)
+            workers.leave(connection, worker, **ending)
             workers.bury(connection, run_id)
             all_of_it = workers.of_runs(connection, self.id, [run_id])
-            workers.report(connection, run_id, workers.stats_of(all_of_it), finished_at)
+            workers.report(connection, run_id, workers.stats_of(all_of_it), ending["finished_at"])
         return workers.judge_end(all_of_it, worker)
 
-    def end_run(
-        self,
-        run_id: uuid.UUID,
-        *,
-        status: RunStatus,
-        reason: str | None,
-        stats: Mapping[str, Any],
-        finished_at: datetime,
-    ) -> None:
+    def end_run(self, run_id: uuid.UUID, **ending: Unpack[Ending]) -> None:
         """Note how a run ended: finished, or stopped and to be resumed; of several workers the last one says so."""
         shared = self.run is not None and self.run.worker is not None
         with self._database.transaction(write=True) as connection:
             if shared:
-                stats = workers.stats_of(workers.of_runs(connection, self.id, [run_id]))
-            workers.end(connection, run_id, status=status, reason=reason, stats=stats, finished_at=finished_at)
+                ending["stats"] = workers.stats_of(workers.of_runs(connection, self.id, [run_id]))
+            workers.end(connection, run_id, **ending)
 
     @property
     def claimant(self) -> Claimant | None:

@@ -40,8 +40,14 @@ from scrapy_dedup.service.duplicates.claims import not_needed
 from scrapy_dedup.service.duplicates.comparison import compare, withdraw
 from scrapy_dedup.service.duplicates.index import KnownDuplicates, Others
 from scrapy_dedup.service.duplicates.page_facts import PageFacts
-from scrapy_dedup.service.learning.learning import Learner, Sample, html_samples, knowledge_of, text_samples
-from scrapy_dedup.service.learning.site_learner import SiteLearner
+from scrapy_dedup.service.learning.learning import (
+    Learner,
+    Sample,
+    SiteLearner,
+    html_samples,
+    knowledge_of,
+    text_samples,
+)
 from scrapy_dedup.service.policies import repeat_policy
 from scrapy_dedup.service.recrawl.run_pages import Given
 from scrapy_dedup.service.steps import Steps, at_once

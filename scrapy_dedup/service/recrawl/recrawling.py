@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from scrapy_dedup.core.chunks.chunks import StoredChunk
-from scrapy_dedup.core.pages.directives import Directives
+from scrapy_dedup.core.pages.declared import Directives
 from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.core.recrawl.plan import (
     GONE,

@@ -13,7 +13,7 @@ from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.templates.layouts import Skeleton
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.cut.site_cleaning import How, SiteCut
-from scrapy_dedup.service.learning.site_learner import SiteLearner
+from scrapy_dedup.service.learning.learning import SiteLearner
 from scrapy_dedup.service.steps import at_once
 from scrapy_dedup.service.templates.site_knowledge import REST
 from scrapy_dedup.service.templates.site_sample import LearnedPage
