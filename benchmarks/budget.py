@@ -30,7 +30,7 @@ from scrapy_dedup.service.cut.site_cleaning import cut_page
 from scrapy_dedup.service.duplicates.chunking import divide
 from scrapy_dedup.service.duplicates.index import Others
 from scrapy_dedup.service.duplicates.page_facts import facts_of
-from scrapy_dedup.service.learning.site_learner import SiteLearner
+from scrapy_dedup.service.learning.learning import SiteLearner
 from scrapy_dedup.service.templates.site_learning import learn_sample
 from scrapy_dedup.store.records.batch import pack
 from scrapy_dedup.store.writer import ProjectStore

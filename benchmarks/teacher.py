@@ -24,13 +24,13 @@ from benchmarks.marked_sites import Floats, MarkedPage, MarkedSite, read_folders
 from benchmarks.marked_texts import marked_texts
 from benchmarks.train import domains_of, fit, logistic, to_json
 from scrapy_dedup.core.boilerplate import path_verdicts
-from scrapy_dedup.core.boilerplate.path_looks import PathLooks, looks_by_path
+from scrapy_dedup.core.boilerplate.names import PathLooks, looks_by_path
 from scrapy_dedup.core.boilerplate.path_verdicts import learn
 from scrapy_dedup.core.boilerplate.verdict_model import VerdictModel
 from scrapy_dedup.core.teacher.numbering import numbered
 from scrapy_dedup.core.templates.templates import cut, template_of
 from scrapy_dedup.service.model_file import verdict_model
-from scrapy_dedup.service.templates.site_sights import seen_page
+from scrapy_dedup.service.templates.site_learning import seen_page
 from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.values import RenderedPage, Resource, Showing, WantedResource
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from scrapy_dedup.plugin.addon import Addon
-    from scrapy_dedup.plugin.crawl.chunk_items import ChunkItem
-    from scrapy_dedup.plugin.crawl.items import PageItem
+    from scrapy_dedup.plugin.crawl.items import ChunkItem, PageItem
     from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
     from scrapy_dedup.plugin.dupefilter import StoreDupeFilter
     from scrapy_dedup.plugin.extension import DedupExtension

@@ -19,7 +19,7 @@ MOST_LINES = 800
 NOT_IN_CORE = frozenset("time random secrets os io pathlib socket subprocess threading logging tempfile".split())
 NOT_CALLED_IN_CORE = frozenset("hash open print input eval exec".split())
 # It makes functions of a model's trees, of numbers alone.
-MAY_EXECUTE = "scrapy_dedup/core/boilerplate/forest.py"
+MAY_EXECUTE = "scrapy_dedup/core/boilerplate/verdict_model.py"
 NOT_ASKED_IN_CORE = frozenset("now utcnow today".split())
 # A project that is cloned elsewhere must not look for these. In two parts, or this file would name them.
 MACHINE_PATHS = re.compile("/" + r"(?:work|root|home/\w+)/|/" + "tmp/(?!x)")

@@ -13,7 +13,7 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.recrawl.plan import FreshRule
 from scrapy_dedup.settings import PARAMETERS, PREFIX, SettingError, Settings
 from scrapy_dedup.settings.page import as_markdown
-from scrapy_dedup.settings.parsers import LIST, FreshFor
+from scrapy_dedup.settings.parsers import LIST, FreshFor, kind_of
 from tests.tables import table
 
 PROJECT = Path(__file__).parents[1]
@@ -98,7 +98,7 @@ _ENTRIES = {
 def test_every_list_may_be_given_as_json_or_with_commas(name: str) -> None:
     """Expressions hold commas: one a line. The message names the forms."""
     entries = _ENTRIES.get(name, ["a.example", "b.example"])
-    allowed = LISTS[name].metadata["allowed"]
+    allowed = kind_of(LISTS[name]).allowed
     between = "\n" if allowed.endswith("one a line") else ", "
 
     assert "JSON" in allowed
@@ -217,8 +217,8 @@ def test_docs_are_made_from_the_declarations() -> None:
 
 @pytest.mark.parametrize("name", FIELDS)
 def test_every_setting_says_what_it_means_and_allows(name: str) -> None:
-    metadata = FIELDS[name].metadata
+    meaning, allowed = FIELDS[name].metadata["meaning"], kind_of(FIELDS[name]).allowed
 
-    assert metadata["meaning"].endswith((".", "folder."))
-    assert "|" not in metadata["meaning"] + metadata["allowed"]
-    assert metadata["allowed"] or isinstance(FIELDS[name].default, str)
+    assert meaning.endswith((".", "folder."))
+    assert "|" not in meaning + allowed
+    assert allowed or isinstance(FIELDS[name].default, str)

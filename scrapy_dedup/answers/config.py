@@ -8,8 +8,7 @@ from pydantic import Field
 from scrapy_dedup.answers.words import Answer, Count, Domain, Instant, MaybeUrl, Project, Switch, Url, Version
 from scrapy_dedup.core.patterns.config import KEYS
 from scrapy_dedup.core.patterns.expressions import PatternHeld
-from scrapy_dedup.service.views.kept import KeptKind
-from scrapy_dedup.service.views.undoing import Undone
+from scrapy_dedup.service.views.undoing import KeptKind, Undone
 from scrapy_dedup.store.pages.site_configs import StoredSiteConfig
 
 Entries = Annotated[tuple[str, ...], Field(examples=[["nav.menu"]])]

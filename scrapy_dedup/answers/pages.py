@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from scrapy_dedup.answers.words import (
     Answer,
@@ -152,14 +152,14 @@ class RemovedAnswer(Answer):
     fingerprint: Annotated[str, Field(examples=["9f1c2ab0d4e57768"])]
     path: Annotated[str, Field(examples=["html > body > nav.menu"])]
     text: Annotated[str, Field(examples=["Home Shop Contact"])]
-    rule_path: Annotated[str, Field(examples=[""])]
+    rule_path: Annotated[str, Field(validation_alias="where", examples=[""])]
 
 
 class LikeAnswer(Answer):
     """The page that stands for this one, by a layer; or, without one, that it is nearly like."""
 
     url: Url
-    layer: Annotated[str | None, Field(examples=["duplicate"])]
+    layer: Annotated[str | None, BeforeValidator(lambda layer: layer or None), Field(examples=["duplicate"])]
     jaccard: Annotated[float | None, Field(examples=[0.95])]
 
 

@@ -9,8 +9,7 @@ from pydantic import AliasPath, Field
 from scrapy_dedup.answers.words import Answer, Chars, Count, Cursor, Id, Instant, Key, MaybeId, MaybeUrl, Project
 from scrapy_dedup.core.runs.alarms import DropAlarm
 from scrapy_dedup.service.views.changes import VERDICTS, Since
-from scrapy_dedup.store.records.stored import StoredRun
-from scrapy_dedup.store.records.stored_visits import RunFigures
+from scrapy_dedup.store.records.stored import RunFigures, StoredRun
 
 Spider = Annotated[str, Field(examples=["site"])]
 State = Annotated[str, Field(examples=["finished"])]

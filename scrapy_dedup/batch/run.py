@@ -41,8 +41,7 @@ from scrapy_dedup.batch.steps_pages import (
 )
 from scrapy_dedup.batch.steps_sites import Learning, SampleSources, SiteSurvey, Smallest
 from scrapy_dedup.service.duplicates.chunking import ACROSS
-from scrapy_dedup.service.files.run import BadInputError, CleaningPlan, CleaningTally
-from scrapy_dedup.service.files.run_others import RunOthers
+from scrapy_dedup.service.files.run import BadInputError, CleaningPlan, CleaningTally, RunOthers
 from scrapy_dedup.service.files.tasks import KnownDomains, Learned
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.service.templates.site_sample import FEWEST_PAGES

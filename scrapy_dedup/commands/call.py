@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from scrapy_dedup.commands.terminal import one_line
@@ -22,6 +23,83 @@ from scrapy_dedup.store.writer import ProjectStore
 
 if TYPE_CHECKING:
     from scrapy_dedup.answers.words import Answer
+import re
+from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
+from typing import BinaryIO, Final
+
+from scrapy_dedup.commands.terminal import a_table, errors, output, print_table, shown
+from scrapy_dedup.report.numbers import count, whole
+from scrapy_dedup.service.packed_files import MOST_BYTES, FileRefusedError, checked_content, regular_file
+from scrapy_dedup.service.projects import Deletion
+
+STANDARD_INPUT: Final = "-"
+_MOST_TEXT_BYTES: Final = 32_000_000
+
+
+@contextmanager
+def opened_input(name: str, most_bytes: int = MOST_BYTES) -> Iterator[BinaryIO]:
+    """Give the content of a file or of standard input, packed by gzip or zstd or not, once it is known to be whole.
+
+    Raises:
+        FileRefusedError: it is no regular file, damaged or too large; nothing of it was given.
+        OSError: it cannot be opened.
+    """
+    if name == STANDARD_INPUT:
+        with checked_content(sys.stdin.buffer, "standard input", most_bytes, seekable=False) as content:
+            yield content
+        return
+    with regular_file(name) as file, checked_content(file, name, most_bytes) as content:
+        yield content
+
+
+def text_of(name: str) -> str:
+    """Return the text of a file that is read as a whole, or of standard input.
+
+    Raises:
+        FileRefusedError: it is no regular file, damaged, too large or no UTF-8.
+        OSError: it cannot be opened.
+    """
+    with opened_input(name, _MOST_TEXT_BYTES) as file:
+        try:
+            return file.read().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise FileRefusedError(f"{name}: it is no UTF-8 ({error})") from error
+
+
+_DURATION: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)([smhdw])")
+_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def duration(text: str) -> timedelta:
+    """Return the time that a text such as 30d means, for argparse."""
+    found = _DURATION.fullmatch(text)
+    try:
+        if found:
+            return timedelta(**{_UNITS[found[2]]: float(found[1])})
+    except OverflowError:
+        pass
+    raise argparse.ArgumentTypeError(f"{text!r} is no age: write a number and s, m, h, d or w, such as 30d")
+
+
+def number(most: int, things: str) -> Callable[[str], int]:
+    """Return what reads 1 to so many things, for argparse."""
+
+    def read(word: str) -> int:
+        if not (word.isascii() and word.isdigit() and len(word) < 10 and 1 <= int(word) <= most):
+            raise argparse.ArgumentTypeError(f"{word}: needs 1 to {most} {things}")
+        return int(word)
+
+    return read
+
+
+def ago(age: timedelta) -> datetime:
+    """Return the instant so long ago; the first there is where that is before all times."""
+    try:
+        return datetime.now(UTC) - age
+    except OverflowError:
+        return datetime.min.replace(tzinfo=UTC)
+
 
 DONE = 0
 NOT_DONE = 1
@@ -107,6 +185,58 @@ class Call:
                 yield (store, found) if found else (nothing, nothing.project(self.project))
 
 
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing that can be done, what it takes, and how many of it; most is None without a limit.
+
+    Attributes:
+        options: those of the verb that it knows, by their names in the namespace.
+    """
+
+    run: Callable[[Call], int]
+    takes: str = "nothing"
+    least: int = 0
+    most: int | None = 0
+    options: frozenset[str] = frozenset()
+
+
+def add_actions(parser: argparse.ArgumentParser, actions: Mapping[str, Action]) -> None:
+    """Add the actions and their targets; what belongs together is checked when one runs."""
+    # Python 3.11 gives what stands after an option to no positional of this kind otherwise.
+    parser.parse_args = parser.parse_intermixed_args  # type: ignore[method-assign]
+    add = parser.add_argument
+    add("action", nargs="?", choices=tuple(actions), help="what to do")
+    add("targets", nargs="*", metavar="TARGET", help="; ".join(f"{name}: {one.takes}" for name, one in actions.items()))
+
+
+def run_action(
+    call: Call, verb: str, actions: Mapping[str, Action], words: Mapping[str, str] = MappingProxyType({})
+) -> int:
+    """Do what was asked for, and return the exit code.
+
+    Args:
+        call: with the action, its targets and options.
+        verb: as errors name it.
+        actions: by name.
+        words: options that people write otherwise than they stand in the namespace.
+
+    Raises:
+        WrongCallError: there is no such action, or it takes other targets or options.
+    """
+    options = call.options
+    if options.action is None:
+        raise WrongCallError(f"{verb} needs an action: {', '.join(actions)}")
+    action = actions[options.action]
+    known = frozenset[str]().union(*(one.options for one in actions.values()))
+    for name in sorted(known - action.options):
+        if getattr(options, name) not in (None, False):
+            raise WrongCallError(f"{verb} {options.action} takes no {words.get(name, f'--{name}').replace('_', '-')}")
+    number = len(options.targets)
+    if number < action.least or (action.most is not None and number > action.most):
+        raise WrongCallError(f"{verb} {options.action} takes {action.takes}; {number} words were given")
+    return action.run(call)
+
+
 def answer(
     verb: Callable[[Call], int],
     source: Mapping[str, Any],
@@ -148,6 +278,16 @@ def print_json(value: "Mapping[str, Any] | Answer") -> None:
     sys.stdout.write(json.dumps(plain, indent=2, ensure_ascii=True) + "\n")
 
 
+def print_answer(call: Call, module: str, make: Callable[[Any], "Answer"]) -> bool:
+    """Print as JSON what is made of a module of `answers`, where that was asked for; say whether it was.
+
+    The module is imported then: pydantic is for nobody else.
+    """
+    if call.options.json:
+        print_json(make(import_module(f"scrapy_dedup.answers.{module}")))
+    return bool(call.options.json)
+
+
 def _words_of(error: Exception) -> str:
     """Return a message; of a file that cannot be used its name and why, without the system's number for it."""
     if isinstance(error, OSError) and error.filename is not None and error.filename2 is None and error.strerror:
@@ -158,3 +298,38 @@ def _words_of(error: Exception) -> str:
 def _told(error: object, code: int) -> int:
     sys.stderr.write(f"scrapy dedup: {one_line(str(error), 1_000)}\n")
     return code
+
+
+def refuse_unasked(call: Call, verb: str) -> None:
+    """Refuse to delete where nobody can be asked.
+
+    Raises:
+        WrongCallError: neither --yes nor --dry-run is given, and there is no terminal.
+    """
+    options = call.options
+    if not (options.dry_run or options.yes) and (options.json or not sys.stdin.isatty()):
+        raise WrongCallError(f"{verb} asks before it deletes, and here it cannot: repeat it with --yes")
+
+
+def delete(call: Call, what: str, find: Callable[[], Deletion], remove: Callable[[Deletion], Deletion]) -> int:
+    """Show what would be deleted, ask, delete it, and show what was; return the exit code."""
+    options = call.options
+    deletion = find()
+    if not (options.yes or options.dry_run):
+        _tell(deletion, what)
+        question = shown(f"Delete {what} with {count(deletion.total, 'row')}? [y/N] ", 300)
+        if errors().input(question).strip().lower() not in ("y", "yes"):
+            output().print("Nothing was deleted.")
+            return NOT_DONE
+    if not options.dry_run:
+        deletion = remove(deletion)
+    if not print_answer(call, "projects", lambda answers: answers.DeletionAnswer.of(deletion)):
+        _tell(deletion, what)
+    return DONE
+
+
+def _tell(deletion: Deletion, what: str) -> None:
+    table = a_table("Table", "Rows")
+    for name, rows in deletion.rows.items():
+        table.add_row(shown(name), whole(rows))
+    print_table(f"{'Deleted' if deletion.deleted else 'Would be deleted'}: {what}", table)

@@ -21,8 +21,19 @@ from scrapy_dedup.core.duplicates.matching import NEAR_DUPLICATE
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.urls.canonical import Alias
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
-from scrapy_dedup.plugin.crawl.chunk_items import ChunkItem, chunk_items, send
-from scrapy_dedup.plugin.crawl.items import CONTENT, FILLED, METADATA, REPORT, ItemFields, item_hash, not_own, url_of
+from scrapy_dedup.plugin.crawl.items import (
+    CONTENT,
+    FILLED,
+    METADATA,
+    REPORT,
+    ChunkItem,
+    ItemFields,
+    chunk_items,
+    item_hash,
+    not_own,
+    send,
+    url_of,
+)
 from scrapy_dedup.plugin.crawl.parking import pause
 from scrapy_dedup.plugin.crawl.visits import Visit
 from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware

@@ -20,7 +20,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.duplicates.matching import TITLE
 from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
-from scrapy_dedup.core.pages.directives import read_directives
+from scrapy_dedup.core.pages.declared import read_directives
 from scrapy_dedup.core.pages.fingerprints import parts_hash, text_hash
 from scrapy_dedup.core.pages.guard import ParseLimits
 from scrapy_dedup.core.recrawl.passages import page_keys
@@ -64,7 +64,7 @@ from scrapy_dedup.store.engine.codec import pack_fingerprints, unpack_fingerprin
 from scrapy_dedup.store.engine.errors import DamagedError, StoreError
 from scrapy_dedup.store.knowledge.known_pages import Question
 from scrapy_dedup.store.records.records import BARE, CrawledUrlRecord, DecisionRecord
-from scrapy_dedup.store.records.stored_visits import StoredState
+from scrapy_dedup.store.records.stored import StoredState
 from scrapy_dedup.store.writer import ProjectStore
 
 # A date and its key take some 200 bytes; pages beyond this are asked for.

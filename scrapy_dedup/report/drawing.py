@@ -6,7 +6,8 @@ HTML already (a test looks), so that no template and no view can let a page's te
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
@@ -21,7 +22,53 @@ from scrapy_dedup.core.domains.states import is_blacklisted, present_status
 from scrapy_dedup.report import charts, diffs, layout_picture, ledger, numbers
 from scrapy_dedup.report.dashboard_values import STATUSES
 from scrapy_dedup.report.markup import is_web, told, visible
-from scrapy_dedup.report.values import boxes_from
+from scrapy_dedup.report.values import ExplainedPage, Report, ReportLocator, ReportPicture, boxes_from
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutPage:
+    """What the file about a page and its picture says.
+
+    Attributes:
+        how: by what the page was cut.
+        figures: large ones, name to figure.
+        fields: (name, value or empty, where it was found) of title, date and author.
+        content, left_out: of the template.
+        generated_at: aware; shown in UTC.
+    """
+
+    picture: ReportPicture
+    how: str
+    generated_at: datetime
+    figures: Mapping[str, str] = field(default_factory=dict)
+    fields: Sequence[tuple[str, str, str]] = ()
+    content: Sequence[ReportLocator] = ()
+    left_out: Sequence[ReportLocator] = ()
+
+
+def render_report(report: Report) -> str:
+    """Return the whole document; the same report gives the same bytes."""
+    return draw("report.html", report=report)
+
+
+def render_explanation(page: ExplainedPage) -> str:
+    """Return the whole document; the same page gives the same bytes."""
+    return draw("explained.html", page=page)
+
+
+def render_layout_page(page: LayoutPage) -> str:
+    """Return the whole file; the same page gives the same bytes."""
+    return draw("layout_page.html", page=page)
+
+
+def layout_svg(picture: ReportPicture) -> str:
+    """Return a whole SVG file; it asks for nothing."""
+    return draw("layout.svg", picture=picture)
+
+
+def layout_drawing(picture: ReportPicture) -> str:
+    """Return a page that holds a picture and nothing else, to be drawn by a browser."""
+    return draw("layout_drawing.html", picture=picture)
 
 
 def draw(template: str, **values: Any) -> str:

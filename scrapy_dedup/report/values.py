@@ -589,6 +589,8 @@ class ExplainedBlock:
         evidence: why, in words.
         fingerprint: 16 hexadecimal digits.
         is_part: it is a part of the block before, which stayed.
+        path: of the block in the page.
+        on_pages: that have it, of of_pages.
     """
 
     text: str
@@ -598,6 +600,9 @@ class ExplainedBlock:
     evidence: str = ""
     fingerprint: str = ""
     is_part: bool = False
+    path: str = ""
+    on_pages: int = 0
+    of_pages: int = 0
 
     @property
     def kept(self) -> bool:

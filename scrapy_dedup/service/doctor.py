@@ -23,11 +23,10 @@ from scrapy_dedup.settings import SettingError, Settings
 from scrapy_dedup.settings.declared import FIELDS, PREFIX
 from scrapy_dedup.store.engine.engines import file_of, make_engine, parse_url
 from scrapy_dedup.store.engine.errors import StoreError, shown, translated
-from scrapy_dedup.store.engine.migrating import inspect_connection
-from scrapy_dedup.store.engine.schema import Refused, Schema
+from scrapy_dedup.store.engine.migrating import Refused, Schema
 from scrapy_dedup.store.engine.sqlite_file import inspect_file, log_of
 from scrapy_dedup.store.migrations import HEAD
-from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.store import Store, inspect_other
 from scrapy_dedup.store.tables.models import Base
 from scrapy_dedup.teacher.finding import Missing, find_browser
 from scrapy_dedup.teacher.values import NotShown
@@ -278,7 +277,7 @@ def check_store(url: str, timeout: timedelta) -> DoctorCheck:
 
 def _check(url: URL, timeout: timedelta) -> DoctorCheck:
     path = file_of(url)
-    found = inspect_file(path, timeout, Base.metadata.tables) if path else _inspect(url, timeout)
+    found = inspect_file(path, timeout, Base.metadata.tables) if path else inspect_other(url, timeout)
     if isinstance(found, Refused):
         return DoctorCheck("store", State.WRONG, f"{shown(url)}: {found.reason}", found.way_out)
     if found is Schema.EMPTY:
@@ -288,15 +287,6 @@ def _check(url: URL, timeout: timedelta) -> DoctorCheck:
         return DoctorCheck("store", State.OK, f"{shown(url)}: of an older version, the next crawl upgrades it; {size}")
     with Store.open(url, timeout=timeout, create=False):
         return DoctorCheck("store", State.OK, f"{shown(url)}: can be written to, schema {HEAD}, {size}")
-
-
-def _inspect(url: URL, timeout: timedelta) -> Schema | Refused:
-    engine = make_engine(url, timeout)
-    try:
-        with engine.connect() as connection:
-            return inspect_connection(connection)
-    finally:
-        engine.dispose()
 
 
 def _size(url: URL, path: Path | None, timeout: timedelta) -> str:

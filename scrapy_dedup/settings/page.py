@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from scrapy_dedup.settings.declared import FIELDS, PREFIX
-from scrapy_dedup.settings.parsers import DAYS, LINES, LIST, FreshFor
+from scrapy_dedup.settings.parsers import DAYS, LINES, LIST, SWITCH, FreshFor, kind_of
 
 _FIRST: Final = (
     "enabled unchanged output database_url url_field html_field content_field boilerplate_method near_duplicate "
@@ -59,13 +59,13 @@ def as_markdown() -> str:
 
 
 # What the top of the page says once.
-_SHORTER: Final = {LIST: "a list", LINES: "a list of lines", DAYS: "a time", "True or False": "a switch"}
+_SHORTER: Final = {LIST: "a list", LINES: "a list of lines", DAYS.allowed: "a time", SWITCH: "a switch"}
 _HEAD: Final = ("| setting | default | allowed | meaning |", "| --- | --- | --- | --- |")
 
 
 def _row(name: str) -> str:
     field = FIELDS[name]
-    allowed = field.metadata["allowed"] or "text"
+    allowed = kind_of(field).allowed or "text"
     for long, short in _SHORTER.items():
         allowed = allowed.replace(long, short)
     return f"| `{PREFIX}{name.upper()}` | {_shown(field.default)} | {allowed} | {field.metadata['meaning']} |"

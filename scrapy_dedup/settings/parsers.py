@@ -7,13 +7,12 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import Field, dataclass
 from datetime import timedelta
-from typing import Any, Literal, cast
+from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.recrawl.plan import FreshRule
 
 SWITCH = "True or False"
-DAYS = "days, or a text such as 12h, 30m or 7d"
 LIST = 'a list; as text: JSON, as ["a", "b"], or with commas'
 LINES = 'a list; as text: JSON, as ["a", "b"], or one a line'
 
@@ -21,26 +20,47 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
 _DURATION = re.compile(r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*([smhdw]?)")
 
 
-def setting(default: Any, parse: Callable[[Any], Any], meaning: str, *, allowed: str = "") -> Any:
+class Kind(NamedTuple):
+    """What a setting can be.
+
+    Attributes:
+        parse: turns what the user wrote into the field's value; ValueError, TypeError or KeyError refuse it.
+        allowed: the values it can have, in words, for the error message and the docs.
+    """
+
+    parse: Callable[[Any], Any]
+    allowed: str
+
+
+def setting(default: Any, meaning: str, kind: Kind | None = None) -> Any:
     """Declare one field of `Settings`.
 
     Args:
         default: the value where the user gives none.
-        parse: turns what the user wrote into the field's value; ValueError or TypeError refuse it.
         meaning: one or two sentences for docs/settings.md.
-        allowed: the values it can have, in words, for the error message and the docs.
+        kind: None for switches, texts and choices, whose type says it.
     """
-    return dataclasses.field(default=default, metadata={"parse": parse, "meaning": meaning, "allowed": allowed})
+    return dataclasses.field(default=default, metadata={"kind": kind, "meaning": meaning})
 
 
-def boolean(value: Any) -> bool:
+def kind_of(field: "Field[Any]") -> Kind:
+    """Return what a declared field can be."""
+    kind: Kind | None = field.metadata["kind"]
+    if kind is not None:
+        return kind
+    return {bool: Kind(_boolean, SWITCH), str: Kind(_text, "")}.get(cast("type", field.type)) or _choice(
+        *get_args(field.type)
+    )
+
+
+def _boolean(value: Any) -> bool:
     """Read a switch as Scrapy does: true and false, 1 and 0, also as text."""
     words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
     return words[str(value).strip().lower()]
 
 
-def integer(low: int, high: int) -> Callable[[Any], int]:
-    """Return a parser of whole numbers from *low* to *high*."""
+def integer(low: int, high: int, unit: str = "") -> Kind:
+    """Return the kind of whole numbers from *low* to *high*."""
 
     def parse(value: Any) -> int:
         number = int(str(value).strip())
@@ -48,11 +68,12 @@ def integer(low: int, high: int) -> Callable[[Any], int]:
             raise ValueError
         return number
 
-    return parse
+    most = str(high) if high < 10**9 else f"10**{len(str(high)) - 1}"
+    return Kind(parse, f"{low} to {most} {unit}".rstrip())
 
 
-def number(low: float, high: float) -> Callable[[Any], float]:
-    """Return a parser of numbers from *low* to *high*."""
+def number(low: float, high: float) -> Kind:
+    """Return the kind of numbers from *low* to *high*."""
 
     def parse(value: Any) -> float:
         parsed = float(str(value).strip())
@@ -60,11 +81,11 @@ def number(low: float, high: float) -> Callable[[Any], float]:
             raise ValueError
         return parsed
 
-    return parse
+    return Kind(parse, f"{low} to {high}")
 
 
-def seconds(low: float, high: float) -> Callable[[Any], timedelta]:
-    """Return a parser of a time in seconds, or of a text with a unit: 500s, 2m, 1h."""
+def seconds(low: float, high: float) -> Kind:
+    """Return the kind of a time in seconds, or of a text with a unit: 500s, 2m, 1h."""
 
     def parse(value: Any) -> timedelta:
         duration = _duration(value, "s")
@@ -72,11 +93,11 @@ def seconds(low: float, high: float) -> Callable[[Any], timedelta]:
             raise ValueError
         return duration
 
-    return parse
+    return Kind(parse, f"{low:g} to {high:g} seconds")
 
 
-def choice(*options: str) -> Callable[[Any], str]:
-    """Return a parser that takes one of some words."""
+def _choice(*options: str) -> Kind:
+    """Return the kind of one of some words."""
 
     def parse(value: Any) -> str:
         word = str(value).strip().lower()
@@ -84,10 +105,10 @@ def choice(*options: str) -> Callable[[Any], str]:
             raise ValueError
         return word
 
-    return parse
+    return Kind(parse, " or ".join([", ".join(options[:-1]), options[-1]]))
 
 
-def listed(value: Any, between: str = r"[,\r\n]+") -> tuple[str, ...]:
+def _listed(value: Any, between: str = r"[,\r\n]+") -> tuple[str, ...]:
     """Read a list of texts, each once: a list, or text: JSON, or with commas or lines, or what else is *between*."""
     if isinstance(value, str):
         found = _json_list(value)
@@ -110,43 +131,52 @@ def _json_list(text: str) -> list[str] | None:
     return found if isinstance(found, list) and all(isinstance(part, str) for part in found) else None
 
 
-def words(value: Any) -> frozenset[str]:
-    """Read a list as a set of lower-case words."""
-    return frozenset(word.lower() for word in listed(value))
+def texts(what: str = "") -> Kind:
+    """Return the kind of a list of texts, in its order."""
+    return Kind(_listed, f"{what}, {LIST}" if what else LIST)
 
 
-def names(value: Any) -> frozenset[str]:
-    """Read a list as a set of names."""
-    return frozenset(listed(value))
+def words(what: str) -> Kind:
+    """Return the kind of a set of lower-case words."""
+    return Kind(_words, f"{what}, {LIST}")
 
 
-def text(value: Any) -> str:
+def names(what: str) -> Kind:
+    """Return the kind of a set of names."""
+    return Kind(lambda value: frozenset(_listed(value)), f"{what}, {LIST}")
+
+
+def _words(value: Any) -> frozenset[str]:
+    return frozenset(word.lower() for word in _listed(value))
+
+
+def _text(value: Any) -> str:
     """Read text; None is empty."""
     return "" if value is None else str(value).strip()
 
 
-def some_of(*options: str) -> Callable[[Any], frozenset[str]]:
-    """Return a parser of lists of some words."""
+def some_of(*options: str) -> Kind:
+    """Return the kind of a set of some words."""
 
     def parse(value: Any) -> frozenset[str]:
-        found = words(value)
+        found = _words(value)
         if not found <= set(options):
             raise ValueError
         return found
 
-    return parse
+    return Kind(parse, f"{', '.join(options)}, {LIST}")
 
 
-def days(value: Any) -> timedelta:
+def _days(value: Any) -> timedelta:
     """Read a number of days, or a text with a unit: 45s, 30m, 12h, 7d, 2w."""
     return _duration(value, "d")
 
 
-def days_or_none(value: Any) -> timedelta | None:
+def _days_or_none(value: Any) -> timedelta | None:
     """Read a number of days; `none`, `off`, False or nothing is without end."""
     if value is None or value is False or str(value).strip().lower() in ("", "none", "off", "false"):
         return None
-    return days(value)
+    return _days(value)
 
 
 def _duration(value: Any, unit: str) -> timedelta:
@@ -176,45 +206,47 @@ class FreshFor:
         return "0" if self == FreshFor() else repr(self)
 
 
-def fresh_for(value: Any) -> FreshFor:
+def _fresh_for(value: Any) -> FreshFor:
     """Read one duration, or a dict of durations by pattern, which may be JSON; `*` is for all other pages."""
     if isinstance(value, FreshFor):
         return value
     if isinstance(value, str) and value.lstrip().startswith("{"):
         value = json.loads(value)
     if not hasattr(value, "items"):
-        return FreshFor(days(value))
-    parsed = {str(pattern).strip(): days(duration) for pattern, duration in value.items()}
+        return FreshFor(_days(value))
+    parsed = {str(pattern).strip(): _days(duration) for pattern, duration in value.items()}
     if not all(parsed):
         raise ValueError
     default = parsed.pop("*", timedelta(0))
     return FreshFor(default, tuple(FreshRule(pattern, duration) for pattern, duration in parsed.items()))
 
 
-def patterns(value: Any) -> tuple[str, ...]:
-    """Read URLs, domains and patterns; in text white space may stand between them, too."""
-    return listed(value, r"[,\s]+")
-
-
-def expressions(value: Any) -> tuple[str, ...]:
-    """Read selectors or regular expressions; in text one a line, for they hold commas."""
-    return listed(value, r"[\r\n]+")
-
-
-def languages(value: Any) -> frozenset[str]:
+def _languages(value: Any) -> frozenset[str]:
     """Read language codes of two letters."""
-    found = words(value)
+    found = _words(value)
     if not all(len(code) == 2 and code.isascii() and code.isalpha() for code in found):
         raise ValueError
     return found
 
 
-def keep_pages(value: Any) -> Literal["latest", "none"] | int:
+def _keep_pages(value: Any) -> Literal["latest", "none"] | int:
     """Read `latest`, `none` or a number of versions."""
     word = str(value).strip().lower()
     if word in ("latest", "none"):
         return cast("Literal['latest', 'none']", word)
-    return integer(1, 1000)(value)
+    return cast("int", integer(1, 1000).parse(value))
+
+
+DAYS: Final = Kind(_days, "days, or a text such as 12h, 30m or 7d")
+DAYS_OR_NONE: Final = Kind(_days_or_none, DAYS.allowed)
+FRESH_FOR: Final = Kind(_fresh_for, "days, a text such as 12h, 30m or 7d, or a dict of such by pattern")
+# In text white space may stand between them, too.
+PATTERNS: Final = Kind(lambda value: _listed(value, r"[,\s]+"), f"URLs, domains or patterns with *, {LIST}")
+# Selectors or regular expressions: one a line, for they hold commas.
+EXPRESSIONS: Final = Kind(lambda value: _listed(value, r"[\r\n]+"), LINES)
+LANGUAGES: Final = Kind(_languages, f"two-letter codes, {LIST}")
+KEEP_PAGES: Final = Kind(_keep_pages, "latest, none, or a number of versions")
+CLASS: Final = Kind(lambda value: value, "a class or its import path")
 
 
 class SettingError(DedupError):
@@ -232,10 +264,11 @@ def parsed(field: "Field[Any]", value: Any, shown: str) -> Any:
     Raises:
         SettingError: its parser refuses it.
     """
+    kind = kind_of(field)
     try:
-        return field.metadata["parse"](value)
+        return kind.parse(value)
     except (ValueError, TypeError, KeyError):
-        raise SettingError(f"{shown}={value!r}: needs {field.metadata['allowed']}") from None
+        raise SettingError(f"{shown}={value!r}: needs {kind.allowed}") from None
 
 
 def unknown(prefix: str, name: str, known: Collection[str], *, upper: bool = False) -> SettingError:

@@ -25,9 +25,15 @@ from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.knowledge import templates
 from scrapy_dedup.store.pages import contents
 from scrapy_dedup.store.records import lookups
-from scrapy_dedup.store.records.layout_batch import template_row
-from scrapy_dedup.store.records.layout_records import TemplateRecord
-from scrapy_dedup.store.records.records import BARE, BlockEvidence, BoilerplateRecord, CleanedRecord, Method
+from scrapy_dedup.store.records.batch import template_row
+from scrapy_dedup.store.records.records import (
+    BARE,
+    BlockEvidence,
+    BoilerplateRecord,
+    CleanedRecord,
+    Method,
+    TemplateRecord,
+)
 from scrapy_dedup.store.records.rows import boilerplate_row, read_boilerplate, read_source
 from scrapy_dedup.store.records.stored import ProjectFigures, StoredBoilerplate, StoredSource
 from scrapy_dedup.store.tables.columns import by_code_point
@@ -38,9 +44,10 @@ from scrapy_dedup.store.tables.models import (
     NearDuplicate,
     PageSignature,
     Project,
+    SeenScope,
+    SeenUrl,
     SourceRow,
 )
-from scrapy_dedup.store.tables.shared_models import SeenScope, SeenUrl
 from scrapy_dedup.store.tables.upserts import upsert
 
 _PAGES_AT_ONCE = 100

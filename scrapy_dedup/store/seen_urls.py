@@ -16,7 +16,7 @@ from scrapy_dedup.store.engine.database import Database
 from scrapy_dedup.store.engine.engines import file_of, make_engine, parse_url
 from scrapy_dedup.store.engine.errors import StoreError, shown
 from scrapy_dedup.store.tables.columns import now
-from scrapy_dedup.store.tables.shared_models import SeenScope, SeenUrl
+from scrapy_dedup.store.tables.models import SeenScope, SeenUrl
 from scrapy_dedup.store.writer import ProjectStore
 
 _READ_AT_ONCE: Final = 20_000

@@ -13,8 +13,7 @@ from scrapy_dedup.store.engine.codec import column_text
 from scrapy_dedup.store.engine.database import Database
 from scrapy_dedup.store.engine.engines import WRITES, file_of, make_circuit, make_engine, parse_url
 from scrapy_dedup.store.engine.errors import StoreError, shown, translated
-from scrapy_dedup.store.engine.migrating import inspect_connection, migrate
-from scrapy_dedup.store.engine.schema import Refused, Schema
+from scrapy_dedup.store.engine.migrating import Refused, Schema, inspect_connection, migrate
 from scrapy_dedup.store.engine.sqlite_file import inspect_file, use_log
 from scrapy_dedup.store.records.keep_policy import KeepPolicy
 from scrapy_dedup.store.tables.columns import by_code_point
@@ -104,7 +103,7 @@ class Store:
 
 def _open(url: URL, timeout: timedelta, *, create: bool) -> Engine:
     path = file_of(url)
-    found = _allowed(url, inspect_file(path, timeout, Base.metadata.tables) if path else _inspect_other(url, timeout))
+    found = _allowed(url, inspect_file(path, timeout, Base.metadata.tables) if path else inspect_other(url, timeout))
     if found is Schema.EMPTY and not create:
         raise StoreError(f"store {shown(url)}: there is none yet. Run a crawl first, or check DEDUP_DATABASE_URL.")
     if path:
@@ -128,7 +127,7 @@ def _allowed(url: URL, found: _Found | Refused) -> _Found:
     return found
 
 
-def _inspect_other(url: URL, timeout: timedelta) -> Schema | Refused:
+def inspect_other(url: URL, timeout: timedelta) -> Schema | Refused:
     """Judge a database in memory or on a server."""
     engine = make_engine(url, timeout)
     try:

@@ -8,10 +8,9 @@ import socket
 import threading
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from sqlalchemy import ColumnClause, ColumnElement, Connection, Table, case, delete, func, select, tuple_, update
 
@@ -20,24 +19,16 @@ from scrapy_dedup.store.domains.runs import CrawledDomains
 from scrapy_dedup.store.engine.codec import column_text
 from scrapy_dedup.store.engine.database import Database
 from scrapy_dedup.store.knowledge import templates
+from scrapy_dedup.store.knowledge.known_pages import asks
 from scrapy_dedup.store.pages import contents, extractions, responses, states, visits
 from scrapy_dedup.store.pages.bounds import RowBound, decision_bound
 from scrapy_dedup.store.records import lookups
-from scrapy_dedup.store.records.batch import Batch, pack
+from scrapy_dedup.store.records.batch import Batch, LayoutBatch, pack
 from scrapy_dedup.store.records.keep_policy import KeepPolicy
-from scrapy_dedup.store.records.layout_batch import LayoutBatch
-from scrapy_dedup.store.records.layout_records import AlarmRecord, TemplateStateRecord
 from scrapy_dedup.store.records.page_records import ClaimKey
-from scrapy_dedup.store.records.records import Record, RunStatus
+from scrapy_dedup.store.records.records import AlarmRecord, Record, TemplateStateRecord
 from scrapy_dedup.store.records.stored import (
     Run,
-    StoredBoilerplate,
-    StoredDecision,
-    StoredDocument,
-    StoredPage,
-    StoredRun,
-    StoredUrl,
-    StoredVersion,
     StoredWorker,
     WorkerEnding,
 )
@@ -57,6 +48,7 @@ from scrapy_dedup.store.tables.models import (
 from scrapy_dedup.store.tables.upserts import Row, chunks, insert_into, table_of, upsert
 from scrapy_dedup.store.workers import claims, workers
 from scrapy_dedup.store.workers.claims import Claimant, Lost
+from scrapy_dedup.store.workers.workers import Ending
 
 LEASE: Final = timedelta(seconds=60)
 _FORGOTTEN_AT_ONCE: Final = 5_000
@@ -105,7 +97,7 @@ class CrawlRuns(CrawledDomains):
             if not job:
                 self.run = workers.begin(connection, self.id, spider=spider, jobdir=jobdir, started_at=started_at)
                 return self.run
-            self._lock(connection)
+            self.lock(connection)
             joined = workers.join(connection, self.id, workers.Newcomer(job, spider, process_name(), lease, started_at))
         alone = not joined.others
         resumed = alone and not joined.is_new
@@ -125,50 +117,26 @@ class CrawlRuns(CrawledDomains):
                 stats = workers.stats_of(workers.of_runs(connection, self.id, [run_id]))
             workers.report(connection, run_id, stats, at)
 
-    def leave_run(
-        self,
-        run_id: uuid.UUID,
-        *,
-        status: RunStatus,
-        reason: str | None,
-        stats: Mapping[str, Any],
-        finished_at: datetime,
-    ) -> WorkerEnding:
-        """Note how this worker ended, and say what that means for the run; one of its own ends with it.
-
-        Args:
-            run_id: of the run.
-            status: of this worker.
-            reason: why it ended.
-            stats: what it counted.
-            finished_at: now.
-        """
+    def leave_run(self, run_id: uuid.UUID, **ending: Unpack[Ending]) -> WorkerEnding:
+        """Note how this worker ended, and say what that means for the run; one of its own ends with it."""
         worker = self.run.worker if self.run else None
         if worker is None:
-            return WorkerEnding(is_last=True, status=status)
+            return WorkerEnding(is_last=True, status=ending["status"])
         with self._database.transaction(write=True) as connection:
-            self._lock(connection)
-            workers.leave(connection, worker, status=status, reason=reason, stats=stats, finished_at=finished_at)
+            self.lock(connection)
+            workers.leave(connection, worker, **ending)
             workers.bury(connection, run_id)
             all_of_it = workers.of_runs(connection, self.id, [run_id])
-            workers.report(connection, run_id, workers.stats_of(all_of_it), finished_at)
+            workers.report(connection, run_id, workers.stats_of(all_of_it), ending["finished_at"])
         return workers.judge_end(all_of_it, worker)
 
-    def end_run(
-        self,
-        run_id: uuid.UUID,
-        *,
-        status: RunStatus,
-        reason: str | None,
-        stats: Mapping[str, Any],
-        finished_at: datetime,
-    ) -> None:
+    def end_run(self, run_id: uuid.UUID, **ending: Unpack[Ending]) -> None:
         """Note how a run ended: finished, or stopped and to be resumed; of several workers the last one says so."""
         shared = self.run is not None and self.run.worker is not None
         with self._database.transaction(write=True) as connection:
             if shared:
-                stats = workers.stats_of(workers.of_runs(connection, self.id, [run_id]))
-            workers.end(connection, run_id, status=status, reason=reason, stats=stats, finished_at=finished_at)
+                ending["stats"] = workers.stats_of(workers.of_runs(connection, self.id, [run_id]))
+            workers.end(connection, run_id, **ending)
 
     @property
     def claimant(self) -> Claimant | None:
@@ -197,11 +165,6 @@ class CrawlRuns(CrawledDomains):
         while forgotten == _FORGOTTEN_AT_ONCE:
             with self._database.transaction(write=True) as connection:
                 forgotten = claims.forget(connection, run_id, _FORGOTTEN_AT_ONCE)
-
-    def last_runs(self, limit: int = 10) -> list[StoredRun]:
-        """Return the runs that began last, newest first."""
-        with self._database.transaction() as connection:
-            return lookups.last_runs(connection, self.id, limit)
 
     def workers_of(self, run_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, list[StoredWorker]]:
         """Return the workers of those runs that have any, in the order in which they began."""
@@ -386,10 +349,6 @@ class ProjectStore(CrawlRuns):
         self._visit_bound = RowBound(project_id, keep.visits, VisitRow.at, VisitRow.id, a_page=keep.visits_a_page)
         self._writing = threading.Lock()
 
-    def transaction(self, *, write: bool = False) -> AbstractContextManager[Connection]:
-        """Give a connection for what several functions of the store do together, see `Database.transaction`."""
-        return self._database.transaction(write=write)
-
     def rewrite_file(self) -> None:
         """Leave nothing that was deleted in a file, see `Database.rewrite_file`."""
         self._database.rewrite_file()
@@ -414,7 +373,7 @@ class ProjectStore(CrawlRuns):
                     self._write(connection, batch)
 
     def _write(self, connection: Connection, batch: Batch) -> None:
-        stored_bytes = self._lock(connection)
+        stored_bytes = self.lock(connection)
         states.write_documents(connection, self.id, batch)
         self._told_of(connection, batch)
         batch.pages.write(connection, self.id, self.run.id if self.run else None, batch.gone)
@@ -445,6 +404,16 @@ class ProjectStore(CrawlRuns):
 
     # Asking.
 
+    knowledge = asks(lookups.find_knowledge)
+    is_known = asks(lookups.is_known)
+    page = asks(lookups.find_page)
+    versions = asks(lookups.find_versions)
+    decisions = asks(lookups.find_decisions)
+    document_keys = asks(lookups.find_document_keys)
+    urls_of_document = asks(lookups.find_urls_of_document)
+    documents_in_run = asks(lookups.find_documents)
+    last_runs = asks(lookups.last_runs)
+
     def forgotten(self) -> list[bytes]:
         """Return the keys of forgotten pages whose removal is still to be told, in their order."""
         some = select(Forgotten.page_key).where(Forgotten.project_id == self.id).order_by(Forgotten.page_key)
@@ -458,36 +427,3 @@ class ProjectStore(CrawlRuns):
             return lookups.finished_documents(connection, run_id, last, _KEYS_AT_ONCE)
 
         return (key for _, key in self._stream(some))
-
-    def knowledge(self, domain: str) -> dict[str, StoredBoilerplate]:
-        """Return what repeats on a domain, by method; empty for a domain that is not known."""
-        return self._ask(lookups.find_knowledge, domain)
-
-    def is_known(self, domain: str) -> bool:
-        """Return whether the domain completed a learning batch or a run."""
-        return self._ask(lookups.is_known, domain)
-
-    def page(self, page_key: bytes) -> StoredPage | None:
-        """Return the URL, the document and the original with this key, None when there is none of them."""
-        return self._ask(lookups.find_page, page_key)
-
-    def versions(self, page_key: bytes) -> list[StoredVersion]:
-        """Return the older originals of a page, newest first."""
-        return self._ask(lookups.find_versions, page_key)
-
-    def decisions(self, page_key: bytes) -> list[StoredDecision]:
-        """Return what the layers decided about a page, in the order in which they did."""
-        return self._ask(lookups.find_decisions, page_key)
-
-    def document_keys(self, keys: Collection[bytes]) -> dict[bytes, bytes | None]:
-        """Return for which document each URL stands, of those that were met before; one query for each 500 keys."""
-        return self._ask(lookups.find_document_keys, keys)
-
-    def urls_of_document(self, document_key: bytes) -> list[StoredUrl]:
-        """Return the URLs that stand for a document, its own and its aliases."""
-        return self._ask(lookups.find_urls_of_document, document_key)
-
-    def documents_in_run(self, run_id: uuid.UUID, keys: Collection[bytes]) -> dict[bytes, StoredDocument]:
-        """Return those of the documents that the run wrote, by key."""
-        with self._database.transaction() as connection:
-            return lookups.find_documents(connection, self.id, run_id, keys)

@@ -13,7 +13,7 @@ from scrapy_dedup.batch.columns import batch_of, json_of, place_of, raw, schema_
 from scrapy_dedup.batch.lookups import LookupWriter, look_up
 from scrapy_dedup.batch.records import WARC_BREAK, Kind, Placed, RecordSource, path_of, records
 from scrapy_dedup.service.files.inputs_records import BadRecord, Found, InputPage
-from scrapy_dedup.service.files.inputs_warc import read_warc
+from scrapy_dedup.service.files.warc_records import read_warc
 from scrapy_dedup.service.packed_files import most_line_bytes
 from scrapy_dedup.settings import Settings
 from tests.service.warc_files import a_record, an_answer

@@ -16,7 +16,7 @@ from scrapy_dedup.core.duplicates.near import shingles, sketch_of
 from scrapy_dedup.core.pages.fingerprints import text_hash
 from scrapy_dedup.service.duplicates.chunking import ACROSS, divide
 from scrapy_dedup.service.duplicates.page_facts import PageFacts
-from scrapy_dedup.service.files.run_others import RunOthers
+from scrapy_dedup.service.files.run import RunOthers
 from scrapy_dedup.service.files.tasks import CleanedLine
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge

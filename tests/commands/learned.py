@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_dedup.store.records.layout_records import AlarmRecord, LayoutRunRecord
+from scrapy_dedup.store.records.records import AlarmRecord, LayoutRunRecord
 from tests.commands.running import Shop
 from tests.service.learned_site import put_site
 from tests.service.stored_pages import DOMAIN, NOON, a_url

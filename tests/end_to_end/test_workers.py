@@ -13,7 +13,7 @@ import pytest
 import redis
 from sqlalchemy import text
 
-from scrapy_dedup.store.records.stored_visits import RunFigures
+from scrapy_dedup.store.records.stored import RunFigures
 from scrapy_dedup.store.store import Store
 from tests.alias_site import alias_site
 from tests.databases import postgresql

@@ -10,8 +10,7 @@ import redis
 from scrapy import Request, Spider
 from scrapy.utils.test import get_crawler
 
-from scrapy_dedup.plugin.workers.queue import LeasedQueue
-from scrapy_dedup.plugin.workers.work import LeasedWork
+from scrapy_dedup.plugin.workers.queue import LeasedQueue, LeasedWork
 from tests.proxy import Proxy, proxy
 from tests.redis_server import RedisServer, redis_server
 

@@ -4,7 +4,7 @@ import re
 
 from selectolax.lexbor import LexborHTMLParser
 
-from scrapy_dedup.report.documents import render_report
+from scrapy_dedup.report.drawing import render_report
 from scrapy_dedup.report.values import Report
 
 

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from scrapy_dedup.report.charts import HEIGHT, MOST_COLUMNS, Series, bars, columns
-from scrapy_dedup.report.documents import render_report
+from scrapy_dedup.report.drawing import render_report
 from tests.report.builders import a_domain, a_report
 from tests.tables import table
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from scrapy_dedup.service.templates.layout_figures import DomainLayout
-from scrapy_dedup.service.views.domain_views import DomainView, LayoutView
-from scrapy_dedup.service.views.kept import KeptEntry, KeptKind
 from scrapy_dedup.service.views.page_lists import ListedPage, PageList
+from scrapy_dedup.service.views.undoing import KeptEntry, KeptKind
 from scrapy_dedup.store.domains.registry import StoredDomain
 from scrapy_dedup.store.knowledge.layout_pictures import PictureFacts
 from scrapy_dedup.store.records.stored import LayoutFigures, RepeatedBlock, StoredAlarm, TemplateFigures
+from scrapy_dedup.web.dashboard.domain import DomainView, LayoutView
 from tests.report.builders import NOON
 from tests.report.dashboard import drawn
 from tests.report.hostile import ALL

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from scrapy_dedup.core.patterns.config import KEYS, SiteConfig
 from scrapy_dedup.report.values import ExplainedBlock
-from scrapy_dedup.service.views.config_views import ConfigView, Typed
-from scrapy_dedup.service.views.page_views import PageView
+from scrapy_dedup.web.dashboard.config import ConfigView, Typed
+from scrapy_dedup.web.dashboard.page import PageView
 from tests.report.builders import an_explained_page
 from tests.report.dashboard import drawn
 

@@ -18,16 +18,14 @@ from scrapy_dedup.report.nav import Button, Flash, Nav
 from scrapy_dedup.service.jobs.jobs import Job, JobState
 from scrapy_dedup.service.patterns.config import PatternEffect
 from scrapy_dedup.service.report.dashboard import RunPage
-from scrapy_dedup.service.stored.template_trial import TemplateTrial
-from scrapy_dedup.service.stored.template_trial import TrialEffect as PageEffect
-from scrapy_dedup.service.stored.template_upkeep import SelectorLine, ShownTemplate, TemplateDiff
+from scrapy_dedup.service.stored.template_upkeep import SelectorLine, ShownTemplate, TemplateDiff, TemplateTrial
+from scrapy_dedup.service.stored.template_upkeep import TrialEffect as PageEffect
 from scrapy_dedup.service.views.changes import PageChange
-from scrapy_dedup.service.views.config_views import ConfigView, Preview, PreviewBlock, Typed
-from scrapy_dedup.service.views.kept import KeptEntry, KeptKind
-from scrapy_dedup.service.views.page_views import PageView
-from scrapy_dedup.service.views.undoing import Undone
+from scrapy_dedup.service.views.undoing import KeptEntry, KeptKind, Undone
 from scrapy_dedup.store.domains.lists import DomainCounts, DomainList
-from scrapy_dedup.store.records.stored_visits import StoredVisit
+from scrapy_dedup.store.records.stored import StoredVisit
+from scrapy_dedup.web.dashboard.config import ConfigView, Preview, PreviewBlock, Typed
+from scrapy_dedup.web.dashboard.page import PageView
 from tests.report.builders import a_diff, a_domain, an_alarm
 from tests.report.dashboard import checked, drawn
 from tests.report.hostile import ALL, HOSTILE, a_hostile_ledger, a_hostile_page, without_values

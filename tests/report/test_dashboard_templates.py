@@ -3,10 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-from scrapy_dedup.service.stored.template_trial import TemplateTrial, TrialEffect
-from scrapy_dedup.service.stored.template_upkeep import SelectorLine, ShownTemplate
-from scrapy_dedup.service.views.template_views import TemplateList, TemplateView
+from scrapy_dedup.service.stored.template_upkeep import SelectorLine, ShownTemplate, TemplateTrial, TrialEffect
 from scrapy_dedup.store.records.stored import StoredTemplate
+from scrapy_dedup.web.dashboard.templates import TemplateList, TemplateView
 from tests.report.builders import NOON
 from tests.report.dashboard import drawn
 from tests.report.hostile import ALL

@@ -115,10 +115,10 @@ def test_templates_and_style_are_found_in_a_package_that_is_one_zip_file(tmp_pat
     program = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from datetime import UTC, datetime\n"
-        "from scrapy_dedup.report import drawing, documents, values\n"
+        "from scrapy_dedup.report import drawing, values\n"
         "assert '.zip' in drawing.__file__\n"
         "page = values.ExplainedPage('p', 'http://a.example/', 'Tea', datetime(2026, 3, 1, tzinfo=UTC))\n"
-        "print(documents.render_explanation(page))"
+        "print(drawing.render_explanation(page))"
     )
 
     done = subprocess.run([sys.executable, "-c", program, archive], capture_output=True, text=True, check=True)

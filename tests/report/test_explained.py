@@ -3,7 +3,7 @@
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from scrapy_dedup.report.documents import render_explanation
+from scrapy_dedup.report.drawing import render_explanation
 from scrapy_dedup.report.values import ExplainedLike, ExplainedPage
 from tests.report.builders import a_removed_block, an_explained_page
 from tests.report.hostile import HOSTILE, a_hostile_page

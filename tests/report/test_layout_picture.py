@@ -10,7 +10,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from scrapy_dedup.report.documents import layout_svg, render_report
+from scrapy_dedup.report.drawing import layout_svg, render_report
 from scrapy_dedup.report.layout_picture import LABEL_HEIGHT, MOST_BOXES, Strip, boxes_told, size_of
 from scrapy_dedup.report.values import BoxKind, PictureBox, TeacherFigures, boxes_from
 from tests.browser import Scheme, opened, shared_chromium

@@ -3,7 +3,7 @@
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from scrapy_dedup.report.documents import render_report
+from scrapy_dedup.report.drawing import render_report
 from scrapy_dedup.report.ledger import COLUMNS, amounts_of, figures_of, tokens_line
 from scrapy_dedup.report.values import Ledger, LedgerCheck, LedgerRow
 from tests.report.builders import a_ledger, a_report, a_row, a_table

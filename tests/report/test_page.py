@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from scrapy_dedup.report.documents import render_report
+from scrapy_dedup.report.drawing import render_report
 from scrapy_dedup.report.values import ReportRecrawl
 from tests.report.builders import (
     a_changed_page,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, FloatRect, Locator
 
-from scrapy_dedup.report.documents import render_explanation, render_report
+from scrapy_dedup.report.drawing import render_explanation, render_report
 from scrapy_dedup.report.values import ExplainedPage
 from tests.browser import Observed, Scheme, opened, shared_chromium
 from tests.report.builders import (

@@ -6,7 +6,7 @@ from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.templates.site_learning import learn_site
 from scrapy_dedup.service.templates.site_records import template_record
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.layout_records import LayoutRunRecord, LayoutSignatureRecord
+from scrapy_dedup.store.records.records import LayoutRunRecord, LayoutSignatureRecord
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.stored_pages import DOMAIN, NOON, a_url, put
 

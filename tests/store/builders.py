@@ -6,28 +6,25 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from scrapy_dedup.store.records.layout_records import (
-    AlarmRecord,
-    LayoutRunRecord,
-    LayoutSignatureRecord,
-    TemplateRecord,
-    TemplateStateRecord,
-)
 from scrapy_dedup.store.records.page_records import ChunksRecord, StoredChunk
 from scrapy_dedup.store.records.records import (
+    AlarmRecord,
     BoilerplateRecord,
     CrawledUrlRecord,
     DecisionRecord,
     DocumentRecord,
     ExtractionRecord,
+    LayoutRunRecord,
+    LayoutSignatureRecord,
     ResponseRecord,
     SeenRecord,
     SourceRecord,
+    TemplateRecord,
+    TemplateStateRecord,
     VisitRecord,
 )
 from scrapy_dedup.store.records.signatures import SignatureRecord
-from scrapy_dedup.store.records.stored import StoredDocument, StoredSource, StoredUrl
-from scrapy_dedup.store.records.stored_visits import StoredState
+from scrapy_dedup.store.records.stored import StoredDocument, StoredSource, StoredState, StoredUrl
 from scrapy_dedup.store.tables.models import Document
 from scrapy_dedup.store.writer import ProjectStore
 

@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from scrapy_dedup.store import migrations
 from scrapy_dedup.store.engine import migrating
 from scrapy_dedup.store.engine.engines import WRITES, make_engine, parse_url
-from scrapy_dedup.store.engine.schema import VERSION_TABLE, Schema
+from scrapy_dedup.store.engine.migrating import VERSION_TABLE, Schema
 from scrapy_dedup.store.migrations import HEAD, REVISIONS
 from scrapy_dedup.store.store import DEFAULT_TIMEOUT, Store
 from scrapy_dedup.store.tables.models import Base

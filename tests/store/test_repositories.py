@@ -6,7 +6,7 @@ from sqlalchemy import insert, text
 
 from scrapy_dedup.store.knowledge.layout_pictures import StoredPicture
 from scrapy_dedup.store.knowledge.url_parameters import StoredParameter
-from scrapy_dedup.store.pages.figures import FigureRepository
+from scrapy_dedup.store.pages.reads import Reads
 from scrapy_dedup.store.records.keep_policy import KeepPolicy
 from scrapy_dedup.store.records.page_records import ClaimKey, ClaimKind
 from scrapy_dedup.store.records.records import (
@@ -16,7 +16,7 @@ from scrapy_dedup.store.records.records import (
     DeliveryRecord,
     ValidatorRecord,
 )
-from scrapy_dedup.store.records.stored import DecisionCount, DomainFigures
+from scrapy_dedup.store.records.stored import DomainFigures
 from scrapy_dedup.store.repositories import (
     BoilerplateStats,
     DomainBoilerplateRepository,
@@ -24,15 +24,22 @@ from scrapy_dedup.store.repositories import (
     SourceRepository,
 )
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.tables.models import Base, CandidateRow, DiscoverySession, Domain, Forgotten, SiteConfigRow
-from scrapy_dedup.store.tables.shared_models import SeenScope, SeenUrl
+from scrapy_dedup.store.tables.models import (
+    Base,
+    CandidateRow,
+    DiscoverySession,
+    Domain,
+    Forgotten,
+    SeenScope,
+    SeenUrl,
+    SiteConfigRow,
+)
 from scrapy_dedup.store.upkeep.memos import StoredMemos
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import (
     DOMAIN,
     NOON,
     a_boilerplate,
-    a_decision,
     a_document,
     a_key,
     a_layout_count,
@@ -200,24 +207,11 @@ class TestFigures:
         )
 
         with store.session(read_only=True) as session:
-            first, second = FigureRepository(session).domains(project.id)
+            first, second = Reads(session, project.id).domains(without_text=True)
 
         assert first == DomainFigures("a.example", 1, 0, 0)
         assert second == DomainFigures(DOMAIN, 2, 200, 100)
         assert (first.removed_share, second.removed_share) == (0.0, 0.5)
-
-    def test_decisions_are_counted(self, store: Store, project: ProjectStore) -> None:
-        project.write([a_decision(n, layer="canonical", action="keep" if n % 3 else "drop") for n in range(9)])
-        project.write([a_decision(1)])
-
-        with store.session(read_only=True) as session:
-            counts = FigureRepository(session).decisions(project.id)
-
-        assert counts == [
-            DecisionCount("boilerplate", "cut", 1),
-            DecisionCount("canonical", "drop", 3),
-            DecisionCount("canonical", "keep", 6),
-        ]
 
     def test_the_most_repeated_blocks_come_first(self, store: Store, project: ProjectStore) -> None:
         def a_domain(name: str, *pages: int) -> BoilerplateRecord:
@@ -227,8 +221,8 @@ class TestFigures:
         project.write([a_domain("a.example", 3, 40), a_domain("b.example", 40, 7), a_boilerplate(domain="c.example")])
 
         with store.session(read_only=True) as session:
-            blocks = FigureRepository(session).repeated_blocks(project.id, limit=3)
-            only = FigureRepository(session).repeated_blocks(project.id, domain="b.example")
+            blocks = Reads(session, project.id).repeated_blocks(limit=3)
+            only = Reads(session, project.id).repeated_blocks(domain="b.example")
 
         assert [(block.domain, block.pages) for block in blocks] == [
             ("a.example", 40),

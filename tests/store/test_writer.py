@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from sqlalchemy import text, update
 
 from scrapy_dedup.core.duplicates.near import sketch
+from scrapy_dedup.core.pages.fingerprints import to_digits
 from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.records.keep_policy import KeepPolicy
-from scrapy_dedup.store.records.layout_records import from_digits, to_digits
-from scrapy_dedup.store.records.records import BlockEvidence, CleanedRecord, Record, ValidatorRecord
+from scrapy_dedup.store.records.records import BlockEvidence, CleanedRecord, Record, ValidatorRecord, from_digits
 from scrapy_dedup.store.records.stored import LayoutFigures, StoredSignature
 from scrapy_dedup.store.repositories import ProjectRepository
 from scrapy_dedup.store.store import Store

@@ -10,7 +10,7 @@ import argparse
 
 from rich.text import Text
 
-from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
+from scrapy_dedup.commands.call import DONE, Call, CommandError, print_answer
 from scrapy_dedup.commands.terminal import a_table, named_progress, output, print_table, shown
 from scrapy_dedup.core.boilerplate.repeats import ProjectAnalysisResult
 from scrapy_dedup.report.numbers import count, short, whole
@@ -39,12 +39,12 @@ def run(call: Call) -> int:
     settings = _chosen(call)
     with call.opened() as (store, project):
         result = _analysed(store, project, settings, call.options)
-    if call.options.json:
-        from scrapy_dedup.answers.projects import AnalysisAnswer  # noqa: PLC0415 (pydantic: only for JSON)
-
-        groups, dry_run = call.options.source_group, call.options.dry_run
-        print_json(AnalysisAnswer.made(call.project, settings, result, groups, dry_run=dry_run))
-    else:
+    groups, dry_run = call.options.source_group, call.options.dry_run
+    if not print_answer(
+        call,
+        "projects",
+        lambda answers: answers.AnalysisAnswer.made(call.project, settings, result, groups, dry_run=dry_run),
+    ):
         show(call, result)
     return DONE
 

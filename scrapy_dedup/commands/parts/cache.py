@@ -5,47 +5,36 @@ was found and not fixed.
 """
 
 import argparse
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final
 
-from pydantic import BaseModel
-
-from scrapy_dedup.answers.cache import (
-    CacheCheckAnswer,
-    CacheRemovalAnswer,
-    CacheStatsAnswer,
-    CacheTransferAnswer,
+from scrapy_dedup.commands.call import (
+    DONE,
+    NOT_DONE,
+    Action,
+    Call,
+    WrongCallError,
+    add_actions,
+    ago,
+    duration,
+    print_answer,
+    run_action,
 )
-from scrapy_dedup.commands.ages import ago, duration
-from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError, print_json
 from scrapy_dedup.commands.terminal import a_table, errors, output, print_table, progress, shown
 from scrapy_dedup.report.numbers import count, percent, short, whole
 from scrapy_dedup.service.cache import cache
 from scrapy_dedup.service.cache.tree import count_files, export_cache, import_cache
-from scrapy_dedup.store.records.stored_visits import ExtractionChoice
+from scrapy_dedup.store.records.stored import ExtractionChoice
 from scrapy_dedup.store.upkeep.cache import StoredCache
 
 _TOLD: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
-class CacheAction:
-    """One thing that can be done, and what it takes."""
-
-    run: Callable[[Call], int]
-    options: frozenset[str] = frozenset()
-    takes: Literal["nothing", "URLs", "a folder"] = "nothing"
-
-
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the actions and their options; which belong together is checked when it runs."""
-    # Python 3.11 gives what stands after an option to no positional of this kind otherwise.
-    parser.parse_args = parser.parse_intermixed_args  # type: ignore[method-assign]
+    add_actions(parser, ACTIONS)
     add = parser.add_argument
-    add("action", nargs="?", choices=tuple(ACTIONS), help="what to do")
-    add("targets", nargs="*", metavar="URL|DIR", help="invalidate: pages; export, import: the folder")
     add("--domain", metavar="DOMAIN", help="invalidate: all pages of this domain")
     add("--all", action="store_true", help="invalidate: everything")
     add("--older-than", type=duration, metavar="AGE", help="expire: made so long ago, such as 30d, 12h, 2w")
@@ -55,22 +44,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Do what was asked for."""
-    options = call.options
-    if options.action is None:
-        raise WrongCallError(f"cache needs an action: {', '.join(ACTIONS)}")
-    action = ACTIONS[options.action]
-    given = {name for name in ("domain", "all", "older_than", "fix", "dry_run") if getattr(options, name)}
-    for name in sorted(given - action.options):
-        raise WrongCallError(f"cache {options.action} takes no --{name.replace('_', '-')}")
-    if {"nothing": options.targets, "a folder": len(options.targets) != 1}.get(action.takes):
-        raise WrongCallError(f"cache {options.action} takes {action.takes}, and {len(options.targets)} were given")
-    return action.run(call)
+    return run_action(call, "cache", ACTIONS)
 
 
 def _stats(call: Call) -> int:
     with call.opened() as (store, project):
         stats = cache.cache_stats(store, project)
-    if _printed(call, CacheStatsAnswer, stats):
+    if print_answer(call, "cache", lambda answers: answers.CacheStatsAnswer.of(stats)):
         return DONE
     table = a_table("Domain", "Visits", "Hits", "Misses", "Hit rate", "304", "Bytes saved")
     for each in [*stats.domains, *([stats.total] if len(stats.domains) != 1 else [])]:
@@ -108,7 +88,7 @@ def _remove(call: Call, choice: ExtractionChoice) -> int:
 
 
 def _show_removal(call: Call, removal: cache.CacheRemoval) -> int:
-    if not _printed(call, CacheRemovalAnswer, removal):
+    if not print_answer(call, "cache", lambda answers: answers.CacheRemovalAnswer.of(removal)):
         memos = f" and {count(removal.memos, 'memo')}" if removal.memos else ""
         found = f"{count(removal.extractions, 'extraction')}{memos} of {short(removal.packed_bytes)} bytes"
         _say(f"Would be deleted: {found}." if removal.dry_run else f"Deleted: {found}.")
@@ -120,7 +100,7 @@ def _verify(call: Call) -> int:
     fix = call.options.fix and not call.options.dry_run
     with call.opened() as (store, project), progress("pages", StoredCache(store, project.id).count_pages()) as told:
         check = cache.verify(store, project, call.settings, told, fix=fix)
-    if not _printed(call, CacheCheckAnswer, check):
+    if not print_answer(call, "cache", lambda answers: answers.CacheCheckAnswer.of(check)):
         _say(f"Checked: {count(check.pages, 'page')} with {count(check.extractions, 'extraction')}.")
         _warn((f"{one.url}: {one.part}: {one.reason}" for one in check.damages), check.damaged.total())
         parts = ", ".join(f"{part} {whole(number)}" for part, number in sorted(check.damaged.items()))
@@ -137,7 +117,7 @@ def _export(call: Call) -> int:
     folder = Path(call.options.targets[0])
     with call.opened() as (store, project), progress("pages", StoredCache(store, project.id).count_pages()) as told:
         done = export_cache(store, project, folder, told)
-    if not _printed(call, CacheTransferAnswer, done):
+    if not print_answer(call, "cache", lambda answers: answers.CacheTransferAnswer.of(done)):
         _say(f"Exported: {count(done.pages, 'page')} to {folder}.")
         _warn(done.problems, done.pages_left_out)
     return DONE
@@ -147,7 +127,7 @@ def _import(call: Call) -> int:
     folder, dry_run = Path(call.options.targets[0]), call.options.dry_run
     with call.filled(dry_run=dry_run) as (store, project), progress("files", count_files(folder)) as told:
         done = import_cache(store, project, folder, call.settings, told, dry_run=dry_run)
-    if _printed(call, CacheTransferAnswer, done):
+    if print_answer(call, "cache", lambda answers: answers.CacheTransferAnswer.of(done)):
         return DONE
     if done.index_rebuilt:
         _warn([f"{done.index_rebuilt}: the extraction files are taken for it"], 1)
@@ -156,13 +136,6 @@ def _import(call: Call) -> int:
     held = f"in the store already, as they are or newer: {count(done.pages_held, 'page')}"
     _say(f"{'Would be imported' if dry_run else 'Imported'}: {taken}; {held}.")
     return DONE
-
-
-def _printed(call: Call, answer: type[BaseModel], value: Any) -> bool:
-    """Print a value as JSON where that was asked for."""
-    if call.options.json:
-        print_json(answer.model_validate(value).model_dump(mode="json"))
-    return bool(call.options.json)
 
 
 def _say(text: str) -> None:
@@ -178,12 +151,13 @@ def _warn(lines: Iterable[str], total: int) -> None:
         errors().print(shown(f"scrapy dedup: {line}", 500), soft_wrap=True)
 
 
+_DRY: Final = frozenset({"dry_run"})
 ACTIONS: Final = {
-    "stats": CacheAction(_stats),
-    "invalidate": CacheAction(_invalidate, frozenset({"domain", "all", "dry_run"}), takes="URLs"),
-    "expire": CacheAction(_expire, frozenset({"older_than", "dry_run"})),
-    "clean": CacheAction(lambda call: _remove(call, ExtractionChoice(outdated=True)), frozenset({"dry_run"})),
-    "verify": CacheAction(_verify, frozenset({"fix", "dry_run"})),
-    "export": CacheAction(_export, takes="a folder"),
-    "import": CacheAction(_import, frozenset({"dry_run"}), takes="a folder"),
+    "stats": Action(_stats),
+    "invalidate": Action(_invalidate, "URL...", 0, None, _DRY | {"domain", "all"}),
+    "expire": Action(_expire, options=_DRY | {"older_than"}),
+    "clean": Action(lambda call: _remove(call, ExtractionChoice(outdated=True)), options=_DRY),
+    "verify": Action(_verify, options=_DRY | {"fix"}),
+    "export": Action(_export, "DIR", 1, 1),
+    "import": Action(_import, "DIR", 1, 1, _DRY),
 }

@@ -13,17 +13,13 @@ import argparse
 import dataclasses
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
-
-from scrapy_dedup.commands.call import DONE, INTERRUPTED, NOT_DONE, Call, print_json
-from scrapy_dedup.commands.files_in import STANDARD_INPUT, opened_input
-from scrapy_dedup.commands.terminal import errors, one_line, output
+from scrapy_dedup.commands.call import DONE, INTERRUPTED, NOT_DONE, STANDARD_INPUT, Call, opened_input, print_answer
+from scrapy_dedup.commands.terminal import one_line, output, progress
 from scrapy_dedup.commands.verbs import domain_tables as tables
 from scrapy_dedup.core.domains.states import CandidateOutcome
 from scrapy_dedup.service.domains.candidate_files import BadProposal, Proposal, read_proposals
@@ -52,11 +48,11 @@ def run(call: Call) -> int:
         intake = CandidateIntake(project, call.settings, session, dry_run=options.dry_run)
         interrupted = _take(call, intake, listing)
     read = intake.tally.outcomes.total()
-    if options.json:
-        from scrapy_dedup.answers.domains import CandidatesAnswer  # noqa: PLC0415 (pydantic: only for JSON)
-
-        print_json(CandidatesAnswer.made(call.project, intake, listing.urls, interrupted=interrupted))
-    else:
+    if not print_answer(
+        call,
+        "domains",
+        lambda answers: answers.CandidatesAnswer.made(call.project, intake, listing.urls, interrupted=interrupted),
+    ):
         tables.show_tally(f"Candidates of session {session}", intake.tally)
         tables.show_new(intake.tally, [one.url for one in listing.urls if one.outcome is CandidateOutcome.NEW])
         if options.dry_run:
@@ -121,14 +117,8 @@ def _warn(text: str) -> None:
     sys.stderr.write(f"scrapy dedup: {one_line(text, 500)}\n")
 
 
-@contextmanager
-def _progress(name: str) -> Iterator[Callable[[int], None]]:
-    """Give what moves a bar; nothing happens where nobody looks at it, or nobody knows how much there is."""
-    if not sys.stderr.isatty() or name == STANDARD_INPUT:
-        yield lambda _: None
-        return
-    what = TextColumn("{task.description}", markup=False)
-    columns = (what, BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Bar(*columns, console=errors(), transient=True) as bar:
-        task = bar.add_task(one_line(Path(name).name, 40), total=Path(name).stat().st_size)
-        yield lambda some: bar.update(task, advance=some)
+def _progress(name: str) -> AbstractContextManager[Callable[[int], None]]:
+    """Give what moves a bar, where somebody knows how much there is."""
+    if name == STANDARD_INPUT:
+        return nullcontext(lambda _: None)
+    return progress(Path(name).name, Path(name).stat().st_size)

@@ -19,9 +19,20 @@ from typing import Final, TypeAlias
 
 from rich.text import Text
 
-from scrapy_dedup.commands.actions import Action, add_actions, run_action
-from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, CommandError, WrongCallError, print_json
-from scrapy_dedup.commands.files_in import opened_input, text_of
+from scrapy_dedup.commands.call import (
+    DONE,
+    NOT_DONE,
+    Action,
+    Call,
+    CommandError,
+    WrongCallError,
+    add_actions,
+    opened_input,
+    print_answer,
+    print_json,
+    run_action,
+    text_of,
+)
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.core.pages.blocks import Unparsed, parse_page
 from scrapy_dedup.core.patterns.config import KEYS, SiteConfig, SiteConfigError, checked_key
@@ -50,13 +61,11 @@ _WHY: Final = {
 }
 
 
-def show_one(domain: str, found: StoredSiteConfig | None, *, as_json: bool) -> None:
+def show_one(call: Call, domain: str, found: StoredSiteConfig | None) -> None:
     """Print what is decided about one site."""
-    if as_json:
-        from scrapy_dedup.answers.config import ConfigAnswer  # noqa: PLC0415 (pydantic: only for JSON)
-
-        print_json(ConfigAnswer.made(domain, found))
-    elif found is None:
+    if print_answer(call, "config", lambda answers: answers.ConfigAnswer.made(domain, found)):
+        return
+    if found is None:
         _say(f"Nothing is decided about {domain}: sites need no configuration.")
     else:
         _say(f"{domain}, version {found.version}, since {found.updated_at:%Y-%m-%d %H:%M}", style="bold")
@@ -74,25 +83,20 @@ def _show_entries(key: str, entries: Sequence[str]) -> None:
         _say(f"    and {whole(len(entries) - _ENTRIES_SHOWN)} more; --json lists them all", style="dim")
 
 
-def show_all(project: str, found: Sequence[StoredSiteConfig], *, as_json: bool) -> None:
+def show_all(call: Call, found: Sequence[StoredSiteConfig]) -> None:
     """Print which sites have a configuration."""
-    if as_json:
-        from scrapy_dedup.answers.config import ConfigsAnswer  # noqa: PLC0415 (pydantic: only for JSON)
-
-        print_json(ConfigsAnswer.made(project, found))
+    if print_answer(call, "config", lambda answers: answers.ConfigsAnswer.made(call.project, found)):
         return
     table = a_table("Domain", *KEYS, "Version", texts=1)
     for one in found:
         table.add_row(shown(one.domain), *(whole(len(one.config.get(key, ()))) for key in KEYS), whole(one.version))
-    print_table(f"Configurations of project {project}", table)
+    print_table(f"Configurations of project {call.project}", table)
 
 
-def show_changes(outcomes: Sequence[configs.Changed | configs.TriedConfig], *, dry_run: bool, as_json: bool) -> None:
+def show_changes(call: Call, outcomes: Sequence[configs.Changed | configs.TriedConfig]) -> None:
     """Print what was changed, or would be."""
-    if as_json:
-        from scrapy_dedup.answers.config import ConfigChangesAnswer  # noqa: PLC0415 (pydantic: only for JSON)
-
-        print_json(ConfigChangesAnswer.of(changes=outcomes, dry_run=dry_run))
+    dry_run: bool = call.options.dry_run
+    if print_answer(call, "config", lambda answers: answers.ConfigChangesAnswer.of(changes=outcomes, dry_run=dry_run)):
         return
     for one in outcomes:
         _say(_told(one))
@@ -117,12 +121,9 @@ def _told(one: configs.Changed | configs.TriedConfig) -> str:
     return f"{one.domain}: version {one.version} is stored; {count(one.stale, 'page')} to be cleaned again."
 
 
-def show_test(tried: configs.Tried, *, as_json: bool) -> None:
+def show_test(call: Call, tried: configs.Tried) -> None:
     """Print what each pattern does on one page."""
-    if as_json:
-        from scrapy_dedup.answers.config import PatternTestAnswer  # noqa: PLC0415 (pydantic: only for JSON)
-
-        print_json(PatternTestAnswer.of(tried))
+    if print_answer(call, "config", lambda answers: answers.PatternTestAnswer.of(tried)):
         return
     table = a_table("Pattern", "First text", "Tier", "Blocks", "Characters", texts=2)
     for one in tried.patterns:
@@ -134,9 +135,9 @@ def show_test(tried: configs.Tried, *, as_json: bool) -> None:
         _say("No pattern matches what is left of this page once its template, or the fallback, has cut it.")
 
 
-def show_export(file: Path, domains: int, *, as_json: bool) -> None:
+def show_export(call: Call, file: Path, domains: int) -> None:
     """Print what was written."""
-    if as_json:
+    if call.options.json:
         print_json({"file": str(file), "domains": domains})
     else:
         _say(f"{count(domains, 'configuration')} written to {file}.")
@@ -157,7 +158,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Do what was asked for."""
-    return run_action(call, "config", ACTIONS, _OPTIONS)
+    return run_action(call, "config", ACTIONS)
 
 
 def _get(call: Call) -> int:
@@ -166,11 +167,11 @@ def _get(call: Call) -> int:
         if targets:
             domain = targets[0].lower()
             found = configs.read_stored(store, project, domain)
-            show_one(domain, found, as_json=call.options.json)
+            show_one(call, domain, found)
             return DONE
         with store.session(read_only=True) as session:
             every = site_configs.of_project(session.connection(), project.id)
-    show_all(call.project, every, as_json=call.options.json)
+    show_all(call, every)
     return DONE
 
 
@@ -204,7 +205,7 @@ def _change(call: Call, opened: _Opened, domain: str, change: Callable[[SiteConf
     with opened as (store, project):
         config = change(configs.stored_config(store, project, domain) or SiteConfig())
         outcome = _put(call, store, project, domain, config)
-    show_changes([outcome], dry_run=call.options.dry_run, as_json=call.options.json)
+    show_changes(call, [outcome])
     return DONE
 
 
@@ -227,7 +228,7 @@ def _import(call: Call) -> int:
         # All are tried before the first is stored.
         check_configs(found, allow_slow=call.settings.allow_slow_patterns)
         outcomes = [_put(call, store, project, domain, config) for domain, config in found.items()]
-    show_changes(outcomes, dry_run=call.options.dry_run, as_json=call.options.json)
+    show_changes(call, outcomes)
     return DONE if found else NOT_DONE
 
 
@@ -242,7 +243,7 @@ def _export(call: Call) -> int:
         return DONE
     file = Path(targets[0])
     file.write_text(text, encoding="ascii")
-    show_export(file, len(found["domains"]), as_json=call.options.json)
+    show_export(call, file, len(found["domains"]))
     return DONE
 
 
@@ -264,7 +265,7 @@ def _test(call: Call) -> int:
             if stored is None:
                 raise CommandError(f"{url}: its original is not kept, or cannot be parsed; name a file by --html FILE")
             tried = configs.try_on_page(known, domain, stored, call.settings)
-    show_test(tried, as_json=call.options.json)
+    show_test(call, tried)
     return DONE
 
 
@@ -297,7 +298,6 @@ def _domain(given: str) -> str:
 
 
 _MANY: Final = 1_000_000
-_OPTIONS: Final = {"html": "--html", "dry_run": "--dry-run"}
 _DRY: Final = frozenset({"dry_run"})
 ACTIONS: Final = {
     "get": Action(_get, "[DOMAIN]", 0, 1),

@@ -5,8 +5,7 @@ JSON: `project`; `deleted` (false for a dry run); `rows`, deleted or to be delet
 
 import argparse
 
-from scrapy_dedup.commands.call import Call
-from scrapy_dedup.commands.deletions import delete, refuse_unasked
+from scrapy_dedup.commands.call import Call, delete, refuse_unasked
 from scrapy_dedup.commands.terminal import progress
 from scrapy_dedup.plugin.dupefilter import key_of_page
 from scrapy_dedup.service.forgetting import choose, count, forget

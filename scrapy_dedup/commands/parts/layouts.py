@@ -9,7 +9,7 @@ from typing import Final
 
 from rich.text import Text
 
-from scrapy_dedup.commands.call import DONE, Call, print_json
+from scrapy_dedup.commands.call import DONE, Call, print_answer
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.report.numbers import whole
 from scrapy_dedup.service.templates.layout_figures import DomainLayout, DomainLayouts, domain_layouts, name_of
@@ -27,11 +27,9 @@ def run(call: Call) -> int:
     domain = call.options.domain
     with call.opened() as (_, project):
         domains = domain_layouts(project, domain.lower() if domain else None)
-    if call.options.json:
-        from scrapy_dedup.answers.templates import LayoutsAnswer  # noqa: PLC0415 (pydantic: only for JSON)
-
-        print_json(LayoutsAnswer.of(project=call.project, domains=domains))
-    else:
+    if not print_answer(
+        call, "templates", lambda answers: answers.LayoutsAnswer.of(project=call.project, domains=domains)
+    ):
         show(domains)
     return DONE
 

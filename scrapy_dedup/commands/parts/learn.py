@@ -15,17 +15,16 @@ The exit code is 1 where pages were to be shown and none was.
 
 import argparse
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from scrapy.settings import Settings as ScrapySettings
 
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, CommandError, print_json
 from scrapy_dedup.commands.parts.analyze_layout import browser_of
-from scrapy_dedup.commands.terminal import a_table, errors, one_line, output, print_table, shown
+from scrapy_dedup.commands.terminal import a_table, named_progress, output, print_table, shown
 from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.plugin.teacher.lesson_pages import page_and_siblings, show_page
 from scrapy_dedup.plugin.teacher.run import Web, run_errand
@@ -219,10 +218,11 @@ def _stored_pages(store: Store, project: ProjectStore, domain: str, call: Call) 
 async def _show_all(web: Web, browser: Browser, taught: Taught) -> None:
     course = taught.course
     assert course is not None
-    with _progress(course.pages_to_show) as told:
+    with named_progress(course.pages_to_show) as told:
         for page in [page for lesson in course.lessons for page in lesson.shown]:
-            told(page.url)
+            told(page.url, 0)
             answer = await show_page(web, browser, page)
+            told(page.url, 1)
             if isinstance(answer, NotShown):
                 taught.not_shown[page.url] = answer
                 if answer.is_lasting:
@@ -247,17 +247,3 @@ def _keep(call: Call, taught: Taught) -> None:
         project.write(lessons.records_of(course, after, at))
         for picture in {one.layout: one for one in reversed(pictures)}.values():
             project.put_picture(picture)
-
-
-@contextmanager
-def _progress(pages: int) -> Iterator[Any]:
-    """Give what is called with the page that comes next."""
-    console = errors()
-    if not console.is_terminal:
-        yield lambda _: None
-        return
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=pages)
-        begun = iter([0])
-        yield lambda url: bar.update(task, description=one_line(url, 60), advance=next(begun, 1))

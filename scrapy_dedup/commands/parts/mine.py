@@ -16,13 +16,13 @@ from typing import Any, Final
 
 from rich.text import Text
 
-from scrapy_dedup.commands.call import DONE, Call, WrongCallError, print_json
+from scrapy_dedup.commands.call import DONE, Call, WrongCallError, number, print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, progress, shown
+from scrapy_dedup.core.pages.fingerprints import to_digits
 from scrapy_dedup.core.templates.mining import Family
 from scrapy_dedup.core.templates.subtrees import Subtree
 from scrapy_dedup.report.numbers import count, percent, whole
 from scrapy_dedup.service.stored.mining import MinedCluster, MinedDomain, Mining, mine_stored, pages_to_mine
-from scrapy_dedup.store.records.layout_records import to_digits
 
 _MOST_BATCH: Final = 100_000
 _CLUSTERS_SHOWN: Final = 20
@@ -35,14 +35,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add which pages, and how many at once."""
     add = parser.add_argument
     add("--domain", metavar="DOMAIN", help="only this one; without it every domain that has stored pages")
-    add("--batch", metavar="PAGES", type=_batch, default=1_000, help="mine so many pages at once (1000)")
+    add(
+        "--batch",
+        metavar="PAGES",
+        type=number(_MOST_BATCH, "pages"),
+        default=1_000,
+        help="mine so many pages at once (1000)",
+    )
     add("--all-domains", action="store_true", help="list the structures that several domains share")
-
-
-def _batch(word: str) -> int:
-    if not (word.isascii() and word.isdigit() and len(word) < 10 and 1 <= int(word) <= _MOST_BATCH):
-        raise argparse.ArgumentTypeError(f"{word}: needs 1 to {_MOST_BATCH} pages")
-    return int(word)
 
 
 def run(call: Call) -> int:

@@ -7,8 +7,7 @@ delete: `project`; `deleted` (false for a dry run); `rows`, deleted or to be del
 import argparse
 from collections.abc import Sequence
 
-from scrapy_dedup.commands.call import DONE, Call, CommandError, WrongCallError, print_json
-from scrapy_dedup.commands.deletions import delete, refuse_unasked
+from scrapy_dedup.commands.call import DONE, Call, CommandError, WrongCallError, delete, print_answer, refuse_unasked
 from scrapy_dedup.commands.terminal import a_table, print_table, shown
 from scrapy_dedup.report.numbers import short, whole
 from scrapy_dedup.service.projects import Deletion, delete_project, list_projects
@@ -47,11 +46,7 @@ def _list(call: Call, store: Store) -> int:
     projects = list_projects(store)
     if not projects:
         raise CommandError("the store is empty: run a crawl first, or check DEDUP_DATABASE_URL")
-    if call.options.json:
-        from scrapy_dedup.answers.projects import ProjectsAnswer  # noqa: PLC0415 (pydantic: only for JSON)
-
-        print_json(ProjectsAnswer.of(projects=projects))
-    else:
+    if not print_answer(call, "projects", lambda answers: answers.ProjectsAnswer.of(projects=projects)):
         _show(projects)
     return DONE
 

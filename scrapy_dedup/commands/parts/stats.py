@@ -9,7 +9,7 @@ import argparse
 
 from rich.text import Text
 
-from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
+from scrapy_dedup.commands.call import DONE, Call, CommandError, print_answer
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.report.numbers import count, percent, short, whole
 from scrapy_dedup.service.report.overview import Overview, overview
@@ -28,13 +28,9 @@ def run(call: Call) -> int:
         found = overview(store, project)
         if not found.domains:
             raise CommandError(f"project {call.project!r} has no pages yet: run a crawl first")
-        if call.options.json:
-            from scrapy_dedup.answers.projects import StatsAnswer  # noqa: PLC0415 (pydantic: only for JSON)
-
-            with store.session(read_only=True) as session:
-                learned = DomainDedupService(session, call.settings).get_domain_stats(project.id)
-            print_json(StatsAnswer.made(found, learned))
-        else:
+        with store.session(read_only=True) as session:
+            learned = DomainDedupService(session, call.settings).get_domain_stats(project.id)
+        if not print_answer(call, "projects", lambda answers: answers.StatsAnswer.made(found, learned)):
             show(found)
     return DONE
 

@@ -27,10 +27,9 @@ from typing import Any, BinaryIO, Final
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from scrapy.settings import Settings as ScrapySettings
 
-from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError
+from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError, number
 from scrapy_dedup.commands.terminal import errors, one_line, shown
-from scrapy_dedup.commands.verbs.clean_knowledge import CleanKnowledge, opened_knowledge
-from scrapy_dedup.commands.verbs.clean_report import CleanOutcome, tell
+from scrapy_dedup.commands.verbs.clean_report import CleanKnowledge, CleanOutcome, opened_knowledge, tell
 from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.service.files.inputs import LOCAL, Inputs
 from scrapy_dedup.service.files.inputs_records import BadRecord
@@ -48,7 +47,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("inputs", metavar="IN", nargs="+", help="JSON lines, WARC, HTML, a folder of HTML, a URL; - for standard input")
     add("--url", metavar="URL", default=LOCAL, help=f"address of files of HTML that have none ({LOCAL})")
     add("-O", "--overwrite-output", metavar="OUT", dest="output", help="JSON lines to write; - for standard output")
-    add("--jobs", metavar="N", type=_jobs, default=1, help="processes to use (1); any number gives the same output")
+    add(
+        "--jobs",
+        metavar="N",
+        type=number(_MOST_JOBS, "processes"),
+        default=1,
+        help="processes to use (1); any number gives the same output",
+    )
     add("--left-out", metavar="FILE", help="JSON lines of the pages that others stand for: url, layer, reason, keeper")
     add("--strict", action="store_true", help="a bad record ends the call, and nothing is written")
     add("--dry-run", action="store_true", help="tell what would be learned of each domain, and write nothing")
@@ -121,13 +126,6 @@ def _check(options: argparse.Namespace) -> None:
         raise WrongCallError("--left-out needs the name of a file of its own")
     if options.output == STDOUT and options.json and not options.dry_run:
         raise WrongCallError("-O - and --json both want standard output: give OUT a file's name")
-
-
-def _jobs(given: str) -> int:
-    jobs = int(given)
-    if not 1 <= jobs <= _MOST_JOBS:
-        raise argparse.ArgumentTypeError(f"{given}: needs a number of processes, 1 to {_MOST_JOBS}")
-    return jobs
 
 
 @contextmanager

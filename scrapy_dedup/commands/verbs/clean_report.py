@@ -2,21 +2,66 @@
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from rich.text import Text
 
-from scrapy_dedup.commands.call import print_json
+from scrapy_dedup.commands.call import Call, print_json
 from scrapy_dedup.commands.terminal import a_table, errors, one_line, output, shown
 from scrapy_dedup.commands.verbs.ledger_tables import show_table
+from scrapy_dedup.plugin.crawl.store_address import database_url
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.report.values import LedgerTable
 from scrapy_dedup.service.files.run import CleaningPlan, CleaningTally
 from scrapy_dedup.service.files.tasks import Learned
 from scrapy_dedup.service.report.ledger_table import LedgerSpan, estimated, make_table
+from scrapy_dedup.service.store_policies import keep_policy
+from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
+from scrapy_dedup.service.templates.site_records import site_of, template_record
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.engine.engines import file_of, parse_url
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+
+
+class CleanKnowledge:
+    """A project's, or nobody's."""
+
+    def __init__(self, project: ProjectStore | None) -> None:
+        """Take None where there is no store, or it has no such project."""
+        self._project = project
+
+    def of(self, domain: str) -> SiteKnowledge | None:
+        """Return what is known of a domain, if that is enough to cut any page by."""
+        if self._project is None:
+            return None
+        found = site_of(domain, self._project.templates(domain))
+        return found if found and any(one.state == "live" for one in found.templates.values()) else None
+
+    def remember(self, learned: Iterable[SiteKnowledge]) -> None:
+        """Write what was learned, a domain in a transaction."""
+        assert self._project is not None
+        at = datetime.now(UTC)
+        for knowledge in learned:
+            self._project.write([template_record(knowledge, layout, at) for layout in sorted(knowledge.templates)])
+
+
+@contextmanager
+def opened_knowledge(call: Call, *, remember: bool) -> Iterator[CleanKnowledge]:
+    """Give what the store knows; a store and a project are made only where something is to be remembered."""
+    url = database_url(call.settings)
+    file = file_of(parse_url(url))
+    if not remember and file is not None and not file.exists():
+        yield CleanKnowledge(None)
+        return
+    with Store.open(url, timeout=call.settings.database_timeout, create=remember) as store:
+        policy = keep_policy(call.settings)
+        yield CleanKnowledge(store.project(call.project, policy) if remember else store.find_project(call.project))
+
 
 _DOMAINS_SHOWN = 200
 # No text is at hand any more that a tokenizer could look at.

@@ -15,9 +15,18 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from scrapy_dedup.commands.actions import Action, add_actions, run_action
-from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, print_json
-from scrapy_dedup.commands.files_in import opened_input
+from scrapy_dedup.commands.call import (
+    DONE,
+    NOT_DONE,
+    Action,
+    Call,
+    add_actions,
+    number,
+    opened_input,
+    print_answer,
+    print_json,
+    run_action,
+)
 from scrapy_dedup.commands.terminal import output
 from scrapy_dedup.commands.verbs import domain_tables as tables
 from scrapy_dedup.core.domains.states import DomainStatus
@@ -44,7 +53,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--status", type=_status, metavar="STATUS", help=f"list, export: only {', '.join(DomainStatus)}")
     add("--sort", choices=SORTS, help="list: by this; domains without a value come last (name)")
     add("--descending", action="store_true", help="list: the other way round")
-    add("--limit", type=_limit, metavar="DOMAINS", help="list: so many at most (50)")
+    add(
+        "--limit",
+        type=number(1_000, "domains; go on with --after"),
+        metavar="DOMAINS",
+        help="list: so many at most (50)",
+    )
     add("--after", metavar="CURSOR", help="list: go on where a list ended: its `next`")
     add("--reason", help="blacklist: why")
     add("--by", help="blacklist: who says so (the user's login name)")
@@ -54,7 +68,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Do what was asked for."""
-    return run_action(call, "domains", ACTIONS, _OPTIONS)
+    return run_action(call, "domains", ACTIONS)
 
 
 def _list(call: Call) -> int:
@@ -67,11 +81,9 @@ def _list(call: Call) -> int:
     with call.opened() as (store, project):
         service = DomainService(store, project, call.settings)
         found, counts = service.list_domains(choice), service.counts()
-    if options.json:
-        from scrapy_dedup.answers.domains import DomainListAnswer  # noqa: PLC0415 (pydantic: only for JSON)
-
-        print_json(DomainListAnswer.of(found, counts, project=call.project))
-    else:
+    if not print_answer(
+        call, "domains", lambda answers: answers.DomainListAnswer.of(found, counts, project=call.project)
+    ):
         tables.show_list(call.project, found, counts, datetime.now(UTC))
     return DONE
 
@@ -86,11 +98,7 @@ def _show(call: Call) -> int:
         joined = service.joined_with(found)
         names = [found.domain_name, joined] if joined else [found.domain_name]
         candidates = candidates_of(project, names, _CANDIDATES_SHOWN)
-    if call.options.json:
-        from scrapy_dedup.answers.domains import OneDomainAnswer  # noqa: PLC0415 (pydantic: only for JSON)
-
-        print_json(OneDomainAnswer.made(found, joined, candidates, at))
-    else:
+    if not print_answer(call, "domains", lambda answers: answers.OneDomainAnswer.made(found, joined, candidates, at)):
         tables.show_one(found, joined, candidates, at)
     return DONE
 
@@ -134,10 +142,9 @@ def _changed(call: Call, service: DomainService, chosen: ChosenDomains, what: st
     """Tell what was done; where nothing fits, that is no success."""
     dry_run: bool = call.options.dry_run
     now = chosen.domains if dry_run else service.matching(chosen.names)
-    if call.options.json:
-        from scrapy_dedup.answers.domains import ChangedDomainsAnswer  # noqa: PLC0415 (pydantic: only for JSON)
-
-        print_json(ChangedDomainsAnswer.of(chosen, project=call.project, dry_run=dry_run, domains=now))
+    answered = {"project": call.project, "dry_run": dry_run, "domains": now}
+    if print_answer(call, "domains", lambda answers: answers.ChangedDomainsAnswer.of(chosen, **answered)):
+        pass
     elif what == _ADDED:
         tables.show_added(chosen.new, len(chosen.domains), dry_run=dry_run)
     else:
@@ -158,11 +165,9 @@ def _join(call: Call) -> int:
             found = find_twins(project, names, call.settings)
         else:
             found = settle_twins(project, names, call.settings, datetime.now(UTC))
-    if call.options.json:
-        from scrapy_dedup.answers.domains import PairsAnswer  # noqa: PLC0415 (pydantic: only for JSON)
-
-        print_json(PairsAnswer.of(project=call.project, dry_run=dry_run, pairs=found))
-    else:
+    if not print_answer(
+        call, "domains", lambda answers: answers.PairsAnswer.of(project=call.project, dry_run=dry_run, pairs=found)
+    ):
         tables.show_twins(found, call.settings.domain_join_pages, dry_run=dry_run)
     return DONE
 
@@ -176,12 +181,8 @@ def _import(call: Call) -> int:
         with call.filled(dry_run=call.options.dry_run) as (_, project):
             rows = refused.without(read_rows(_lines(file), name, call.settings.domain_scope))
             done = import_rows(project, rows, datetime.now(UTC), dry_run=call.options.dry_run)
-    if call.options.json:
-        from scrapy_dedup.answers.domains import ImportAnswer  # noqa: PLC0415 (pydantic: only for JSON)
-
-        told = {"project": call.project, "dry_run": call.options.dry_run, "refused": refused.told}
-        print_json(ImportAnswer.of(done, **told))
-    else:
+    told = {"project": call.project, "dry_run": call.options.dry_run, "refused": refused.told}
+    if not print_answer(call, "domains", lambda answers: answers.ImportAnswer.of(done, **told)):
         tables.show_import(done, refused.told, dry_run=call.options.dry_run)
     return DONE if done.new or done.known else NOT_DONE
 
@@ -253,12 +254,6 @@ def _status(word: str) -> DomainStatus:
         raise argparse.ArgumentTypeError(f"{word}: is none of {', '.join(DomainStatus)}") from error
 
 
-def _limit(word: str) -> int:
-    if not (word.isascii() and word.isdigit() and len(word) < 10 and 1 <= int(word) <= 1_000):
-        raise argparse.ArgumentTypeError(f"{word}: needs 1 to 1000 domains; go on with --after")
-    return int(word)
-
-
 def _expires(word: str) -> datetime:
     now = datetime.now(UTC)
     try:
@@ -272,17 +267,6 @@ def _expires(word: str) -> datetime:
     return at
 
 
-_OPTIONS: Final = {
-    "status": "--status",
-    "sort": "--sort",
-    "descending": "--descending",
-    "limit": "--limit",
-    "after": "--after",
-    "reason": "--reason",
-    "by": "--by",
-    "expires": "--expires",
-    "dry_run": "--dry-run",
-}
 _DRY: Final = frozenset({"dry_run"})
 ACTIONS: Final = {
     "list": Action(_list, "[PATTERN]", 0, 1, frozenset({"status", "sort", "descending", "limit", "after"})),

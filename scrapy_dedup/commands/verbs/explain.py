@@ -10,12 +10,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, print_json
+from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, print_answer
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.commands.verbs.report import write_html
-from scrapy_dedup.report.documents import render_explanation
+from scrapy_dedup.report.drawing import render_explanation
 from scrapy_dedup.report.numbers import count, whole
-from scrapy_dedup.service.views.explain import Explanation, RemovedBlock, chunks_of, explain, facts_of, keys_of, page_of
+from scrapy_dedup.report.values import ExplainedBlock
+from scrapy_dedup.service.views.explain import Explanation, chunks_of, explain, facts_of, keys_of, page_of
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -32,11 +33,7 @@ def run(call: Call) -> int:
     file: Path | None = call.options.html
     if file is not None and found.is_known:
         write_html(file, render_explanation(page_of(found, datetime.now(UTC))))
-    if call.options.json:
-        from scrapy_dedup.answers.pages import ExplanationAnswer  # noqa: PLC0415 (pydantic: only for JSON)
-
-        print_json(ExplanationAnswer.made(found))
-    else:
+    if not print_answer(call, "pages", lambda answers: answers.ExplanationAnswer.made(found)):
         show(found)
         if file is not None and found.is_known:
             output().print(Text(f"\nDrawn: {file}"), soft_wrap=True)
@@ -83,9 +80,9 @@ def _show_removed(found: Explanation, console: Console) -> None:
     console.print(Text("What should have stayed: scrapy dedup undo BLOCK, or the page's URL, or a rule.", style="dim"))
 
 
-def _rule(block: RemovedBlock) -> str:
+def _rule(block: ExplainedBlock) -> str:
     """Return a rule as `undo` takes it."""
-    return f"{block.rule}: {block.rule_path}" if block.rule_path else block.rule
+    return f"{block.rule}: {block.where}" if block.where else block.rule
 
 
 def _show_chunks(found: Explanation, console: Console) -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from rich.text import Text
 
-from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
+from scrapy_dedup.commands.call import DONE, Call, CommandError, print_answer
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.commands.verbs.ledger_tables import show_ledger
-from scrapy_dedup.report.documents import render_report
+from scrapy_dedup.report.drawing import render_report
 from scrapy_dedup.report.numbers import count, percent, short, whole
 from scrapy_dedup.report.values import Report
 from scrapy_dedup.service.report.overview import make_report
@@ -40,11 +40,7 @@ def run(call: Call) -> int:
         raise CommandError(f"project {call.project!r} has no pages to report on: run a crawl first")
     if file is not None:
         write_html(file, render_report(report))
-    if call.options.json:
-        from scrapy_dedup.answers.projects import ReportAnswer  # noqa: PLC0415 (pydantic: only for JSON)
-
-        print_json(ReportAnswer.made(report))
-    else:
+    if not print_answer(call, "projects", lambda answers: answers.ReportAnswer.made(report)):
         show(report, file)
     return DONE
 

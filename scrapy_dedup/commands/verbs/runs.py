@@ -15,12 +15,11 @@ from datetime import UTC, datetime
 
 from rich.text import Text
 
-from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
+from scrapy_dedup.commands.call import DONE, Call, CommandError, number, print_answer
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.core.runs.alarms import DropAlarm
 from scrapy_dedup.report.numbers import lasting, short, whole
-from scrapy_dedup.store.records.stored import StoredRun, StoredWorker
-from scrapy_dedup.store.records.stored_visits import RunFigures
+from scrapy_dedup.store.records.stored import RunFigures, StoredRun, StoredWorker
 
 _VERDICTS = ("new", "changed", "unchanged", "removed")
 _MOST = 100_000
@@ -29,13 +28,9 @@ _ID_DIGITS = 8
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add how many runs."""
-    parser.add_argument("-n", dest="limit", metavar="RUNS", type=_number, default=10, help="so many at most (10)")
-
-
-def _number(word: str) -> int:
-    if not (word.isascii() and word.isdigit() and len(word) < 10 and 1 <= int(word) <= _MOST):
-        raise argparse.ArgumentTypeError(f"{word}: needs 1 to {_MOST} runs")
-    return int(word)
+    parser.add_argument(
+        "-n", dest="limit", metavar="RUNS", type=number(_MOST, "runs"), default=10, help="so many at most (10)"
+    )
 
 
 def run(call: Call) -> int:
@@ -44,11 +39,13 @@ def run(call: Call) -> int:
         runs = project.runs(call.options.limit)
     if not runs:
         raise CommandError(f"project {call.project!r} has no run yet: run a crawl first")
-    if call.options.json:
-        from scrapy_dedup.answers.runs import RunAnswer, RunsAnswer  # noqa: PLC0415 (pydantic: only for JSON)
-
-        print_json(RunsAnswer.of(project=call.project, runs=[RunAnswer.made(each) for each in runs]))
-    else:
+    if not print_answer(
+        call,
+        "runs",
+        lambda answers: answers.RunsAnswer.of(
+            project=call.project, runs=[answers.RunAnswer.made(each) for each in runs]
+        ),
+    ):
         show(call, runs)
     return DONE
 

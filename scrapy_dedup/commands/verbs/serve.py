@@ -46,8 +46,7 @@ def run(call: Call) -> int:
     """Serve until somebody ends it; a store that does not exist yet is created."""
     if missing := [name for name in _NEEDS if find_spec(name) is None]:
         raise CommandError(f"serve needs {', '.join(missing)}: pip install 'scrapy_dedup[server]'")
-    from scrapy_dedup.web import running  # noqa: PLC0415
-    from scrapy_dedup.web.app import make_app  # noqa: PLC0415
+    from scrapy_dedup.web import app as web  # noqa: PLC0415
     from scrapy_dedup.web.server import Server  # noqa: PLC0415
 
     options = call.options
@@ -63,9 +62,9 @@ def run(call: Call) -> int:
         token = settings.serve_token or secrets.token_urlsafe(_TOKEN_BYTES)
         access = _access(call, token, at)
         with closing(server.jobs):
-            app = make_app(server, access)
+            app = web.make_app(server, access)
             _tell(call, at, token)
-            running.run(app, at)
+            web.run(app, at)
     return DONE
 
 

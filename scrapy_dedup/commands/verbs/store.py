@@ -13,8 +13,7 @@ from typing import Final
 
 from sqlalchemy import URL
 
-from scrapy_dedup.commands.ages import ago, duration
-from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError, print_json
+from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError, ago, duration, print_json
 from scrapy_dedup.commands.terminal import errors, output, progress
 from scrapy_dedup.commands.terminal import shown as safe
 from scrapy_dedup.plugin.crawl.store_address import database_url

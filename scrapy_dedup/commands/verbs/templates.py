@@ -18,27 +18,35 @@ from typing import Any, Final, Literal
 
 from rich.text import Text
 
-from scrapy_dedup.commands.actions import Action, add_actions, run_action
-from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, CommandError, WrongCallError, print_json
-from scrapy_dedup.commands.files_in import text_of
+from scrapy_dedup.commands.call import (
+    DONE,
+    NOT_DONE,
+    Action,
+    Call,
+    CommandError,
+    WrongCallError,
+    add_actions,
+    print_answer,
+    print_json,
+    run_action,
+    text_of,
+)
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service.stored import template_upkeep as upkeep
-from scrapy_dedup.service.stored.template_files import (
-    ImportedTemplates,
-    TemplateFileError,
-    export_templates,
-    import_templates,
-    read_templates,
-)
-from scrapy_dedup.service.stored.template_trial import TemplateTrial
 from scrapy_dedup.service.stored.template_upkeep import (
+    ImportedTemplates,
     SelectorLine,
     ShownTemplate,
     TemplateChange,
     TemplateDesk,
     TemplateDiff,
+    TemplateFileError,
+    TemplateTrial,
     diff_templates,
+    export_templates,
+    import_templates,
+    read_templates,
 )
 from scrapy_dedup.service.templates.layout_figures import name_of
 from scrapy_dedup.store.records.stored import TemplateFigures
@@ -50,12 +58,9 @@ _EFFECTS_SHOWN: Final = 5
 _TEXTS_SHOWN: Final = 3
 
 
-def show_list(project: str, found: Sequence[tuple[TemplateFigures, int]], *, as_json: bool) -> None:
+def show_list(call: Call, found: Sequence[tuple[TemplateFigures, int]]) -> None:
     """Print the present version of each template."""
-    if as_json:
-        from scrapy_dedup.answers.templates import TemplatesAnswer  # noqa: PLC0415 (pydantic: only for JSON)
-
-        print_json(TemplatesAnswer.made(project, found))
+    if print_answer(call, "templates", lambda answers: answers.TemplatesAnswer.made(call.project, found)):
         return
     table = a_table("Domain", "Layout", "Kind", "State", "URLs", "Version", "Confidence", "Pages", "Overrides", texts=5)
     for figures, versions in found:
@@ -70,16 +75,13 @@ def show_list(project: str, found: Sequence[tuple[TemplateFigures, int]], *, as_
             whole(figures.pages),
             whole(len(figures.overrides)) if figures.overrides else "",
         )
-    print_table(f"Templates of project {project}", table)
+    print_table(f"Templates of project {call.project}", table)
     output().print(Text("\nscrapy dedup templates show DOMAIN LAYOUT tells how pages are cut.", style="dim"))
 
 
-def show_templates(project: str, found: Sequence[ShownTemplate], *, as_json: bool) -> None:
+def show_templates(call: Call, found: Sequence[ShownTemplate]) -> None:
     """Print templates as a person reads them."""
-    if as_json:
-        from scrapy_dedup.answers.templates import ShownTemplatesAnswer  # noqa: PLC0415 (pydantic: only for JSON)
-
-        print_json(ShownTemplatesAnswer.made(project, found))
+    if print_answer(call, "templates", lambda answers: answers.ShownTemplatesAnswer.made(call.project, found)):
         return
     for each in found:
         _show_template(each)
@@ -118,12 +120,9 @@ def _show_lines(title: str, lines: Sequence[SelectorLine]) -> None:
         _say(f"  and {whole(len(lines) - _LINES_SHOWN)} more; --json lists them all", style="dim")
 
 
-def show_diff(diff: TemplateDiff, *, as_json: bool) -> None:
+def show_diff(call: Call, diff: TemplateDiff) -> None:
     """Print how one version differs from another."""
-    if as_json:
-        from scrapy_dedup.answers.templates import TemplateDiffAnswer  # noqa: PLC0415 (pydantic: only for JSON)
-
-        print_json(TemplateDiffAnswer.made(diff))
+    if print_answer(call, "templates", lambda answers: answers.TemplateDiffAnswer.made(diff)):
         return
     before, after = diff.before, diff.after
     _title(f"{before.domain}, layout {name_of(before.layout)}: version {after.version} against {before.version}")
@@ -146,12 +145,9 @@ def show_diff(diff: TemplateDiff, *, as_json: bool) -> None:
         _say(f"and {whole(len(diff.verdicts) - _LINES_SHOWN)} more paths; --json lists them all", style="dim")
 
 
-def show_override(change: TemplateChange, *, as_json: bool) -> None:
+def show_override(call: Call, change: TemplateChange) -> None:
     """Print what became of a decision."""
-    if as_json:
-        from scrapy_dedup.answers.templates import TemplateChangeAnswer  # noqa: PLC0415 (pydantic: only for JSON)
-
-        print_json(TemplateChangeAnswer.of(change))
+    if print_answer(call, "templates", lambda answers: answers.TemplateChangeAnswer.of(change)):
         return
     if not change.changed:
         _say("That is decided already: nothing was changed.")
@@ -163,13 +159,11 @@ def show_override(change: TemplateChange, *, as_json: bool) -> None:
         _say("Pages that come from now on are cut by it.", style="dim")
 
 
-def show_rollback(change: TemplateChange, *, as_json: bool) -> None:
+def show_rollback(call: Call, change: TemplateChange) -> None:
     """Print what became of going back."""
-    if as_json:
-        from scrapy_dedup.answers.templates import TemplateChangeAnswer  # noqa: PLC0415 (pydantic: only for JSON)
-
-        print_json(TemplateChangeAnswer.of(change))
-    elif change.trial is not None:
+    if print_answer(call, "templates", lambda answers: answers.TemplateChangeAnswer.of(change)):
+        return
+    if change.trial is not None:
         _say(f"Version {change.version} would be live, in place of version {change.present.version}.")
         _show_trial(change.trial)
     else:
@@ -191,17 +185,17 @@ def _show_trial(trial: TemplateTrial) -> None:
     output().print(Text("Dry run: nothing was written.", style="bold"))
 
 
-def show_export(file: Path, templates: int, *, as_json: bool) -> None:
+def show_export(call: Call, file: Path, templates: int) -> None:
     """Print what was written."""
-    if as_json:
+    if call.options.json:
         print_json({"file": str(file), "templates": templates})
     else:
         _say(f"{count(templates, 'template')} written to {file}.")
 
 
-def show_import(file: str, done: ImportedTemplates, *, as_json: bool) -> None:
+def show_import(call: Call, file: str, done: ImportedTemplates) -> None:
     """Print what was stored."""
-    if as_json:
+    if call.options.json:
         figures = {"added": done.added, "unchanged": done.unchanged, "domains": list(done.domains)}
         print_json({"file": file, "dry_run": not done.done, **figures})
         return
@@ -237,13 +231,13 @@ def _decide(word: Literal["keep", "drop", "forget"]) -> Callable[[str], upkeep.D
 
 def run(call: Call) -> int:
     """Do what was asked for."""
-    return run_action(call, "templates", ACTIONS, _OPTIONS)
+    return run_action(call, "templates", ACTIONS, {"decisions": "--keep, --drop or --forget"})
 
 
 def _list(call: Call) -> int:
     with call.opened() as (_, project):
         found = upkeep.list_templates(project, *map(str.lower, call.options.targets))
-    show_list(call.project, found, as_json=call.options.json)
+    show_list(call, found)
     return DONE
 
 
@@ -253,7 +247,7 @@ def _show(call: Call) -> int:
         raise WrongCallError("templates show --version needs the layout, too: show DOMAIN LAYOUT --version N")
     with call.opened() as (_, project):
         found = upkeep.show_templates(project, domain, layout, call.options.version)
-    show_templates(call.project, found, as_json=call.options.json)
+    show_templates(call, found)
     return DONE
 
 
@@ -262,7 +256,7 @@ def _diff(call: Call) -> int:
     numbers = _number(words[0]), _number(words[1])
     with call.opened() as (_, project):
         found = diff_templates(project, domain.lower(), layout, numbers)
-    show_diff(found, as_json=call.options.json)
+    show_diff(call, found)
     return DONE
 
 
@@ -273,7 +267,7 @@ def _override(call: Call) -> int:
         raise WrongCallError("templates override needs --keep CSS, --drop CSS or --forget CSS")
     with call.opened() as (store, project):
         change = _desk(call, store, project).override(domain, layout, options.decisions)
-    show_override(change, as_json=options.json)
+    show_override(call, change)
     return DONE
 
 
@@ -287,7 +281,7 @@ def _rollback(call: Call) -> int:
     number = _number(words[0]) if words else None
     with call.opened() as (store, project):
         change = _desk(call, store, project).roll_back(domain.lower(), layout, number)
-    show_rollback(change, as_json=options.json)
+    show_rollback(call, change)
     return DONE
 
 
@@ -302,7 +296,7 @@ def _export(call: Call) -> int:
         return DONE
     file = Path(options.targets[0])
     file.write_text(text, encoding="ascii")
-    show_export(file, len(found["templates"]), as_json=options.json)
+    show_export(call, file, len(found["templates"]))
     return DONE
 
 
@@ -314,7 +308,7 @@ def _import(call: Call) -> int:
         raise CommandError(f"{name}: {error}") from error
     with call.filled(dry_run=dry_run) as (store, project):
         done = import_templates(store, project, records, dry_run=dry_run)
-    show_import(name, done, as_json=call.options.json)
+    show_import(call, name, done)
     return DONE if records else NOT_DONE
 
 
@@ -328,12 +322,6 @@ _DECISIONS: Final[dict[Literal["keep", "drop", "forget"], str]] = {
     "keep": "keep what this selects",
     "drop": "leave out what this selects",
     "forget": "take back what was decided about it",
-}
-_OPTIONS: Final = {
-    "version": "--version",
-    "decisions": "--keep, --drop or --forget",
-    "domain": "--domain",
-    "dry_run": "--dry-run",
 }
 ACTIONS: Final = {
     "list": Action(_list, "[DOMAIN]", 0, 1),

@@ -10,7 +10,7 @@ JSON: `UndoneAnswer` of `scrapy_dedup.answers.config`; with --list `KeptListAnsw
 import argparse
 from datetime import UTC, datetime
 
-from scrapy_dedup.commands.call import DONE, Call, WrongCallError, print_json
+from scrapy_dedup.commands.call import DONE, Call, WrongCallError, print_answer
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service.views.undoing import KeptEntry, Undone, find, find_kept, kept_things, undo
@@ -36,26 +36,19 @@ def run(call: Call) -> int:
     domain = options.domain.lower() if options.domain else None
     with call.opened() as (store, project):
         if options.list:
-            _list([one for one in kept_things(store, project) if domain in (None, one.domain)], as_json=options.json)
+            _list(call, [one for one in kept_things(store, project) if domain in (None, one.domain)])
             return DONE
         search = find_kept if options.remove else find
         kept = search(store, project, options.target, domain, call.settings)
         at = None if options.dry_run else datetime.now(UTC)
         done = undo(store, project, kept, call.settings, at, take_back=options.remove)
-    if options.json:
-        from scrapy_dedup.answers.config import UndoneAnswer  # noqa: PLC0415 (pydantic: only for JSON)
-
-        print_json(UndoneAnswer.made(done))
-    else:
+    if not print_answer(call, "config", lambda answers: answers.UndoneAnswer.made(done)):
         _show(done, take_back=options.remove)
     return DONE
 
 
-def _list(kept: list[KeptEntry], *, as_json: bool) -> None:
-    if as_json:
-        from scrapy_dedup.answers.config import KeptListAnswer  # noqa: PLC0415 (pydantic: only for JSON)
-
-        print_json(KeptListAnswer.of(kept=kept))
+def _list(call: Call, kept: list[KeptEntry]) -> None:
+    if print_answer(call, "config", lambda answers: answers.KeptListAnswer.of(kept=kept)):
         return
     if not kept:
         output().print("Nothing is kept in spite of the rules.")

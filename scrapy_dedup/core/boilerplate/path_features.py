@@ -14,9 +14,8 @@ from itertools import accumulate
 from math import nan, sqrt
 from typing import Final, NamedTuple
 
-from scrapy_dedup.core.boilerplate.names import hyphened, is_around, is_content
+from scrapy_dedup.core.boilerplate.names import Folding, design_names, hyphened, is_around, is_content, parts_of
 from scrapy_dedup.core.boilerplate.observations import Observation, PageKind
-from scrapy_dedup.core.boilerplate.path_names import Folding, design_names, parts_of
 
 ROOT: Final = "body"
 # Of pages: a class or id on fewer says what a page is about, not where in the design it stands.

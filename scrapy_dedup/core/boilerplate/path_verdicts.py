@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from math import exp, log
 from typing import Final, Protocol
 
+from scrapy_dedup.core.boilerplate.names import PathLooks, looks_by_path
 from scrapy_dedup.core.boilerplate.observations import Observation
 from scrapy_dedup.core.boilerplate.path_features import DropReason, PathNode, PathSurvey, main_column, rows, survey
-from scrapy_dedup.core.boilerplate.path_looks import PathLooks, looks_by_path
 from scrapy_dedup.core.boilerplate.verdict_model import JudgedPath, Reason, VerdictModel, kind_of, words_of
 
 __all__ = ["DropReason", "PathVerdict", "SiteVerdicts", "VerdictChange", "learn"]

@@ -23,8 +23,17 @@ from scrapy_dedup.core.metadata.locators import (
     comparable,
     value_in,
 )
-from scrapy_dedup.core.metadata.people import byline_name, declared_names, is_byline, is_label
-from scrapy_dedup.core.metadata.titles import SiteNames, folded, heading, part_with, squeezed
+from scrapy_dedup.core.metadata.titles import (
+    SiteNames,
+    byline_name,
+    declared_names,
+    folded,
+    heading,
+    is_byline,
+    is_label,
+    part_with,
+    squeezed,
+)
 from scrapy_dedup.core.pages.blocks import Block, Page
 
 # A page with more days or names than this is a list or a thread. A thread begins with its oldest post.

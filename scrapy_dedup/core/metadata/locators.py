@@ -7,8 +7,7 @@ from enum import StrEnum
 from typing import Any, Final, Self
 
 from scrapy_dedup.core.metadata.dates import written_day
-from scrapy_dedup.core.metadata.people import byline_name
-from scrapy_dedup.core.metadata.titles import folded, heading
+from scrapy_dedup.core.metadata.titles import byline_name, folded, heading
 from scrapy_dedup.core.pages.blocks import Page
 
 LONGEST_LINE: Final = 150

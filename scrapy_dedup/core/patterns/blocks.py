@@ -10,7 +10,7 @@ from typing import Final
 from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.pages.render import render
 from scrapy_dedup.core.pages.tags import Tag, plain
-from scrapy_dedup.core.patterns.spans import TextSpan
+from scrapy_dedup.core.patterns.expressions import TextSpan
 
 # No page may hold these, so none is taken for a mark where one does: it has no marks then.
 _BEGIN: Final = "\ufdd1"

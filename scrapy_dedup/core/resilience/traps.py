@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Literal
 
-from scrapy_dedup.core.urls.pagination import is_clear_part_name, is_part_name
-from scrapy_dedup.core.urls.shapes import UrlShape, shape_of
+from scrapy_dedup.core.urls.pagination import UrlShape, is_clear_part_name, is_part_name, shape_of
 
 _MOST_PATTERNS: Final = 20_000
 _MOST_SETS: Final = 64

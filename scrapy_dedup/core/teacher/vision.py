@@ -8,8 +8,8 @@ from enum import StrEnum
 from statistics import fmean
 from typing import Any, Final, Self
 
+from scrapy_dedup.core.boilerplate.names import PathLooks
 from scrapy_dedup.core.boilerplate.observations import MOST_BLOCKS, upper_part
-from scrapy_dedup.core.boilerplate.path_looks import PathLooks
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.teacher.numbering import NumberedPage
 from scrapy_dedup.core.teacher.rendered import Box, Flag, Sight, TextRun

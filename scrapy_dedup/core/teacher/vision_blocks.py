@@ -5,10 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from scrapy_dedup.core.boilerplate.names import NAVIGATION_TAGS, is_around
+from scrapy_dedup.core.boilerplate.names import NAVIGATION_TAGS, is_around, parts_of, tag_of
 from scrapy_dedup.core.boilerplate.observations import MOST_STEPS
 from scrapy_dedup.core.boilerplate.path_features import HEADINGS
-from scrapy_dedup.core.boilerplate.path_names import parts_of, tag_of
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.teacher.numbering import NO_ELEMENT, NumberedPage
 from scrapy_dedup.core.teacher.rendered import Flag, Sight, TextRun

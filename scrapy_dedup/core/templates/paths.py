@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from scrapy_dedup.core.boilerplate.names import Folding, names_in
 from scrapy_dedup.core.boilerplate.observations import MOST_STEPS
 from scrapy_dedup.core.boilerplate.path_features import ROOT, DropReason
-from scrapy_dedup.core.boilerplate.path_names import Folding, names_in
 from scrapy_dedup.core.boilerplate.path_verdicts import PathVerdict
 from scrapy_dedup.core.pages.blocks import Block
 

@@ -14,7 +14,7 @@ from scrapy.http import HtmlResponse, Response, TextResponse
 from scrapy.http.request import NO_CALLBACK
 
 from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
-from scrapy_dedup.core.pages.directives import Directives
+from scrapy_dedup.core.pages.declared import Directives
 from scrapy_dedup.core.pages.guard import ParseLimits, UnparsedReason
 from scrapy_dedup.core.pdf.text import PdfText
 from scrapy_dedup.core.urls.canonical import Alias, Own

@@ -11,8 +11,7 @@ from itemadapter import ItemAdapter
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.urls.normal_form import extract_domain
-from scrapy_dedup.plugin.crawl.chunk_items import ChunkItem
-from scrapy_dedup.plugin.crawl.items import url_of
+from scrapy_dedup.plugin.crawl.items import ChunkItem, url_of
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.domains.runs import settle_run
 from scrapy_dedup.service.recrawl.removed import is_tombstone

@@ -31,7 +31,7 @@ from scrapy_dedup.service.recrawl.removed import (
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.records.records import GoneRecord, Record
-from scrapy_dedup.store.records.stored_visits import MissedPage
+from scrapy_dedup.store.records.stored import MissedPage
 
 logger = logging.getLogger(__name__)
 

@@ -34,7 +34,7 @@ from scrapy_dedup.service.recrawl.recrawling import FetchPlan, Judgement
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.codec import to_json
 from scrapy_dedup.store.records.records import ExtractionRecord
-from scrapy_dedup.store.records.stored_visits import ExtractionChoice
+from scrapy_dedup.store.records.stored import ExtractionChoice
 
 logger = logging.getLogger(__name__)
 

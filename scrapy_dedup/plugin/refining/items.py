@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from itemadapter import ItemAdapter
 
-from scrapy_dedup.plugin.crawl.chunk_items import chunk_items
-from scrapy_dedup.plugin.crawl.items import CONTENT, FILLED, METADATA, REPORT, ItemFields, plain
+from scrapy_dedup.plugin.crawl.items import CONTENT, FILLED, METADATA, REPORT, ItemFields, chunk_items, plain
 from scrapy_dedup.plugin.crawl.outcomes import OutcomeError, kept_items
 from scrapy_dedup.service.crawl.provenance import CLEANED_AGAIN, place_among_others
 from scrapy_dedup.service.cut.cleaned_report import as_asked, hashes_and_removed

@@ -27,7 +27,7 @@ from scrapy_dedup.core.resilience.discovery import (
 )
 from scrapy_dedup.core.resilience.sitemaps import DEFAULT_LIMITS, Sitemap, read_sitemap
 from scrapy_dedup.core.urls.normal_form import extract_domain
-from scrapy_dedup.core.urls.shapes import shape_of
+from scrapy_dedup.core.urls.pagination import shape_of
 from scrapy_dedup.plugin.crawl.visits import Visit
 from scrapy_dedup.plugin.runtime import Runtime
 

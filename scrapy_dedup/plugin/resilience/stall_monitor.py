@@ -34,7 +34,7 @@ from scrapy_dedup.core.resilience.stalls import (
     judge,
 )
 from scrapy_dedup.core.runs.supervision import STALLED_EXIT_CODE
-from scrapy_dedup.core.urls.shapes import shape_of
+from scrapy_dedup.core.urls.pagination import shape_of
 from scrapy_dedup.plugin.crawl.engine_state import EngineState
 from scrapy_dedup.plugin.crawl.overrides import settings_of
 from scrapy_dedup.plugin.crawl.visits import is_html

@@ -13,8 +13,7 @@ from scrapy_dedup.service.cut.reading import read_again
 from scrapy_dedup.service.views.explain import keys_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import DamagedError
-from scrapy_dedup.store.records.stored import StoredRun, StoredSource
-from scrapy_dedup.store.records.stored_visits import ExtractionChoice, ExtractionFigures
+from scrapy_dedup.store.records.stored import ExtractionChoice, ExtractionFigures, StoredRun, StoredSource
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.upkeep.cache import CachedPage, StoredCache, Traffic
 from scrapy_dedup.store.upkeep.memos import MemoFigures, StoredMemos

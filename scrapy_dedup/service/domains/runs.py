@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from scrapy_dedup.core.domains.requests import DomainRefusal, RefusedDomains, RequestPolicy
-from scrapy_dedup.core.domains.states import DomainStatus
+from scrapy_dedup.core.domains.states import DomainRefusal, DomainStatus, RefusedDomains, RequestPolicy
 from scrapy_dedup.service.domains.registry import lift_expired
 from scrapy_dedup.service.domains.twins import settle_twins
 from scrapy_dedup.settings import Settings

@@ -24,8 +24,7 @@ from scrapy_dedup.service.files.inputs_records import (
     is_page,
     page_of,
 )
-from scrapy_dedup.service.files.inputs_warc import read_warc
-from scrapy_dedup.service.files.warc_records import is_warc
+from scrapy_dedup.service.files.warc_records import is_warc, read_warc
 from scrapy_dedup.service.packed_files import (
     BYTE_ORDER_MARK,
     DAMAGED,

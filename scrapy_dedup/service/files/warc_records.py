@@ -10,21 +10,122 @@ import re
 import zlib
 from base64 import b32encode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import new
+from http.client import PARTIAL_CONTENT
 from io import BytesIO
-from typing import Any, BinaryIO, Final
+from pathlib import Path
+from typing import Any, BinaryIO, Final, Self
 
-from scrapy_dedup.service.files.http_answers import HttpAnswer
+from scrapy_dedup.service.files.inputs_records import Advance, BadRecord, Found, InputPage, NoPage, is_page, page_of
 from scrapy_dedup.service.packed_files import (
     DAMAGED,
     ZSTD,
     ZSTD_SKIPPABLE,
     EncodingError,
+    most_line_bytes,
     packed_by,
     unpacked,
     zstd,
 )
+from scrapy_dedup.settings import Settings
+
+_MOST_HTTP_HEAD_BYTES: Final = 65_536
+_HTTP_HEAD: Final = re.compile(rb"HTTP/\d(?:\.\d)? +(\d{3})\b[^\n]*+\n((?:[^\r\n][^\n]*+\n)*+)\r?\n")
+_HTTP_FIELD: Final = re.compile(rb"^([!#$%&'*+.^_`|~0-9A-Za-z-]++)[ \t]*:([^\n]*+(?:\n[ \t][^\n]*+)*+)", re.MULTILINE)
+_CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\r\n]*+)?\r?\n")
+_LINE_END: Final = re.compile(rb"\r?\n")
+_TRAILER: Final = re.compile(rb"(?:[^\r\n]++\r?\n)*+\r?\n\Z")
+_LAST_CHUNK: Final = b"\r\n0\r\n\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """One answer of a server, its body as it came over the network."""
+
+    status: int
+    content_type: str
+    content_encoding: str
+    transfer_encoding: str
+    content_length: str
+    body: bytes
+
+    @classmethod
+    def parse(cls, raw: bytes) -> Self | None:
+        """Return the answer that some bytes are, None if they are none; lines that are no headers are passed over."""
+        head = _HTTP_HEAD.match(raw, 0, _MOST_HTTP_HEAD_BYTES)
+        if head is None:
+            return None
+        found: dict[bytes, list[bytes]] = {}
+        for name, value in _HTTP_FIELD.findall(head[2]):
+            found.setdefault(name.lower(), []).append(value.strip())
+
+        def all_of(name: bytes) -> str:
+            return b", ".join(found.get(name, [])).decode("latin-1")
+
+        return cls(
+            int(head[1]),
+            found.get(b"content-type", [b""])[0].decode("latin-1"),
+            all_of(b"content-encoding"),
+            all_of(b"transfer-encoding"),
+            all_of(b"content-length"),
+            raw[head.end() :],
+        )
+
+    @property
+    def is_whole(self) -> bool:
+        """Say whether the body has the length that the server announced."""
+        return self.content_length == str(len(self.body))
+
+    def content(self, most: int) -> bytes:
+        """Return the body without its chunks and encodings.
+
+        Raises:
+            EncodingError: it is cut off, damaged, has more than so many bytes, or is packed in a way that is not known.
+        """
+        # Under an encoding it may stand unpacked, and what is packed tells by itself that it is cut off.
+        if self.content_length.isdecimal() and not (self.content_encoding or self.transfer_encoding):
+            announced = int(self.content_length[:18])
+            if len(self.body) < announced:
+                raise EncodingError(f"it is cut off: {len(self.body)} of {announced} bytes that the server announced")
+        body = self._joined()
+        codings = [name for name in self.transfer_encoding.split(",") if "chunked" not in name.lower()]
+        try:
+            return unpacked(body, ",".join([self.content_encoding, *codings]), most)
+        except EncodingError:
+            # Many archives hold the body unpacked under the header that it came with.
+            if body.lstrip().startswith((b"<", b"%PDF-")):
+                return body
+            raise
+
+    def payloads(self, most: int) -> Iterator[bytes]:
+        """Yield what archives take for the payload whose digest they write: they do not agree on it."""
+        yield self.body
+        with suppress(EncodingError):
+            yield self._joined()
+        with suppress(EncodingError):
+            yield self.content(most)
+
+    def _joined(self) -> bytes:
+        """Return the body without its chunks; as it is where it has none, for archives hold it so under that header."""
+        body, at, found = self.body, 0, bytearray()
+        chunked = "chunked" in self.transfer_encoding.lower()
+        if not chunked or not (_CHUNK.match(body) or body.endswith(_LAST_CHUNK)):
+            return body
+        while line := _CHUNK.match(body, at):
+            size, at = int(line[1], 16), line.end()
+            if not size:
+                if _TRAILER.match(body, at):
+                    return bytes(found)
+                break
+            found += body[at : at + size]
+            end = _LINE_END.match(body, min(at + size, len(body)))
+            if end is None:
+                break
+            at = end.end()
+        raise EncodingError("its chunks are damaged or cut off")
+
 
 ANSWER: Final = "response"
 _OTHERS: Final = frozenset(
@@ -431,3 +532,92 @@ def _has_digest(said: str, candidates: Iterable[bytes]) -> bool | None:
         if value == base64 or value.upper() in (base32, digest.hex().upper()):
             return True
     return False
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRecord:
+    """One answer of a server."""
+
+    where: str
+    address: str
+    answer: HttpAnswer
+
+    @property
+    def size(self) -> int:
+        """How many bytes the body has."""
+        return len(self.answer.body)
+
+    def url(self, settings: Settings) -> str | None:  # noqa: ARG002 (of all records)
+        """Return the URL that was asked for."""
+        return self.address
+
+    def page(self, settings: Settings) -> InputPage | BadRecord | NoPage:
+        """Unpack and decode the body."""
+        try:
+            body = self.answer.content(most_line_bytes(settings))
+        except EncodingError as error:
+            return BadRecord(self.where, str(error))
+        return page_of(self.where, self.address, body, self.answer.content_type, settings)
+
+
+def read_warc(path: Path, name: str, settings: Settings, advance: Advance) -> Iterator[Found]:
+    """Iterate over the answers in a WARC file, and over what is bad in it.
+
+    Args:
+        path: of the file.
+        name: what it is called in messages.
+        settings: bound the size of a record.
+        advance: told of the bytes read.
+
+    Raises:
+        OSError: the file cannot be opened or read.
+    """
+    with path.open("rb") as file:
+        told = 0
+        for record in read_records(file, most_line_bytes(settings)):
+            yield _found(record, f"{name}, {record.place}")
+            advance(max(0, record.at - told))
+            told = max(told, record.at)
+        advance(path.stat().st_size - told)
+
+
+def read_answers(raw: bytes, size: int, where: str, settings: Settings) -> Iterator[tuple[int, Found]]:
+    """Iterate over the answers in the bytes of one record, each with the byte at which it begins.
+
+    There is none where it is a record of another kind, and more than one where its length is wrong.
+
+    Args:
+        raw: the record, unpacked, from `WARC/` to the two line ends behind it, or the beginning of a large one.
+        size: bytes of the whole.
+        where: it is, for a person.
+        settings: bound its size.
+    """
+    for record in read_records(BytesIO(raw), most_line_bytes(settings), size):
+        yield record.at, _found(record, where)
+        if size > len(raw):
+            break
+
+
+def _found(record: WarcRecord | BadWarcRecord, where: str) -> Found:
+    if isinstance(record, BadWarcRecord):
+        return BadRecord(where, record.reason)
+    fields = record.fields
+    url = fields.get("warc-target-uri", "").removeprefix("<").removesuffix(">")
+    if not url:
+        return BadRecord(where, "the record has no WARC-Target-URI")
+    # The rest of a divided one stands in continuations, mostly in another file.
+    for name in ("warc-truncated", "warc-segment-number"):
+        if name in fields:
+            return BadRecord(where, f"holds the beginning of an answer, by its {name}: {fields[name][:40]!r}")
+    answer = HttpAnswer.parse(record.block)
+    return BadRecord(where, "the record holds no answer by HTTP") if answer is None else _page(answer, url, where)
+
+
+def _page(answer: HttpAnswer, url: str, where: str) -> Found:
+    if not 200 <= answer.status < 300:
+        return NoPage(where, f"{url[:200]}: status {answer.status}")
+    if not (answer.content_type and is_page(answer.content_type)):
+        return NoPage(where, f"{url[:200]}: neither HTML nor PDF")
+    if answer.status == PARTIAL_CONTENT:
+        return BadRecord(where, f"holds a part of an answer, by its status {answer.status}")
+    return AnswerRecord(where, url, answer)

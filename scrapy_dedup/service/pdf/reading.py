@@ -17,8 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, Literal, Self
 
-from scrapy_dedup.core.pdf.packed import PdfFormError, from_json
-from scrapy_dedup.core.pdf.text import PdfText
+from scrapy_dedup.core.pdf.text import PdfFormError, PdfText, from_json
 
 _HEADER: Final = struct.Struct(">cQ")
 # No answer is as large: a few bytes for each character that the limits allow.

@@ -17,8 +17,7 @@ from typing import IO, Any, Final
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from scrapy_dedup.core.pdf.packed import to_json
-from scrapy_dedup.core.pdf.text import PageLines, PdfFlag, PdfLine, PdfReading, arrange
+from scrapy_dedup.core.pdf.text import PageLines, PdfFlag, PdfLine, PdfReading, arrange, to_json
 from scrapy_dedup.service.pdf.reading import PdfLimits, UnreadPdf, UnreadReason, read_frame, write_frame
 
 _PROGRESS_SECONDS: Final = 0.1

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from scrapy_dedup.core.chunks.chunks import StoredChunk
-from scrapy_dedup.core.pages.directives import Directives
+from scrapy_dedup.core.pages.declared import Directives
 from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.core.recrawl.plan import (
     GONE,
@@ -24,7 +24,7 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import DamagedStoreError
 from scrapy_dedup.store.pages.responses import HeldText
 from scrapy_dedup.store.records.records import ExtractionRecord, Fetched, ResponseRecord, ValidatorRecord
-from scrapy_dedup.store.records.stored_visits import StoredState
+from scrapy_dedup.store.records.stored import StoredState
 from scrapy_dedup.store.writer import ProjectStore
 
 BACK = Verdict(VerdictKind.NEW, Change.NONE, "back after it was removed")

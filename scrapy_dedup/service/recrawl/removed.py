@@ -8,7 +8,7 @@ from uuid import UUID
 
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import GoneRecord, Record, VisitRecord
-from scrapy_dedup.store.records.stored_visits import MissedPage
+from scrapy_dedup.store.records.stored import MissedPage
 from scrapy_dedup.store.writer import ProjectStore
 
 INCOMPLETE: Final = "incomplete_domains"

@@ -15,7 +15,7 @@ from scrapy_dedup.service.report.overview import MUCH, overview
 from scrapy_dedup.service.views.changes import VERDICTS, ChangesChoice, PageChange, Since, iterate_changes
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains.lists import DomainChoice, domain_sums, list_domains
-from scrapy_dedup.store.records.stored_visits import RunFigures
+from scrapy_dedup.store.records.stored import RunFigures
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 

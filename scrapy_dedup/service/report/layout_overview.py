@@ -7,8 +7,7 @@ from itertools import islice
 from typing import Final
 
 from scrapy_dedup.core.teacher.vision import Vision
-from scrapy_dedup.core.templates.selectors import selector
-from scrapy_dedup.core.templates.templates import Template
+from scrapy_dedup.core.templates.templates import Template, selector
 from scrapy_dedup.core.templates.url_patterns import matches_pattern
 from scrapy_dedup.report import values
 from scrapy_dedup.report.values import ReportPicture, boxes_from
@@ -21,7 +20,6 @@ from scrapy_dedup.service.templates.layout_figures import (
     name_of,
 )
 from scrapy_dedup.store.knowledge.layout_pictures import StoredPicture
-from scrapy_dedup.store.pages.figures import FigureRepository
 from scrapy_dedup.store.pages.reads import Reads
 from scrapy_dedup.store.records.stored import LayoutFigures, RepeatedBlock, StoredTemplate, TemplateFigures
 from scrapy_dedup.store.store import Store
@@ -95,7 +93,7 @@ def _pages(domain: DomainLayouts) -> int:
 
 def _domain(store: Store, project: ProjectStore, found: DomainLayouts, room: _Room) -> values.ReportDomainLayouts:
     with store.session(read_only=True) as session:
-        repeated = FigureRepository(session).repeated_blocks(project.id, _BLOCKS_SEARCHED, found.domain)
+        repeated = Reads(session, project.id).repeated_blocks(_BLOCKS_SEARCHED, found.domain)
         urls = Reads(session, project.id).some_urls(found.domain, _URLS_SEARCHED)
     live = {one.layout: one for one in project.templates(found.domain)}
     pictures = project.pictures(found.domain)

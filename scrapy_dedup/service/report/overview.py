@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Self
+from typing import Final, Self
 
 from sqlalchemy.orm import Session
 
@@ -15,24 +15,75 @@ from scrapy_dedup.core.runs.alarms import DropAlarm
 from scrapy_dedup.report import values
 from scrapy_dedup.service.cache.cache import spared, total_of
 from scrapy_dedup.service.cut.reading import read_again
-from scrapy_dedup.service.cut.removals import LAYER, PATTERNS, blocks_in
+from scrapy_dedup.service.cut.removals import LAYER, PATTERNS, SHADOW, blocks_in, removals_in
 from scrapy_dedup.service.cut.removals import LAYERS as LAYERS_OF_BLOCKS
 from scrapy_dedup.service.learning.learning import SAMPLE_CHARS
 from scrapy_dedup.service.report.layout_overview import open_alarms, shown_layouts
 from scrapy_dedup.service.report.ledger import make_ledger
 from scrapy_dedup.service.report.ledger_table import PREVENTS
-from scrapy_dedup.service.report.shadow_overview import shadowed_layers
 from scrapy_dedup.service.views.changes import ChangesChoice, PageChange, Since, iterate_changes
-from scrapy_dedup.service.views.explain import JudgedBlock, own_removals, page_blocks
-from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.pages.figures import FigureRepository
+from scrapy_dedup.service.views.explain import JudgedBlock, judged_blocks, own_removals, page_blocks
+from scrapy_dedup.settings import LAYERS, Settings
 from scrapy_dedup.store.pages.ledger_reads import LedgerReads
 from scrapy_dedup.store.pages.reads import Reads
-from scrapy_dedup.store.records.stored import DomainFigures, RepeatedBlock, StoredRun
+from scrapy_dedup.store.records.stored import DomainFigures, RepeatedBlock, StoredRun, StoredSource
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.upkeep.cache import StoredCache
 from scrapy_dedup.store.writer import ProjectStore
+
+SAMPLES: Final = 3
+PAGES: Final = 10
+
+_PREFIX: Final = "dedup/shadow/"
+
+
+def shadowed_layers(
+    store: Store, project: ProjectStore, settings: Settings, runs: Sequence[StoredRun], run: StoredRun | None
+) -> tuple[values.ShadowedLayer, ...]:
+    """Return what layers in the shadow would have dropped: of one run, or of all that are given.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    counts = {layer: _counts(runs, layer) for layer in LAYERS}
+    layers = [layer for layer in LAYERS if counts[layer]]
+    with store.session(read_only=True) as session:
+        reads = Reads(session, project.id, run.id if run is not None else None)
+        found = {layer: reads.decided(layer, SHADOW, PAGES) for layer in layers}
+    return tuple(
+        values.ShadowedLayer(
+            layer,
+            counts[layer],
+            pages=() if layer == LAYER else tuple(values.ShadowedPage(url, reason) for _, reason, url in found[layer]),
+            samples=tuple(_shadow_samples(project, settings, [key for key, *_ in found[layer]]))
+            if layer == LAYER
+            else (),
+        )
+        for layer in layers
+    )
+
+
+def _counts(runs: Sequence[StoredRun], layer: str) -> dict[str, int]:
+    sums: Counter[str] = Counter()
+    prefix = f"{_PREFIX}{layer}/"
+    for run in runs:
+        for name, number in run.stats.items():
+            if name.startswith(prefix) and isinstance(number, int):
+                sums[name.removeprefix(prefix)] += number
+    return {name: sums[name] for name in sorted(sums) if sums[name]}
+
+
+def _shadow_samples(project: ProjectStore, settings: Settings, keys: Sequence[bytes]) -> Iterator[values.SamplePage]:
+    shown = 0
+    for key in keys:
+        page = project.page(key)
+        if page is not None and page.source is not None and shown < SAMPLES:
+            shown += 1
+            decisions = project.decisions(key)
+            decision = next((each for each in decisions if (each.layer, each.action) == (LAYER, SHADOW)), None)
+            yield _sample(page.source, judged_blocks(page.source, removals_in(decision), settings))
+
 
 MUCH = 0.1
 """The share of boilerplate from which a domain is worth a look."""
@@ -86,7 +137,7 @@ def overview(store: Store, project: ProjectStore) -> Overview:
         StoreError: the store failed.
     """
     with store.session(read_only=True) as session:
-        domains = FigureRepository(session).domains(project.id)
+        domains = Reads(session, project.id).domains(without_text=True)
     return Overview(project.name, tuple(sorted(domains, key=lambda each: (-each.removed_share, each.domain))))
 
 
@@ -179,8 +230,8 @@ def _repeated(
     session: Session, project: ProjectStore, settings: Settings, domains: Sequence[str]
 ) -> list[values.ReportBlock]:
     """Return the blocks on most pages; of those on equally many the longest."""
-    figures = FigureRepository(session)
-    found = [block for domain in domains for block in figures.repeated_blocks(project.id, _CANDIDATES, domain)]
+    reads = Reads(session, project.id)
+    found = [block for domain in domains for block in reads.repeated_blocks(_CANDIDATES, domain)]
     found.sort(key=lambda block: (-block.pages, -len(block.sample), block.domain, block.path, block.fingerprint))
     return [
         values.ReportBlock(
@@ -218,9 +269,12 @@ def _samples(
         if source is None:
             continue  # a crawl dropped the original just now
         removals = own_removals(project.decisions(key), key)
-        blocks = page_blocks(store, project, source, removals, settings).blocks
-        shown = tuple(_shown(block) for block in blocks if not block.is_part)
-        yield values.SamplePage(source.url, source.title or "", shown, source.cleaned_content or "")
+        yield _sample(source, page_blocks(store, project, source, removals, settings).blocks)
+
+
+def _sample(source: StoredSource, blocks: Iterable[JudgedBlock]) -> values.SamplePage:
+    shown = tuple(_shown(block) for block in blocks if not block.is_part)
+    return values.SamplePage(source.url, source.title or "", shown, source.cleaned_content or "")
 
 
 def _shown(block: JudgedBlock) -> values.SampleBlock:

@@ -13,8 +13,7 @@ from scrapy_dedup.core.resilience.parameters import Decided, ParameterTrials
 from scrapy_dedup.core.resilience.traps import Trap, TrapAnswer, Traps
 from scrapy_dedup.core.urls.fields import is_token, names_in, values_in, without
 from scrapy_dedup.core.urls.normal_form import UrlRules, base_of, normalize_url, pages_linked
-from scrapy_dedup.core.urls.pagination import listing_part
-from scrapy_dedup.core.urls.shapes import UrlShape, shape_of
+from scrapy_dedup.core.urls.pagination import UrlShape, listing_part, shape_of
 
 _ANCESTORS: Final = 2
 _MOST_LINKS: Final = 2_000

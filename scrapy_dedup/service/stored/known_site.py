@@ -22,7 +22,7 @@ from scrapy_dedup.service.templates.site_learning import learn_sample
 from scrapy_dedup.service.templates.site_records import changes, site_of
 from scrapy_dedup.service.templates.site_sample import SiteSample, learned_page
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.layout_records import TemplateRecord, TemplateStateRecord
+from scrapy_dedup.store.records.records import TemplateRecord, TemplateStateRecord
 from scrapy_dedup.store.records.stored import StoredSource
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore

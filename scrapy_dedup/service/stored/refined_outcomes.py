@@ -18,8 +18,7 @@ from scrapy_dedup.store.records.records import CleanedRecord, DecisionRecord, Do
 from scrapy_dedup.store.records.signatures import SignatureRecord
 from scrapy_dedup.store.records.stored import StoredSource
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.upkeep.recleaning import Recleaned
-from scrapy_dedup.store.upkeep.refinements import Refined, RefinementRepository
+from scrapy_dedup.store.upkeep.recleaning import Recleaned, Refined, RefinementRepository
 from scrapy_dedup.store.writer import ProjectStore
 
 _PAGES_WRITTEN_AT_ONCE: Final = 100

@@ -31,13 +31,11 @@ from scrapy_dedup.store.engine.errors import DamagedStoreError
 from scrapy_dedup.store.pages import site_configs
 from scrapy_dedup.store.pages.reads import Reads
 from scrapy_dedup.store.records.document_chunks import STALE_CHUNK
-from scrapy_dedup.store.records.layout_records import TemplateRecord, TemplateStateRecord
-from scrapy_dedup.store.records.records import ExtractionRecord, Method
-from scrapy_dedup.store.records.stored import StoredSource
-from scrapy_dedup.store.records.stored_visits import StoredState
+from scrapy_dedup.store.records.records import ExtractionRecord, Method, TemplateRecord, TemplateStateRecord
+from scrapy_dedup.store.records.stored import StoredSource, StoredState
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.upkeep.refinements import is_of_version
+from scrapy_dedup.store.upkeep.recleaning import is_of_version
 from scrapy_dedup.store.writer import ProjectStore
 
 logger = logging.getLogger(__name__)

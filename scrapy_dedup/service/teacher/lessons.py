@@ -11,13 +11,12 @@ from scrapy_dedup.service.teacher.layout_picture import boxes_of
 from scrapy_dedup.service.teacher.page_analysis import ShownPage
 from scrapy_dedup.service.teacher.teaching import LayoutSeen, PageToShow, reason_to_show
 from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, SiteKnowledge
-from scrapy_dedup.service.templates.site_learning import learn_sample
+from scrapy_dedup.service.templates.site_learning import PageSight, learn_sample
 from scrapy_dedup.service.templates.site_records import template_record
 from scrapy_dedup.service.templates.site_sample import FEWEST_SHOWN, SiteSample, learned_page
-from scrapy_dedup.service.templates.site_sights import PageSight
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.knowledge.layout_pictures import StoredPicture
-from scrapy_dedup.store.records.layout_records import TemplateRecord
+from scrapy_dedup.store.records.records import TemplateRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from scrapy_dedup.core.teacher.numbering import NumberedPage
 from scrapy_dedup.core.teacher.rendered import Sight
 from scrapy_dedup.core.teacher.vision import Unseen, unseen_text
 from scrapy_dedup.core.teacher.vision_blocks import looks_of
-from scrapy_dedup.core.templates.selectors import selector
+from scrapy_dedup.core.templates.templates import selector
 from scrapy_dedup.report.values import PictureBox
 from scrapy_dedup.service.cut.site_cleaning import How, SiteCut, cut_page
 from scrapy_dedup.service.cut.site_patterns import SitePatterns

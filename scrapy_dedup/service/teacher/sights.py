@@ -7,7 +7,7 @@ from typing import Final
 from scrapy_dedup.core.teacher.numbering import NumberedPage
 from scrapy_dedup.service.teacher.page_analysis import ShownPage
 from scrapy_dedup.service.teacher.teaching import PageToShow
-from scrapy_dedup.service.templates.site_sights import PageSight, seen_page
+from scrapy_dedup.service.templates.site_learning import PageSight, seen_page
 from scrapy_dedup.teacher.values import RenderedPage
 
 # Signature, length and name of the first chunk; then width and height.

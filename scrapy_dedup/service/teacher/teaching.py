@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.service.learning.site_learner import SiteLearner
+from scrapy_dedup.service.learning.learning import SiteLearner
 from scrapy_dedup.service.policies import parse_limits
 from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, SiteKnowledge
 from scrapy_dedup.settings import Settings

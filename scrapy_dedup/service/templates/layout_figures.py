@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Final
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.store.records.layout_records import to_digits
+from scrapy_dedup.core.pages.fingerprints import to_digits
 from scrapy_dedup.store.records.stored import LayoutFigures, StoredAlarm
 from scrapy_dedup.store.tables.models import REST
 from scrapy_dedup.store.writer import ProjectStore

@@ -2,13 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from scrapy_dedup.core.boilerplate.path_looks import APART
+from scrapy_dedup.core.boilerplate.names import APART
 from scrapy_dedup.core.boilerplate.path_verdicts import learn
 from scrapy_dedup.core.metadata.locators import learn_locators
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.core.templates.layouts import LayoutIndex, cluster
+from scrapy_dedup.core.teacher.numbering import NumberedPage
+from scrapy_dedup.core.teacher.rendered import Sight
+from scrapy_dedup.core.teacher.vision import SeenPage, Vision, see, vision_of
+from scrapy_dedup.core.templates.layouts import LayoutIndex, Skeleton, cluster, skeleton_of
 from scrapy_dedup.core.templates.mining import Cluster, MinedBlock, MinedPage, mine
 from scrapy_dedup.core.templates.templates import (
     MORE_CAUTION,
@@ -25,8 +28,47 @@ from scrapy_dedup.service.model_file import model_hash, verdict_model
 from scrapy_dedup.service.policies import parse_limits, url_rules
 from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, SiteKnowledge
 from scrapy_dedup.service.templates.site_sample import FEWEST_PAGES, FEWEST_SHOWN, LearnedPage, SiteSample, learned_page
-from scrapy_dedup.service.templates.site_sights import PageSight, SiteSights, seen_page
 from scrapy_dedup.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class PageSight:
+    """A page that a browser showed; pickled, it goes to other processes."""
+
+    page_key: bytes
+    url: str
+    skeleton: Skeleton
+    seen: SeenPage
+
+
+def seen_page(page_key: bytes, url: str, page: Page, numbered: NumberedPage, sight: Sight) -> PageSight:
+    """Return what is to be learned from how a page looks.
+
+    Args:
+        page_key: of the page.
+        url: its address.
+        page: as it came, parsed.
+        numbered: the same, as the browser showed it.
+        sight: what was seen.
+    """
+    return PageSight(page_key, url, skeleton_of(page), see(page, numbered, sight))
+
+
+class SiteSights:
+    """The shown pages of one site, each once, by their keys; without those that a browser showed oddly."""
+
+    def __init__(self, sights: Sequence[PageSight]) -> None:
+        self.all = [one for _, one in sorted({one.page_key: one for one in sights}.items()) if not one.seen.is_odd]
+
+    def of(self, index: LayoutIndex, layout: int) -> "SiteSights":
+        """Return the sights of one layout."""
+        found = ((one, index.find(one.skeleton)) for one in self.all)
+        return SiteSights([one for one, match in found if match is not None and match.signature == layout])
+
+    def vision(self, agreement: float) -> Vision | None:
+        """Return what is kept of them with a template; None where there are none."""
+        return vision_of([one.seen for one in self.all], agreement) if self.all else None
+
 
 __all__ = ["PageSight", "learn_sample", "learn_site", "seen_page"]
 

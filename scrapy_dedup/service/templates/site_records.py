@@ -8,10 +8,9 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.metadata.locators import Locators
 from scrapy_dedup.core.teacher.vision import Vision
 from scrapy_dedup.core.templates.layouts import LayoutIndex
-from scrapy_dedup.core.templates.selectors import selector
-from scrapy_dedup.core.templates.templates import Template, selectors
+from scrapy_dedup.core.templates.templates import Template, selector, selectors
 from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, SiteKnowledge, overrides_of
-from scrapy_dedup.store.records.layout_records import TemplateRecord, TemplateSource, TemplateStateRecord
+from scrapy_dedup.store.records.records import TemplateRecord, TemplateSource, TemplateStateRecord
 from scrapy_dedup.store.records.stored import StoredTemplate
 
 

@@ -18,8 +18,7 @@ from scrapy_dedup.service.policies import parse_limits
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import DamagedError
 from scrapy_dedup.store.records.records import HTML_FIELDS
-from scrapy_dedup.store.records.stored import StoredSource
-from scrapy_dedup.store.records.stored_visits import StoredVisit
+from scrapy_dedup.store.records.stored import StoredSource, StoredVisit
 from scrapy_dedup.store.writer import ProjectStore
 
 VERDICTS: Final = ("new", "changed", "removed")

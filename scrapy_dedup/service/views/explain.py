@@ -44,8 +44,6 @@ from scrapy_dedup.store.writer import ProjectStore
 _NOTHING: Final[Boilerplate[int]] = Boilerplate()
 
 
-__all__ = ["Explanation", "JudgedBlock", "Keys", "Likeness", "RemovedBlock", "UrlError", "explain", "judged_blocks"]
-
 _RUNS_SEARCHED = 1_000
 
 
@@ -62,29 +60,13 @@ class JudgedBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class RemovedBlock:
-    """A block that was left out; the text is empty where nobody knows it any more."""
-
-    layer: str
-    rule: str
-    evidence: str
-    on_pages: int
-    of_pages: int
-    fingerprint: str
-    path: str
-    text: str
-    rule_path: str = ""
-    """The path, selector or expression of the rule; empty where each block is judged by itself."""
-
-
-@dataclass(frozen=True, slots=True)
 class PageBlocks:
     """A page's blocks in their order, and removed ones that its stored original does not have."""
 
     blocks: tuple[JudgedBlock, ...] = ()
     lost: tuple[JudgedBlock, ...] = ()
 
-    def removed(self) -> tuple[RemovedBlock, ...]:
+    def removed(self) -> tuple[ExplainedBlock, ...]:
         """Return those that were left out, in the order of the page."""
         found = [one for one in self.blocks if one.removal is not None]
         return tuple(told(one) for one in (*found, *self.lost))
@@ -149,24 +131,6 @@ def judged_blocks(
         if _holds(others, removals):
             blocks = others
     return [JudgedBlock(path, text, key, removals.get(key)) for key, path, text in blocks]
-
-
-def told(block: JudgedBlock) -> RemovedBlock:
-    """Return a block that was left out as it is told."""
-    removal = block.removal
-    assert removal is not None
-    rule = removal.rule
-    return RemovedBlock(
-        layer=rule.layer,
-        rule=rule.name,
-        evidence=rule.evidence,
-        on_pages=rule.on_pages,
-        of_pages=rule.of_pages,
-        fingerprint=to_hex(block.fingerprint),
-        path=block.path,
-        text=block.text,
-        rule_path=rule.path,
-    )
 
 
 def _blocks(source: StoredSource, settings: Settings) -> list[Located]:
@@ -238,15 +202,6 @@ class Keys:
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
-    """Another page that has the text of one, or nearly; layer is None where that one went out all the same."""
-
-    url: str
-    layer: str | None
-    jaccard: float
-
-
-@dataclass(frozen=True, slots=True)
 class Explanation:
     """What is known of one URL; a part that is not there is None or empty.
 
@@ -275,12 +230,12 @@ class Explanation:
     source: StoredSource | None = None
     decisions: tuple[StoredDecision, ...] = ()
     blocks: PageBlocks = PageBlocks()
-    like: Likeness | None = None
+    like: ExplainedLike | None = None
     chunks: tuple[StoredChunk, ...] = ()
     holders: Mapping[bytes, str] = field(default_factory=dict)
 
     @property
-    def removed(self) -> tuple[RemovedBlock, ...]:
+    def removed(self) -> tuple[ExplainedBlock, ...]:
         """The removed blocks, in the order of the page."""
         return self.blocks.removed()
 
@@ -352,7 +307,7 @@ def _judged(
 
 def _beside_others(
     store: Store, project: ProjectStore, page_key: bytes, document_key: bytes
-) -> tuple[tuple[StoredChunk, ...], dict[bytes, str], Likeness | None]:
+) -> tuple[tuple[StoredChunk, ...], dict[bytes, str], ExplainedLike | None]:
     """Return a document's chunks, the URLs of pages that give some of them, and the page that one is like."""
     with store.session(read_only=True) as session:
         chunks = document_chunks.of_page(session.connection(), project.id, document_key)
@@ -362,7 +317,7 @@ def _beside_others(
         urls = reads.urls(asked)
     if like is None:
         return tuple(chunks), urls, None
-    found = Likeness(urls.get(like.keeper, like.keeper.hex()), like.layer, like.jaccard or 0.0)
+    found = ExplainedLike(urls.get(like.keeper, like.keeper.hex()), like.layer or "", like.jaccard or 0.0)
     return tuple(chunks), urls, found
 
 
@@ -381,17 +336,16 @@ def _address(page: StoredPage) -> str | None:
 def page_of(found: Explanation, at: datetime) -> ExplainedPage:
     """Return what is drawn of an explanation."""
     document, source = found.document, found.source
-    like = found.like
     return ExplainedPage(
         project=found.project,
         url=found.keys.url,
         title=(document.title if document else None) or "",
         generated_at=at,
         facts=tuple(facts_of(found)),
-        like=ExplainedLike(like.url, like.layer or "", like.jaccard) if like else None,
+        like=found.like,
         decisions=tuple(ExplainedDecision(one.layer, one.action, one.reason) for one in found.decisions),
-        blocks=tuple(map(_block, found.blocks.blocks)),
-        lost=tuple(map(_block, found.blocks.lost)),
+        blocks=tuple(map(told, found.blocks.blocks)),
+        lost=tuple(map(told, found.blocks.lost)),
         cleaned=source.cleaned_content if source else None,
         chunks=chunks_of(found),
     )
@@ -426,7 +380,7 @@ def facts_of(found: Explanation) -> list[tuple[str, str]]:
     if found.stands_for:
         lines.append(("stands for", found.stands_for))
     if found.like is not None:
-        lines.append(("like" if found.like.layer is None else "dropped for", like_line(found)))
+        lines.append(("dropped for" if found.like.layer else "like", like_line(found)))
     lines += [("alias", f"{alias.url} ({alias.alias_kind or alias.status})") for alias in found.aliases]
     if document is not None:
         lines += [("title", document.title)] if document.title else []
@@ -463,10 +417,21 @@ def _crawl(found: Explanation) -> list[tuple[str, str]]:
     return [("last crawl", f"{at}: {crawled.status}{kind}{status}{spider}")]
 
 
-def _block(block: JudgedBlock) -> ExplainedBlock:
-    if block.removal is None:
+def told(block: JudgedBlock) -> ExplainedBlock:
+    """Return a block as it is told, with why it was left out, if it was."""
+    removal = block.removal
+    if removal is None:
         return ExplainedBlock(block.text)
-    one = told(block)
+    rule = removal.rule
     return ExplainedBlock(
-        one.text, one.layer, one.rule, one.rule_path, one.evidence, one.fingerprint, is_part=block.is_part
+        text=block.text,
+        layer=rule.layer,
+        rule=rule.name,
+        where=rule.path,
+        evidence=rule.evidence,
+        fingerprint=to_hex(block.fingerprint),
+        is_part=block.is_part,
+        path=block.path,
+        on_pages=rule.on_pages,
+        of_pages=rule.of_pages,
     )

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, insert, select, update
 
 from scrapy_dedup.store.domains.registry import among, some_of
-from scrapy_dedup.store.engine.codec import column_text, optional_text
+from scrapy_dedup.store.engine.codec import column_text, row_of
 from scrapy_dedup.store.tables.models import CandidateRow, DiscoverySession
 from scrapy_dedup.store.tables.upserts import table_of
 
@@ -80,22 +80,8 @@ def add(
     at: datetime,
 ) -> None:
     """Add candidates, in their order."""
-    rows = [
-        {
-            "project_id": project_id,
-            "session_id": session_id,
-            "url": column_text(each.url),
-            "engine": column_text(each.engine),
-            "domain_name": each.domain_name,
-            "outcome": NEW,
-            "title": optional_text(each.title),
-            "confidence": each.confidence,
-            "rank": each.rank,
-            "created_at": at,
-        }
-        for each in candidates
-    ]
-    if rows:
+    of_all = {"project_id": project_id, "session_id": session_id, "outcome": NEW, "created_at": at}
+    if rows := [row_of(each, **of_all) for each in candidates]:
         connection.execute(insert(table_of(CandidateRow)), rows)
 
 

@@ -11,8 +11,8 @@ from sqlalchemy import Connection, bindparam, case, func, or_, select, update
 
 from scrapy_dedup.core.domains.states import after_run
 from scrapy_dedup.store.domains import registry as domains
-from scrapy_dedup.store.domains.registry import StoredDomain, TwinPair
-from scrapy_dedup.store.knowledge.known_pages import KnownPages
+from scrapy_dedup.store.domains.registry import TwinPair
+from scrapy_dedup.store.knowledge.known_pages import KnownPages, asks
 from scrapy_dedup.store.records.records import ConfidenceRecord
 from scrapy_dedup.store.records.stored import SILENT_AFTER
 from scrapy_dedup.store.tables.models import CrawledUrl, CrawlRun, Document, Domain
@@ -59,43 +59,6 @@ class CrawledFigures:
             "errors": self.errors,
             "last_crawled_at": self.last_crawled_at,
         }
-
-
-class CrawledDomains(KnownPages):
-    """The part of `ProjectStore` that ties a crawl to the registry."""
-
-    def domains_with_status(self, statuses: Collection[str]) -> list[StoredStatus]:
-        """Return the domains with one of some statuses; by one query."""
-        return self._ask(with_status, statuses)
-
-    def registered_domains(self, names: Collection[str]) -> dict[str, StoredDomain]:
-        """Return those of the names that are registered, by name."""
-        return self._ask(domains.find, names)
-
-    def pages_requested(self, run_id: uuid.UUID, names: Collection[str]) -> dict[str, int]:
-        """Return of how many pages of each of these domains a run wrote something down."""
-        with self._database.transaction() as connection:
-            return requested(connection, self.id, run_id, names)
-
-    def domains_of_run(self, run_id: uuid.UUID, at: datetime) -> set[str]:
-        """Return the domains of the documents that a run wrote, and of those that killed runs wrote last."""
-        with self._database.transaction() as connection:
-            return of_run(connection, self.id, run_id, at)
-
-    def settle_domains(self, names: Collection[str], at: datetime, *, high_quality: float) -> set[str]:
-        """Register the domains of a run that is over, and write what is known of them; return which were new.
-
-        It is read from what is stored, so that a second time changes nothing.
-
-        Args:
-            names: of the domains.
-            at: now.
-            high_quality: confidence from which on a domain is of high quality.
-        """
-        with self._database.transaction(write=True) as connection:
-            new = domains.register(connection, self.id, names, at)
-            settle(connection, self.id, names, at, high_quality)
-        return new
 
 
 def with_status(connection: Connection, project_id: uuid.UUID, statuses: Collection[str]) -> list[StoredStatus]:
@@ -222,3 +185,27 @@ def _failed_urls(connection: Connection, project_id: uuid.UUID) -> dict[str, int
     failed = (CrawledUrl.project_id == project_id, CrawledUrl.status == "failed")
     counted = select(CrawledUrl.domain, func.count()).where(*failed).group_by(CrawledUrl.domain)
     return {name: int(urls) for name, urls in connection.execute(counted)}
+
+
+class CrawledDomains(KnownPages):
+    """The part of `ProjectStore` that ties a crawl to the registry."""
+
+    domains_with_status = asks(with_status)
+    registered_domains = asks(domains.find)
+    pages_requested = asks(requested)
+    domains_of_run = asks(of_run)
+
+    def settle_domains(self, names: Collection[str], at: datetime, *, high_quality: float) -> set[str]:
+        """Register the domains of a run that is over, and write what is known of them; return which were new.
+
+        It is read from what is stored, so that a second time changes nothing.
+
+        Args:
+            names: of the domains.
+            at: now.
+            high_quality: confidence from which on a domain is of high quality.
+        """
+        with self._database.transaction(write=True) as connection:
+            new = domains.register(connection, self.id, names, at)
+            settle(connection, self.id, names, at, high_quality)
+        return new

@@ -3,7 +3,10 @@
 import json
 import sys
 from array import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import fields
+from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from scrapy_dedup.store.engine.errors import DamagedError
@@ -121,6 +124,30 @@ def column_text(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
+
+
+def row_of(record: Any, **more: Any) -> dict[str, Any]:
+    """Return a record as a row: its fields as the columns of their names, texts as a column holds them.
+
+    Args:
+        record: a dataclass.
+        more: columns that it has no field for, and those in whose place it has something else.
+    """
+    names, values = _read_of(type(record))  # type: ignore[arg-type]  # classes are hashable
+    of_record = zip(names, values(record), strict=True)
+    row = {name: _column(value) for name, value in of_record if name not in more}
+    return row | more
+
+
+@cache
+def _read_of(kind: type) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    names = tuple(field.name for field in fields(kind))
+    return names, attrgetter(*names)
+
+
+def _column(value: Any) -> Any:
+    # A driver may take a member of a StrEnum for its name.
+    return column_text(str(value)) if isinstance(value, str) else value
 
 
 def optional_text(text: str | None) -> str | None:

@@ -16,10 +16,8 @@ from sqlalchemy import URL, Connection, Result, Table, func, insert, select, tex
 
 from scrapy_dedup.store.engine.engines import WRITES, file_of, make_engine, parse_url
 from scrapy_dedup.store.engine.errors import StoreError, shown, translated
-from scrapy_dedup.store.engine.migrating import create, inspect_connection
-from scrapy_dedup.store.engine.schema import VERSION_TABLE, Refused, Schema
-from scrapy_dedup.store.tables.base import Base
-from scrapy_dedup.store.tables.models import Project
+from scrapy_dedup.store.engine.migrating import VERSION_TABLE, Refused, Schema, create, inspect_connection
+from scrapy_dedup.store.tables.models import Base, Project
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
 """Given what is counted, and how many there are; gives what is told of how many more are done."""

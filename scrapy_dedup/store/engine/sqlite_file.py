@@ -19,7 +19,7 @@ from pathlib import Path
 from sqlalchemy import Table
 
 from scrapy_dedup.store.engine.errors import FREE_SPACE, advice, is_full
-from scrapy_dedup.store.engine.schema import VERSION_TABLE, Refused, Schema, judge
+from scrapy_dedup.store.engine.migrating import VERSION_TABLE, Refused, Schema, judge
 
 _MAGIC = b"SQLite format 3\0"
 _HEADER_BYTES = 100

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from scrapy_dedup.store.engine.codec import column_text
+from scrapy_dedup.store.engine.codec import column_text, row_of
 from scrapy_dedup.store.tables.models import LayoutPictureRow
 from scrapy_dedup.store.tables.upserts import upsert
 
@@ -72,15 +72,5 @@ def of_domain(connection: Connection, project_id: uuid.UUID, domain: str) -> dic
 
 def put(connection: Connection, project_id: uuid.UUID, picture: StoredPicture) -> None:
     """Store a picture in place of the layout's former one."""
-    row = {
-        "project_id": project_id,
-        "domain": column_text(picture.domain),
-        "layout": picture.layout,
-        "url": column_text(picture.url),
-        "made_at": picture.made_at,
-        "width": picture.width,
-        "height": picture.height,
-        "boxes": list(picture.boxes),
-        "picture": picture.picture,
-    }
+    row = row_of(picture, project_id=project_id, boxes=list(picture.boxes))
     upsert(connection, LayoutPictureRow, ("project_id", "domain", "layout"), [row])

@@ -9,9 +9,9 @@ from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 from sqlalchemy import Row as Result
 
 from scrapy_dedup.store.engine.codec import column_text, unpack_json
-from scrapy_dedup.store.records.layout_batch import read_template
-from scrapy_dedup.store.records.layout_records import TemplateState, TemplateStateRecord
+from scrapy_dedup.store.records.batch import read_template
 from scrapy_dedup.store.records.lookups import columns_of, named
+from scrapy_dedup.store.records.records import TemplateState, TemplateStateRecord
 from scrapy_dedup.store.records.stored import StoredTemplate, TemplateFigures
 from scrapy_dedup.store.tables.columns import by_code_point
 from scrapy_dedup.store.tables.models import IS_LIVE, LayoutTemplateRow
@@ -96,7 +96,9 @@ def _state(state: TemplateState, reason: str, at: datetime) -> Row:
     return {"state": state, "reason": column_text(reason), "state_at": at}
 
 
-def of_domain(connection: Connection, project_id: uuid.UUID, domain: str, *, live_only: bool) -> list[StoredTemplate]:
+def of_domain(
+    connection: Connection, project_id: uuid.UUID, domain: str, *, live_only: bool = True
+) -> list[StoredTemplate]:
     """Return the templates of a domain, in the order of layouts and versions."""
     same_domain = (LayoutTemplateRow.project_id == project_id, LayoutTemplateRow.domain == column_text(domain))
     some = select(*_WHOLE).where(*same_domain).order_by(LayoutTemplateRow.layout, LayoutTemplateRow.version)
@@ -113,7 +115,7 @@ def versions(connection: Connection, project_id: uuid.UUID, domain: str, layout:
 
 
 def figures(
-    connection: Connection, project_id: uuid.UUID, domain: str | Collection[str] | None
+    connection: Connection, project_id: uuid.UUID, domain: str | Collection[str] | None = None
 ) -> list[TemplateFigures]:
     """Return all versions, of a domain, of some or of all, in the order of domains, layouts and versions."""
     of_domains = named(LayoutTemplateRow.domain, domain)
@@ -121,7 +123,7 @@ def figures(
     return [TemplateFigures(*row) for row in connection.execute(some)]
 
 
-def domains(connection: Connection, project_id: uuid.UUID, after: str, limit: int | None) -> list[str]:
+def domains(connection: Connection, project_id: uuid.UUID, after: str = "", limit: int | None = None) -> list[str]:
     """Return the domains that have templates, in their order: so many behind a name, or all."""
     name = by_code_point(LayoutTemplateRow.domain)
     found = select(LayoutTemplateRow.domain).where(

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, select
 
-from scrapy_dedup.store.engine.codec import column_text
+from scrapy_dedup.store.engine.codec import row_of
 from scrapy_dedup.store.tables.columns import by_code_point
 from scrapy_dedup.store.tables.models import UrlParameter
 from scrapy_dedup.store.tables.upserts import upsert
@@ -41,16 +41,5 @@ def of_project(connection: Connection, project_id: uuid.UUID) -> list[StoredPara
 
 def put(connection: Connection, project_id: uuid.UUID, parameters: Iterable[StoredParameter]) -> None:
     """Store what is known now in place of what was known of the same parameters."""
-    rows = [
-        {
-            "project_id": project_id,
-            "domain": column_text(one.domain),
-            "name": column_text(one.name),
-            "same": one.same,
-            "different": one.different,
-            "ignored": one.ignored,
-            "seen_at": one.seen_at,
-        }
-        for one in parameters
-    ]
+    rows = [row_of(one, project_id=project_id) for one in parameters]
     upsert(connection, UrlParameter, ("project_id", "domain", "name"), rows)

@@ -1,5 +1,6 @@
 """What a report reads: figures of one run, or of all that is stored of a project."""
 
+import heapq
 import uuid
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -7,11 +8,10 @@ from typing import Any
 from sqlalchemy import ColumnElement, Float, Select, cast, func, select
 from sqlalchemy.orm import Session
 
-from scrapy_dedup.store.records.stored import DomainFigures
+from scrapy_dedup.store.records.rows import read_evidence
+from scrapy_dedup.store.records.stored import DomainFigures, RepeatedBlock
 from scrapy_dedup.store.tables.columns import by_code_point
-from scrapy_dedup.store.tables.models import CrawledUrl, Decision, Document, SourceRow
-
-_ROWS_AT_ONCE = 1_000
+from scrapy_dedup.store.tables.models import CrawledUrl, Decision, Document, DomainBoilerplate, SourceRow
 
 
 class Reads:
@@ -30,12 +30,16 @@ class Reads:
             counted = counted.where(CrawledUrl.run_id == self._run_id)
         return self._session.scalar(counted) or 0
 
-    def domains(self) -> list[DomainFigures]:
-        """Return the figures of every domain with completed documents, in the order of domains."""
+    def domains(self, *, without_text: bool = False) -> list[DomainFigures]:
+        """Return the figures of every domain with completed documents, in the order of domains.
+
+        Args:
+            without_text: count pages without items, and duplicates, too, which have no characters.
+        """
+        has_text = () if without_text else (Document.chars_in.is_not(None),)
         sums = (
             select(Document.domain, func.count(), func.sum(Document.chars_in), func.sum(Document.chars_out))
-            # Pages without items, and duplicates, have no characters.
-            .where(*self._completed(), Document.chars_in.is_not(None))
+            .where(*self._completed(), *has_text)
             .group_by(Document.domain)
             .order_by(by_code_point(Document.domain))
         )
@@ -43,16 +47,6 @@ class Reads:
             DomainFigures(domain, pages, int(chars_in or 0), int(chars_out or 0))
             for domain, pages, chars_in, chars_out in self._session.execute(sums)
         ]
-
-    def reasons(self, layer: str, action: str) -> Iterator[str]:
-        """Iterate over the reasons of a layer's decisions about completed documents."""
-        same_page = (Document.project_id == Decision.project_id) & (Document.page_key == Decision.page_key)
-        found = (
-            select(Decision.reason)
-            .join(Document, same_page)
-            .where(*self._completed(), Decision.layer == layer, Decision.action == action)
-        )
-        return self._session.execute(found.execution_options(yield_per=_ROWS_AT_ONCE)).scalars()
 
     def decided(self, layer: str, action: str, limit: int) -> list[tuple[bytes, str, str]]:
         """Return (page key, reason, URL) of some decisions of a layer, in the order of page keys.
@@ -94,6 +88,32 @@ class Reads:
         ranked = found.order_by(share.desc(), Document.page_key)
         places = sorted({position * (total - 1) // (positions - 1) for position in range(positions)})
         return [self._session.execute(ranked.offset(place).limit(1)).scalar_one() for place in places]
+
+    def repeated_blocks(self, limit: int = 10, domain: str | None = None) -> list[RepeatedBlock]:
+        """Return the blocks that repeat on most pages, of one domain or of all."""
+        return heapq.nsmallest(
+            limit,
+            self._blocks(domain),
+            key=lambda block: (-block.pages, block.domain, block.method, block.fingerprint),
+        )
+
+    def _blocks(self, domain: str | None) -> Iterator[RepeatedBlock]:
+        columns = (
+            DomainBoilerplate.domain,
+            DomainBoilerplate.method,
+            DomainBoilerplate.pages_analyzed,
+            DomainBoilerplate.boilerplate_hashes,
+            DomainBoilerplate.evidence,
+        )
+        rows = select(*columns).where(DomainBoilerplate.project_id == self._project_id)
+        if domain is not None:
+            rows = rows.where(DomainBoilerplate.domain == domain)
+        for name, method, pages_analyzed, hashes, packed in self._session.execute(rows):
+            evidence = read_evidence(packed) or {}
+            for fingerprint in hashes:
+                if fingerprint in evidence:
+                    pages, path, sample = evidence[fingerprint]
+                    yield RepeatedBlock(name, method, fingerprint, pages, pages_analyzed, path, sample)
 
     def _kept(self) -> Select[Any]:
         same_page = (SourceRow.project_id == Document.project_id) & (SourceRow.page_key == Document.page_key)

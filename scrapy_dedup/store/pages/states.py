@@ -10,7 +10,8 @@ from sqlalchemy import Boolean, ColumnElement, Connection, and_, bindparam, case
 from scrapy_dedup.store.engine.codec import column_text
 from scrapy_dedup.store.records.batch import BEGUN, LARGEST, Batch
 from scrapy_dedup.store.records.lookups import columns_of
-from scrapy_dedup.store.records.stored_visits import MissedPage, StoredState
+from scrapy_dedup.store.records.rows import AS_STORED
+from scrapy_dedup.store.records.stored import MissedPage, StoredState
 from scrapy_dedup.store.tables.columns import now
 from scrapy_dedup.store.tables.models import CrawledUrl, CrawlRun, Document, Extraction
 from scrapy_dedup.store.tables.upserts import chunks, table_of, upsert
@@ -43,7 +44,7 @@ _SEEN_AGAIN = (
         stale=case((bindparam("is_renewed", type_=Boolean), None), else_=_DOCUMENT.c.stale),
         **{
             name: func.coalesce(bindparam(f"new_{name}", type_=_DOCUMENT.c[name].type), _DOCUMENT.c[name])
-            for name in ("validated_at", "blocks", "body_hash", "lastmod", "moved")
+            for name in AS_STORED
         },
     )
 )

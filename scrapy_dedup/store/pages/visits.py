@@ -14,8 +14,14 @@ from scrapy_dedup.store.records.batch import Batch
 from scrapy_dedup.store.records.lookups import columns_of, find_run, last_runs
 from scrapy_dedup.store.records.records import ValidatorRecord
 from scrapy_dedup.store.records.rows import VALIDATOR_COUNTS
-from scrapy_dedup.store.records.stored import StoredRun, StoredWorker
-from scrapy_dedup.store.records.stored_visits import ChangeChoice, RunFigures, StoredChange, StoredVisit
+from scrapy_dedup.store.records.stored import (
+    ChangeChoice,
+    RunFigures,
+    StoredChange,
+    StoredRun,
+    StoredVisit,
+    StoredWorker,
+)
 from scrapy_dedup.store.tables.models import NO_RUN, CrawlRun, Document, DomainValidators, VisitRow
 from scrapy_dedup.store.tables.upserts import insert_into, table_of, upsert
 from scrapy_dedup.store.workers import workers
@@ -81,7 +87,7 @@ def start_of(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID) -
     )
 
 
-def run_figures(connection: Connection, project_id: uuid.UUID, limit: int) -> list[RunFigures]:
+def run_figures(connection: Connection, project_id: uuid.UUID, limit: int = 10) -> list[RunFigures]:
     """Return the runs that began last with the sums of their visits, newest first."""
     return _figures(connection, project_id, last_runs(connection, project_id, limit))
 

@@ -1,18 +1,21 @@
 """The records of one write, packed."""
 
+import json
 import uuid
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, fields
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Connection
+from sqlalchemy import Row as Result
 
-from scrapy_dedup.store.engine.codec import Packer, column_text
+from scrapy_dedup.core.pages.fingerprints import to_digits
+from scrapy_dedup.store.engine.codec import Packer, column_text, row_of, to_json, unpack_json
 from scrapy_dedup.store.records import document_chunks, signatures
-from scrapy_dedup.store.records.layout_batch import LayoutBatch
-from scrapy_dedup.store.records.layout_records import LayoutKnowledge
 from scrapy_dedup.store.records.page_records import ChunksRecord, ForgetRecord, PageKnowledge, ReleaseRecord
 from scrapy_dedup.store.records.records import (
+    AlarmRecord,
     BoilerplateRecord,
     CleanedRecord,
     ConfidenceRecord,
@@ -22,38 +25,133 @@ from scrapy_dedup.store.records.records import (
     DocumentRecord,
     ExtractionRecord,
     GoneRecord,
+    LayoutKnowledge,
+    LayoutRunRecord,
+    LayoutSignatureRecord,
     LeaseRecord,
     Record,
     ResponseRecord,
     SeenRecord,
     SourceRecord,
+    TemplateRecord,
+    TemplateStateRecord,
     ValidatedRecord,
     ValidatorRecord,
     VisitRecord,
 )
 from scrapy_dedup.store.records.rows import (
+    AS_STORED,
     VALIDATOR_COUNTS,
     boilerplate_row,
     decision_row,
-    delivery_row,
     document_row,
     extraction_row,
     response_row,
     seen_row,
     source_row,
     url_row,
-    validator_row,
     visit_row,
 )
 from scrapy_dedup.store.records.signatures import SignatureRecord
+from scrapy_dedup.store.records.stored import StoredTemplate
+from scrapy_dedup.store.tables.columns import now
+from scrapy_dedup.store.tables.models import NO_RUN
 from scrapy_dedup.store.tables.upserts import Row
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutBatch:
+    """What one write says of layouts: counts are added up by their keys, all else stays in its order."""
+
+    signatures: dict[tuple[str, int, int], Row] = field(default_factory=dict)
+    runs: dict[tuple[str, int], Row] = field(default_factory=dict)
+    templates: list[Row | TemplateStateRecord] = field(default_factory=list)
+    alarms: list[AlarmRecord] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, part.name) for part in fields(self))
+
+    def add(self, record: LayoutKnowledge, project_id: uuid.UUID, run_id: uuid.UUID | None, packer: Packer) -> None:
+        """Add what one record says."""
+        match record:
+            case LayoutSignatureRecord():
+                self._add_signature(record, project_id)
+            case LayoutRunRecord():
+                self._add_run(record, project_id, run_id)
+            case TemplateRecord():
+                self.templates.append(template_row(record, project_id, packer))
+            case TemplateStateRecord():
+                self.templates.append(record)
+            case AlarmRecord():
+                self.alarms.append(record)
+
+    def _add_signature(self, record: LayoutSignatureRecord, project_id: uuid.UUID) -> None:
+        domain = column_text(record.domain)
+        key = (domain, record.level, record.signature_hash)
+        row = {
+            "project_id": project_id,
+            "domain": domain,
+            "level": record.level,
+            "signature_hash": record.signature_hash,
+            "template_id": record.layout,
+            "seen_count": record.seen,
+            "first_seen_at": record.at,
+            "last_seen_at": record.at,
+            "algorithm_version": record.algorithm_version,
+        }
+        earlier = self.signatures.get(key)
+        if earlier:
+            row["seen_count"] += earlier["seen_count"]
+            row["first_seen_at"] = min(record.at, earlier["first_seen_at"])
+            row["last_seen_at"] = max(record.at, earlier["last_seen_at"])
+            row["template_id"] = earlier["template_id"] if record.layout is None else record.layout
+        self.signatures[key] = row
+
+    def _add_run(self, record: LayoutRunRecord, project_id: uuid.UUID, run_id: uuid.UUID | None) -> None:
+        domain = column_text(record.domain)
+        earlier = self.runs.get((domain, record.layout))
+        self.runs[domain, record.layout] = {
+            "project_id": project_id,
+            "domain": domain,
+            "layout": record.layout,
+            "run_id": run_id or NO_RUN,
+            "pages": record.pages + (earlier["pages"] if earlier else 0),
+            "first_url": earlier["first_url"] if earlier else column_text(record.url),
+            "counted_at": now(),
+        }
+
+
+def template_row(record: TemplateRecord, project_id: uuid.UUID, packer: Packer) -> Row:
+    """Return a row of `layout_templates` without its version."""
+    return row_of(
+        record,
+        project_id=project_id,
+        fingerprint=to_digits(record.layout),
+        state_at=record.created_at,
+        selectors=_as_read_back(record.selectors),
+        overrides=_as_read_back(record.overrides),
+        paths=packer.json(record.paths),
+        body=packer.json(record.body),
+    )
+
+
+def _as_read_back(value: object) -> Any:
+    """Return a plain value as a JSON column gives it back, so that the two can be compared."""
+    return json.loads(column_text(to_json(value)))
+
+
+def read_template(row: Result[Any]) -> StoredTemplate:
+    """Return the value of a row of `layout_templates`."""
+    values = dict(row._mapping)  # noqa: SLF001 (SQLAlchemy's public name for it)
+    for name in ("paths", "body"):
+        values[name] = unpack_json(values[name])
+    return StoredTemplate(**values)
+
 
 # What a document that is begun again, or failed, takes over; its last good state stays.
 BEGUN = ("url", "domain", "run_id", "status", "error", "updated_at")
 # Counts that only grow: who could not ask what was known of a page counts from nothing.
 LARGEST = ("visits_count", "changes_count")
-# What a page that was seen again may leave as it is.
-AS_STORED = ("new_validated_at", "new_blocks", "new_body_hash", "new_lastmod", "new_moved")
 
 
 @dataclass(slots=True)
@@ -144,7 +242,7 @@ class Batch:
         elif isinstance(record, ValidatedRecord):
             self.validated[record.wire_key] = record.validated_at
         else:
-            self.deliveries[record.page_key, record.giver] = delivery_row(record, project_id)
+            self.deliveries[record.page_key, record.giver] = row_of(record, project_id=project_id)
 
     def add_document(self, record: DocumentRecord, project_id: uuid.UUID, run_id: uuid.UUID | None) -> None:
         """Add a document's row where it belongs by its status."""
@@ -170,7 +268,8 @@ class Batch:
         earlier = self.seen.get(record.page_key, {})
         row = seen_row(record, project_id, run_id)
         row |= _largest(row, earlier, begun)
-        as_before = {name: earlier.get(name) for name in AS_STORED if row[name] is None}
+        names = [f"new_{name}" for name in AS_STORED]
+        as_before = {name: earlier.get(name) for name in names if row[name] is None}
         self.seen[record.page_key] = row | as_before
 
     def add_knowledge(
@@ -194,7 +293,7 @@ class Batch:
             before = self.confidences.get(record.domain)
             self.confidences[record.domain] = record if before is None else before + record
             return
-        row = validator_row(record, project_id)
+        row = row_of(record, project_id=project_id)
         earlier = self.validators.get(row["domain"])
         if earlier:
             row |= {name: earlier[name] + row[name] for name in VALIDATOR_COUNTS}

@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterable, Mapping
 
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, insert, or_, select, update
 
-from scrapy_dedup.store.engine.codec import column_text, optional_text
+from scrapy_dedup.store.engine.codec import row_of
 from scrapy_dedup.store.records.page_records import HOLDING, ChunksRecord, ForgetRecord, StoredChunk
 from scrapy_dedup.store.tables.models import Document, DocumentChunk
-from scrapy_dedup.store.tables.upserts import Row, chunks, table_of
+from scrapy_dedup.store.tables.upserts import chunks, table_of
 
 MOVED = "moved here: the page that held it does not any more"
 STALE_CHUNK = "chunk"
@@ -110,7 +110,9 @@ def write(
     held = _held(connection, project_id, records)
     for some in chunks(records):
         connection.execute(delete(DocumentChunk).where(_of_pages(project_id, some)))
-    rows = [_row(project_id, key, one) for key in sorted(records) for one in _chunks(records[key])]
+    rows = [
+        row_of(one, project_id=project_id, page_key=key) for key in sorted(records) for one in _chunks(records[key])
+    ]
     if rows:
         connection.execute(insert(DocumentChunk), rows)
     for key in sorted(held):
@@ -190,22 +192,3 @@ def mark_stale(connection: Connection, project_id: uuid.UUID, keys: Collection[b
     for some in chunks(keys):
         pages = (Document.project_id == project_id, Document.page_key.in_(some))
         connection.execute(update(Document).where(*pages).values(stale=why))
-
-
-def _row(project_id: uuid.UUID, page_key: bytes, chunk: StoredChunk) -> Row:
-    return {
-        "project_id": project_id,
-        "page_key": page_key,
-        "position": chunk.position,
-        "chunk_id": chunk.chunk_id,
-        "content_hash": chunk.content_hash,
-        "state": chunk.state,
-        "holder": chunk.holder,
-        "layer": chunk.layer,
-        "reason": optional_text(chunk.reason),
-        "kind": chunk.kind,
-        "language": chunk.language,
-        "chars": chunk.chars,
-        "size": chunk.size,
-        "sample": column_text(chunk.sample),
-    }

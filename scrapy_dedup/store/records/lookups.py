@@ -178,7 +178,7 @@ def finished_documents(
     return [(at, key) for at, key in connection.execute(some.order_by(*order).limit(limit))]
 
 
-def last_runs(connection: Connection, project_id: uuid.UUID, limit: int) -> list[StoredRun]:
+def last_runs(connection: Connection, project_id: uuid.UUID, limit: int = 10) -> list[StoredRun]:
     """Return the runs that began last, newest first."""
     newest_first = (
         select(*columns_of(CrawlRun, StoredRun))

@@ -10,7 +10,7 @@ from typing import Any, Final
 from sqlalchemy import BigInteger, Connection, Select, bindparam, delete, func, literal_column, select, union_all
 
 from scrapy_dedup.core.duplicates.near import VERSION, Sketch
-from scrapy_dedup.store.engine.codec import column_text
+from scrapy_dedup.store.engine.codec import row_of
 from scrapy_dedup.store.tables.models import NearDuplicate, PageSignature
 from scrapy_dedup.store.tables.upserts import Row, chunks, insert_into, table_of, upsert
 
@@ -171,21 +171,16 @@ def _in_order(pages: Iterable[_Stored]) -> list[tuple[int, int]]:
 
 def _row(project_id: uuid.UUID, record: SignatureRecord) -> Row:
     sketch = record.sketch
-    return {
-        "project_id": project_id,
-        "page_key": record.page_key,
-        "domain": column_text(record.domain),
-        "title_key": record.title_key,
-        "text_hash": record.text_hash,
-        "language": record.language,
-        "version": VERSION,
-        "shingles": sketch.shingles if sketch else 0,
-        "layer": record.layer,
-        "keeper": record.keeper,
-        "jaccard": record.jaccard,
-        "signature": sketch.signature if sketch else b"",
-        "bands": struct.pack(f">{len(record.bands())}q", *record.bands()),
-    }
+    row = row_of(
+        record,
+        project_id=project_id,
+        version=VERSION,
+        shingles=sketch.shingles if sketch else 0,
+        signature=sketch.signature if sketch else b"",
+        bands=struct.pack(f">{len(record.bands())}q", *record.bands()),
+    )
+    del row["sketch"]
+    return row
 
 
 def _unpack(bands: bytes) -> frozenset[int]:

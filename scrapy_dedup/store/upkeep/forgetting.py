@@ -35,8 +35,19 @@ from scrapy_dedup.store.pages import contents
 from scrapy_dedup.store.pages.states import THERE
 from scrapy_dedup.store.records import document_chunks, signatures
 from scrapy_dedup.store.records.page_records import ForgetRecord
-from scrapy_dedup.store.tables.models import Base, CrawledUrl, CrawlRun, Decision, Document, Forgotten, Memo, VisitRow
-from scrapy_dedup.store.tables.shared_models import RunWorker, SeenScope, SeenUrl
+from scrapy_dedup.store.tables.models import (
+    Base,
+    CrawledUrl,
+    CrawlRun,
+    Decision,
+    Document,
+    Forgotten,
+    Memo,
+    RunWorker,
+    SeenScope,
+    SeenUrl,
+    VisitRow,
+)
 from scrapy_dedup.store.tables.upserts import Row, chunks, insert_into, table_of
 from scrapy_dedup.store.writer import ProjectStore
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, bindparam, delete, or_, select, tuple_
 
 from scrapy_dedup.store.records.page_records import ClaimKey, ClaimKind, ReleaseRecord
-from scrapy_dedup.store.tables.shared_models import Claim
+from scrapy_dedup.store.tables.models import Claim
 from scrapy_dedup.store.tables.upserts import insert_into, table_of
 from scrapy_dedup.store.workers.workers import living
 

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypedDict, Unpack
 
 from sqlalchemy import ColumnElement, Connection, and_, func, insert, not_, or_, select, update
 
@@ -14,8 +14,7 @@ from scrapy_dedup.store.records.lookups import columns_of
 from scrapy_dedup.store.records.records import RunStatus
 from scrapy_dedup.store.records.stored import Run, StoredWorker, WorkerEnding
 from scrapy_dedup.store.tables.columns import clock, restarted
-from scrapy_dedup.store.tables.models import CrawlRun
-from scrapy_dedup.store.tables.shared_models import RunWorker
+from scrapy_dedup.store.tables.models import CrawlRun, RunWorker
 
 # Names of JOBDIRs are digits: no job is taken for one.
 _JOB: Final = "shared job: "
@@ -38,18 +37,7 @@ def begin(
             again = {"status": "running", "reason": None, "finished_at": None, "seen_at": started_at}
             connection.execute(update(CrawlRun).where(CrawlRun.id == found.id).values(again))
             return Run(found.id, resumed=True, killed=found.status in {"running", "killed"})
-    run = Run(uuid.uuid4())
-    row = {
-        "id": run.id,
-        "project_id": project_id,
-        "spider": spider,
-        "jobdir": jobdir,
-        "status": "running",
-        "started_at": started_at,
-        "stats": {},
-    }
-    connection.execute(insert(CrawlRun), row)
-    return run
+    return Run(_begin(connection, project_id, spider, jobdir, started_at))
 
 
 def report(connection: Connection, run_id: uuid.UUID, stats: Mapping[str, Any], at: datetime) -> None:
@@ -58,24 +46,24 @@ def report(connection: Connection, run_id: uuid.UUID, stats: Mapping[str, Any], 
     connection.execute(under_way.values(stats={str(name): value for name, value in stats.items()}, seen_at=at))
 
 
-def end(
-    connection: Connection,
-    run_id: uuid.UUID,
-    *,
-    status: RunStatus,
-    reason: str | None,
-    stats: Mapping[str, Any],
-    finished_at: datetime,
-) -> None:
+class Ending(TypedDict):
+    """How a run ended, or one of its workers: how, why, what it had counted, and when."""
+
+    status: RunStatus
+    reason: str | None
+    stats: Mapping[str, Any]
+    finished_at: datetime
+
+
+def end(connection: Connection, run_id: uuid.UUID, **ending: Unpack[Ending]) -> None:
     """Note how a run ended; what JSON does not know among its stats becomes its `str`."""
-    ended = {
-        "status": status,
-        "reason": optional_text(reason),
-        "stats": {str(name): value for name, value in stats.items()},
-        "finished_at": finished_at,
-        "seen_at": finished_at,
-    }
+    ended = _columns(ending) | {"seen_at": ending["finished_at"]}
     connection.execute(update(CrawlRun).where(CrawlRun.id == run_id).values(ended))
+
+
+def _columns(ending: Ending) -> dict[str, Any]:
+    stats = {str(name): value for name, value in ending["stats"].items()}
+    return {**ending, "reason": optional_text(ending["reason"]), "stats": stats}
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,10 +165,11 @@ def _resume(connection: Connection, run_id: uuid.UUID) -> None:
     connection.execute(undone.values(status="resumed", reason=func.coalesce(RunWorker.reason, RunWorker.status)))
 
 
-def _begin(connection: Connection, project_id: uuid.UUID, spider: str, job: str, at: datetime) -> uuid.UUID:
-    row = {"id": uuid.uuid4(), "project_id": project_id, "spider": spider, "jobdir": job, "status": "running"}
+def _begin(connection: Connection, project_id: uuid.UUID, spider: str, job: str | None, at: datetime) -> uuid.UUID:
+    run_id = uuid.uuid4()
+    row = {"id": run_id, "project_id": project_id, "spider": spider, "jobdir": job, "status": "running"}
     connection.execute(insert(CrawlRun), {**row, "started_at": at, "stats": {}})
-    return row["id"]  # type: ignore[return-value]  # of the one kind of value among others
+    return run_id
 
 
 def _add(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID, newcomer: Newcomer) -> uuid.UUID:
@@ -228,23 +217,9 @@ def renew(
     return bool(before != "running")
 
 
-def leave(
-    connection: Connection,
-    worker_id: uuid.UUID,
-    *,
-    status: RunStatus,
-    reason: str | None,
-    stats: Mapping[str, Any],
-    finished_at: datetime,
-) -> None:
+def leave(connection: Connection, worker_id: uuid.UUID, **ending: Unpack[Ending]) -> None:
     """Note how a worker ended."""
-    ended = {
-        "status": status,
-        "reason": optional_text(reason),
-        "stats": {str(name): value for name, value in stats.items()},
-        "finished_at": finished_at,
-    }
-    connection.execute(update(RunWorker).where(RunWorker.id == worker_id).values(ended))
+    connection.execute(update(RunWorker).where(RunWorker.id == worker_id).values(_columns(ending)))
 
 
 def of_runs(connection: Connection, project_id: uuid.UUID, run_ids: Collection[uuid.UUID]) -> list[StoredWorker]:

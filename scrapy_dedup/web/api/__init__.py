@@ -8,7 +8,10 @@ from scrapy_dedup.web.api import cache, configs, domains, jobs, pages, projects,
 from scrapy_dedup.web.api.asked import PREFIX
 from scrapy_dedup.web.problems import AsciiResponse
 
-router = APIRouter(prefix=PREFIX, default_response_class=AsciiResponse)
+# An operation is called as its function is.
+router = APIRouter(
+    prefix=PREFIX, default_response_class=AsciiResponse, generate_unique_id_function=lambda route: route.name
+)
 for part in (projects, domains, configs, templates, pages, runs, cache, jobs):
     router.include_router(part.router)
 

@@ -9,7 +9,7 @@ from pydantic import AwareDatetime, Field
 from scrapy_dedup.answers.cache import CacheCheckAnswer, CacheRemovalAnswer, CacheStatsAnswer
 from scrapy_dedup.service.cache import cache
 from scrapy_dedup.service.jobs.jobs import Progress
-from scrapy_dedup.store.records.stored_visits import ExtractionChoice
+from scrapy_dedup.store.records.stored import ExtractionChoice
 from scrapy_dedup.store.upkeep.cache import StoredCache
 from scrapy_dedup.web.api.asked import LONGEST, Body, Here, Named, ProjectRequest, Switch
 from scrapy_dedup.web.api.jobs import JobAnswer, job_started
@@ -46,14 +46,14 @@ class VerifyBody(Body):
     fix: Switch = False
 
 
-@router.get("/stats", operation_id="show_cache_stats", response_description="Of the last run.")
-def stats(asked: Here) -> CacheStatsAnswer:
+@router.get("/stats", response_description="Of the last run.")
+def show_cache_stats(asked: Here) -> CacheStatsAnswer:
     """Return what coming again spared."""
     return CacheStatsAnswer.of(cache.cache_stats(*asked.known))
 
 
-@router.post("/invalidate", operation_id="invalidate_cache", response_description=_REMOVED)
-def invalidate(asked: Here, body: InvalidateBody) -> CacheRemovalAnswer:
+@router.post("/invalidate", response_description=_REMOVED)
+def invalidate_cache(asked: Here, body: InvalidateBody) -> CacheRemovalAnswer:
     """Have pages extracted anew."""
     if sum((body.urls is not None, body.domain is not None, body.all)) != 1:
         raise ProblemError(422, "this needs exactly one of urls, domain, all")
@@ -66,26 +66,25 @@ def _remove(asked: ProjectRequest, choice: ExtractionChoice, *, dry_run: bool) -
     return CacheRemovalAnswer.of(cache.remove(asked.project, choice, dry_run=dry_run))
 
 
-@router.post("/expire", operation_id="expire_cache", response_description=_REMOVED)
-def expire(asked: Here, body: ExpireBody) -> CacheRemovalAnswer:
+@router.post("/expire", response_description=_REMOVED)
+def expire_cache(asked: Here, body: ExpireBody) -> CacheRemovalAnswer:
     """Delete extractions that were made long ago."""
     return _remove(asked, ExtractionChoice(created_before=body.before), dry_run=body.dry_run)
 
 
-@router.post("/clean", operation_id="clean_cache", response_description=_REMOVED)
-def clean(asked: Here, body: CacheCleanBody) -> CacheRemovalAnswer:
+@router.post("/clean", response_description=_REMOVED)
+def clean_cache(asked: Here, body: CacheCleanBody) -> CacheRemovalAnswer:
     """Delete extractions of contents that their pages no longer have."""
     return _remove(asked, ExtractionChoice(outdated=True), dry_run=body.dry_run)
 
 
 @router.post(
     "/verify",
-    operation_id="verify_cache",
     status_code=202,
     response_model=JobAnswer,
     response_description="The job that does it; its result is as `scrapy dedup store cache verify --json`.",
 )
-def verify(asked: Here, body: VerifyBody) -> Response:
+def verify_cache(asked: Here, body: VerifyBody) -> Response:
     """Unpack all that is held, and compare texts with their hashes."""
 
     def work(progress: Progress) -> dict[str, Any]:

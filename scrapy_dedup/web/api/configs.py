@@ -28,7 +28,7 @@ from scrapy_dedup.web.problems import ProblemError
 
 # Patterns may be slow: after this the answer tells of the pages that were tried by then.
 _TRIAL_SECONDS: Final = 20.0
-router = APIRouter()
+router = APIRouter(prefix="/projects/{project}")
 Entries = Annotated[tuple[str, ...], Field(examples=[[]])]
 
 
@@ -66,72 +66,44 @@ class KeepBody(Body):
 Given = ConfigBody | PipelineIn | PipelineBody
 
 
-@router.get(
-    "/projects/{project}/config",
-    tags=["config"],
-    operation_id="list_configs",
-    response_description="By domain, those about which anything is decided.",
-)
-def list_all(asked: Here) -> answers.ConfigsAnswer:
+@router.get("/config", tags=["config"], response_description="By domain, those about which anything is decided.")
+def list_configs(asked: Here) -> answers.ConfigsAnswer:
     """Return what is decided about each domain."""
     with asked.store.session(read_only=True) as session:
         found = site_configs.of_project(session.connection(), asked.project.id)
     return answers.ConfigsAnswer.made(asked.project.name, found)
 
 
-@router.get(
-    "/projects/{project}/domains/{domain}/config",
-    tags=["config"],
-    operation_id="get_config",
-    response_description="The configuration, and its version.",
-)
-def get(asked: Here, domain: DomainInPath) -> answers.ConfigAnswer:
+@router.get("/domains/{domain}/config", tags=["config"], response_description="The configuration, and its version.")
+def get_config(asked: Here, domain: DomainInPath) -> answers.ConfigAnswer:
     """Return what is decided about a domain."""
     return answers.ConfigAnswer.made(domain, configs.read_stored(*asked.known, domain))
 
 
-@router.put(
-    "/projects/{project}/domains/{domain}/config",
-    tags=["config"],
-    operation_id="put_config",
-    response_description="What was stored.",
-)
-def put(asked: Here, domain: DomainInPath, body: Given) -> answers.ConfigChangesAnswer:
+@router.put("/domains/{domain}/config", tags=["config"], response_description="What was stored.")
+def put_config(asked: Here, domain: DomainInPath, body: Given) -> answers.ConfigChangesAnswer:
     """Decide about a domain, in place of what was decided; its pages are then to be cleaned again."""
     return _put(asked, domain, _config(body))
 
 
-@router.delete(
-    "/projects/{project}/domains/{domain}/config",
-    tags=["config"],
-    operation_id="delete_config",
-    response_description="Version 0: nothing is decided.",
-)
-def delete(asked: Here, domain: DomainInPath) -> answers.ConfigChangesAnswer:
+@router.delete("/domains/{domain}/config", tags=["config"], response_description="Version 0: nothing is decided.")
+def delete_config(asked: Here, domain: DomainInPath) -> answers.ConfigChangesAnswer:
     """Forget what was decided about a domain."""
     return _put(asked, domain, SiteConfig())
 
 
 @router.post(
-    "/projects/{project}/domains/{domain}/config/trial",
-    tags=["config"],
-    operation_id="try_config",
-    response_description="How many stored pages would change.",
+    "/domains/{domain}/config/trial", tags=["config"], response_description="How many stored pages would change."
 )
-def try_out(asked: Here, domain: DomainInPath, body: Given) -> answers.ConfigChangesAnswer:
+def try_config(asked: Here, domain: DomainInPath, body: Given) -> answers.ConfigChangesAnswer:
     """Return what a configuration would change on the stored pages; nothing is written."""
     config = _config(body)
     trial = configs.try_config(asked.known, domain, config, asked.settings, seconds=_TRIAL_SECONDS)
     return answers.ConfigChangesAnswer.of(changes=[configs.TriedConfig(domain, config, trial)], dry_run=True)
 
 
-@router.get(
-    "/projects/{project}/pages/patterns",
-    tags=["config"],
-    operation_id="test_patterns",
-    response_description="What each pattern does on the page.",
-)
-def test(asked: Here, url: UrlInQuery) -> answers.PatternTestAnswer:
+@router.get("/pages/patterns", tags=["config"], response_description="What each pattern does on the page.")
+def test_patterns(asked: Here, url: UrlInQuery) -> answers.PatternTestAnswer:
     """Return what the patterns of its domain leave out of a stored page."""
     keys = keys_of(url, asked.settings)
     page = asked.project.page(keys.page_key)
@@ -151,7 +123,7 @@ def _put(asked: ProjectRequest, domain: str, config: SiteConfig) -> answers.Conf
     return answers.ConfigChangesAnswer.of(changes=[changed], dry_run=False)
 
 
-@router.get("/projects/{project}/kept", tags=["kept"], operation_id="list_kept", response_description="By domain.")
+@router.get("/kept", tags=["kept"], response_description="By domain.")
 def list_kept(asked: Here, domain: DomainInQuery = None) -> answers.KeptListAnswer:
     """Return what is kept in spite of all rules."""
     wanted = domain.lower() if domain else None
@@ -160,10 +132,7 @@ def list_kept(asked: Here, domain: DomainInQuery = None) -> answers.KeptListAnsw
 
 
 @router.post(
-    "/projects/{project}/kept",
-    tags=["kept"],
-    operation_id="keep",
-    response_description="What is kept, and which pages are to be cleaned again for it.",
+    "/kept", tags=["kept"], response_description="What is kept, and which pages are to be cleaned again for it."
 )
 def keep(asked: Here, body: KeepBody) -> answers.UndoneAnswer:
     """Keep a block, a page, or what a rule removes; `refine` or the next crawl brings it back."""
@@ -171,13 +140,8 @@ def keep(asked: Here, body: KeepBody) -> answers.UndoneAnswer:
     return answers.UndoneAnswer.made(undo(*asked.known, found, asked.settings, None if body.dry_run else now()))
 
 
-@router.delete(
-    "/projects/{project}/kept",
-    tags=["kept"],
-    operation_id="stop_keeping",
-    response_description="What is not kept any more.",
-)
-def stop(
+@router.delete("/kept", tags=["kept"], response_description="What is not kept any more.")
+def stop_keeping(
     asked: Here,
     target: Annotated[
         str,

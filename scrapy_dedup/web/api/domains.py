@@ -37,7 +37,7 @@ from scrapy_dedup.web.api.asked import (
 from scrapy_dedup.web.problems import ProblemError
 
 _CANDIDATES_SHOWN: Final = 50
-router = APIRouter(tags=["domains"])
+router = APIRouter(prefix="/projects/{project}", tags=["domains"])
 Names = Annotated[list[Named], Field(min_length=1, max_length=1_000, examples=[["spam.example", "www.ads.example"]])]
 Sort = Literal["name", "status", "pages", "confidence", "boilerplate", "crawled"]
 
@@ -97,12 +97,8 @@ class CandidatesBody(Body):
     dry_run: Switch = False
 
 
-@router.get(
-    "/projects/{project}/domains",
-    operation_id="list_domains",
-    response_description="Some of the domains, and how many there are of which kind.",
-)
-def list_all(
+@router.get("/domains", response_description="Some of the domains, and how many there are of which kind.")
+def list_domains(
     asked: Here,
     pattern: Annotated[
         str | None, Query(description="A part of names; with `*` or `?` all of it.", max_length=300, examples=["tea"])
@@ -122,12 +118,8 @@ def list_all(
     return answers.DomainListAnswer.of(found, service.counts(), project=asked.project.name)
 
 
-@router.post(
-    "/projects/{project}/domains",
-    operation_id="register_domains",
-    response_description="The domains, and which of them are new.",
-)
-def register(asked: Here, body: RegisterBody) -> answers.ChangedDomainsAnswer:
+@router.post("/domains", response_description="The domains, and which of them are new.")
+def register_domains(asked: Here, body: RegisterBody) -> answers.ChangedDomainsAnswer:
     """Register domains; those that are there stay as they are."""
     service = _service(asked)
     chosen = service.choose(body.domains)
@@ -136,11 +128,9 @@ def register(asked: Here, body: RegisterBody) -> answers.ChangedDomainsAnswer:
 
 
 @router.get(
-    "/projects/{project}/domains/{domain}",
-    operation_id="show_domain",
-    response_description="The domain, or the one that it was joined to, with its last candidates.",
+    "/domains/{domain}", response_description="The domain, or the one that it was joined to, with its last candidates."
 )
-def show(asked: Here, domain: DomainInPath) -> answers.OneDomainAnswer:
+def show_domain(asked: Here, domain: DomainInPath) -> answers.OneDomainAnswer:
     """Return what is known of a domain."""
     service = _service(asked)
     found = service.find_by_domain_name(domain)
@@ -152,12 +142,8 @@ def show(asked: Here, domain: DomainInPath) -> answers.OneDomainAnswer:
     return answers.OneDomainAnswer.made(found, joined, candidates, now())
 
 
-@router.post(
-    "/projects/{project}/domains/join",
-    operation_id="join_domains",
-    response_description="Each pair, and why it is one domain, or two.",
-)
-def join(asked: Here, body: JoinBody) -> answers.PairsAnswer:
+@router.post("/domains/join", response_description="Each pair, and why it is one domain, or two.")
+def join_domains(asked: Here, body: JoinBody) -> answers.PairsAnswer:
     """Let domains with and without `www.` count as one where their pages agree, and as two where they do not."""
     names = None
     if body.domains:
@@ -172,12 +158,8 @@ def join(asked: Here, body: JoinBody) -> answers.PairsAnswer:
     return answers.PairsAnswer.of(project=asked.project.name, dry_run=body.dry_run, pairs=found)
 
 
-@router.post(
-    "/projects/{project}/domains/import",
-    operation_id="import_domains",
-    response_description="How many were new, and which were refused.",
-)
-def import_all(asked: Here, body: ImportBody) -> answers.ImportAnswer:
+@router.post("/domains/import", response_description="How many were new, and which were refused.")
+def import_domains(asked: Here, body: ImportBody) -> answers.ImportAnswer:
     """Register domains with what another store knows of them."""
     lines = [json.dumps(one) for one in body.domains]
     rows = list(read_rows(lines, "domains", asked.settings.domain_scope))
@@ -187,12 +169,8 @@ def import_all(asked: Here, body: ImportBody) -> answers.ImportAnswer:
     return answers.ImportAnswer.of(imported, project=asked.project.name, dry_run=body.dry_run, refused=refused)
 
 
-@router.post(
-    "/projects/{project}/candidates",
-    operation_id="take_candidates",
-    response_description="What became of each URL.",
-)
-def candidates(asked: Here, body: CandidatesBody) -> answers.CandidatesAnswer:
+@router.post("/candidates", response_description="What became of each URL.")
+def take_candidates(asked: Here, body: CandidatesBody) -> answers.CandidatesAnswer:
     """Take what search engines proposed: a URL of a new domain makes domain and candidate, the others none."""
     at = now()
     session = body.session or f"{at:%Y-%m-%d %H:%M:%S}"
@@ -203,11 +181,7 @@ def candidates(asked: Here, body: CandidatesBody) -> answers.CandidatesAnswer:
     return answers.CandidatesAnswer.made(asked.project.name, intake, judged)
 
 
-@router.get(
-    "/projects/{project}/blacklist",
-    operation_id="list_blacklist",
-    response_description="Some of the domains whose blacklist holds now, by name.",
-)
+@router.get("/blacklist", response_description="Some of the domains whose blacklist holds now, by name.")
 def list_blacklist(asked: Here, limit: Limit = 50, after: After = None) -> answers.BlacklistAnswer:
     """Return the domains that are not crawled; `next` is the last name, where there are more."""
     found = _service(asked).get_blacklisted_domains(now(), after=after or "", limit=limit + 1)
@@ -216,11 +190,9 @@ def list_blacklist(asked: Here, limit: Limit = 50, after: After = None) -> answe
 
 
 @router.post(
-    "/projects/{project}/blacklist",
-    operation_id="blacklist_domains",
-    response_description="The domains as they are now; in a dry run those that would be changed.",
+    "/blacklist", response_description="The domains as they are now; in a dry run those that would be changed."
 )
-def blacklist(asked: Here, body: BlacklistBody) -> answers.ChangedDomainsAnswer:
+def blacklist_domains(asked: Here, body: BlacklistBody) -> answers.ChangedDomainsAnswer:
     """Blacklist domains, all or none: from now on no crawl asks for their pages."""
     if body.expires_at is not None and body.expires_at.tzinfo is None:
         raise ProblemError(422, "expires_at needs an offset, such as 2027-01-01T00:00:00Z")
@@ -233,11 +205,9 @@ def blacklist(asked: Here, body: BlacklistBody) -> answers.ChangedDomainsAnswer:
 
 
 @router.delete(
-    "/projects/{project}/blacklist",
-    operation_id="unblacklist_domains",
-    response_description="The domains as they are now; in a dry run those that would be changed.",
+    "/blacklist", response_description="The domains as they are now; in a dry run those that would be changed."
 )
-def unblacklist(
+def unblacklist_domains(
     asked: Here,
     domain: Annotated[
         list[Named],

@@ -8,12 +8,11 @@ from fastapi.responses import Response
 from pydantic import Field
 
 from scrapy_dedup.answers.words import Answer, Count, Id, Instant, Project
-from scrapy_dedup.service.jobs.jobs import Job, JobState, Work
-from scrapy_dedup.service.jobs.verb_jobs import run_verb
+from scrapy_dedup.service.jobs.jobs import Job, JobState, Work, run_verb
 from scrapy_dedup.web.api.asked import Body, Here, Named, ProjectRequest, Switch
 from scrapy_dedup.web.problems import AsciiResponse, ProblemError
 
-router = APIRouter(tags=["jobs"])
+router = APIRouter(prefix="/projects/{project}", tags=["jobs"])
 JobInPath = Annotated[UUID, Path(description="A job.", examples=["4f6c9a52-7a57-4a0c-a3f1-9d2b7e6c1a10"])]
 
 
@@ -79,8 +78,7 @@ def _verb(asked: ProjectRequest, verb: str, *words: str) -> Response:
 
 
 @router.post(
-    "/projects/{project}/refine",
-    operation_id="refine",
+    "/refine",
     status_code=202,
     response_model=JobAnswer,
     response_description="The job that does it; its result is as `scrapy dedup templates refine --json`.",
@@ -92,8 +90,7 @@ def refine(asked: Here, body: RefineBody) -> Response:
 
 
 @router.post(
-    "/projects/{project}/learn",
-    operation_id="learn",
+    "/learn",
     status_code=202,
     response_model=JobAnswer,
     response_description="The job that does it; its result is as `scrapy dedup templates learn --json`.",
@@ -106,24 +103,20 @@ def learn(asked: Here, body: LearnBody) -> Response:
     return _verb(asked, "learn", body.target, *flags)
 
 
-@router.get("/projects/{project}/jobs", operation_id="list_jobs", response_description="Newest first.")
-def list_all(asked: Here) -> JobsAnswer:
+@router.get("/jobs", response_description="Newest first.")
+def list_jobs(asked: Here) -> JobsAnswer:
     """Return the jobs of a project that run, wait, or ended lately."""
     return JobsAnswer.of(project=asked.project.name, jobs=asked.server.jobs.list(asked.project.name))
 
 
-@router.get("/projects/{project}/jobs/{job}", operation_id="show_job", response_description="The job.")
-def show(asked: Here, job: JobInPath) -> JobAnswer:
+@router.get("/jobs/{job}", response_description="The job.")
+def show_job(asked: Here, job: JobInPath) -> JobAnswer:
     """Return how far a job is, and what came of it."""
     return JobAnswer.of(_found(asked, job))
 
 
-@router.delete(
-    "/projects/{project}/jobs/{job}",
-    operation_id="cancel_job",
-    response_description="The job; one that runs ends as soon as it looks up.",
-)
-def cancel(asked: Here, job: JobInPath) -> JobAnswer:
+@router.delete("/jobs/{job}", response_description="The job; one that runs ends as soon as it looks up.")
+def cancel_job(asked: Here, job: JobInPath) -> JobAnswer:
     """Let a job end; what it wrote in one transaction is undone."""
     _found(asked, job)
     return JobAnswer.of(asked.server.jobs.cancel(job) or _found(asked, job))

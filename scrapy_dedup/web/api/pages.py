@@ -5,20 +5,15 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 
 from scrapy_dedup.answers import pages as answers
+from scrapy_dedup.service.views import page_lists, page_search
 from scrapy_dedup.service.views.explain import explain
-from scrapy_dedup.service.views.page_lists import PageChoice, list_pages
-from scrapy_dedup.service.views.page_search import SearchChoice, search_pages
 from scrapy_dedup.web.api.asked import After, DomainInQuery, Here, Limit, UrlInQuery
 
-router = APIRouter(tags=["pages"])
+router = APIRouter(prefix="/projects/{project}", tags=["pages"])
 
 
-@router.get(
-    "/projects/{project}/pages",
-    operation_id="list_pages",
-    response_description="Pages, those that were written last first.",
-)
-def list_all(
+@router.get("/pages", response_description="Pages, those that were written last first.")
+def list_pages(
     asked: Here,
     domain: DomainInQuery = None,
     status: Annotated[
@@ -32,16 +27,12 @@ def list_all(
     after: After = None,
 ) -> answers.PageListAnswer:
     """Return pages, of the project or of one domain; a part that is empty may still have a `next`."""
-    choice = PageChoice(domain.lower() if domain else None, status, verdict, limit, after)  # type: ignore[arg-type]
-    return answers.PageListAnswer.of(list_pages(*asked.known, choice), project=asked.project.name)
+    choice = page_lists.PageChoice(domain.lower() if domain else None, status, verdict, limit, after)  # type: ignore[arg-type]
+    return answers.PageListAnswer.of(page_lists.list_pages(*asked.known, choice), project=asked.project.name)
 
 
-@router.get(
-    "/projects/{project}/pages/search",
-    operation_id="search_pages",
-    response_description="Pages that have all words.",
-)
-def search(
+@router.get("/pages/search", response_description="Pages that have all words.")
+def search_pages(
     asked: Here,
     q: Annotated[str, Query(description="Words, in URL, title or text.", max_length=500, examples=["green tea"])],
     domain: DomainInQuery = None,
@@ -49,15 +40,11 @@ def search(
     after: After = None,
 ) -> answers.SearchAnswer:
     """Return the pages that have some words, newest first."""
-    choice = SearchChoice(q, domain.lower() if domain else None, limit, after)
-    return answers.SearchAnswer.made(asked.project.name, search_pages(*asked.known, choice))
+    choice = page_search.SearchChoice(q, domain.lower() if domain else None, limit, after)
+    return answers.SearchAnswer.made(asked.project.name, page_search.search_pages(*asked.known, choice))
 
 
-@router.get(
-    "/projects/{project}/pages/explain",
-    operation_id="explain_url",
-    response_description="What is known of the URL; `known` is false where it was never met.",
-)
+@router.get("/pages/explain", response_description="What is known of the URL; `known` is false where it was never met.")
 def explain_url(asked: Here, url: UrlInQuery) -> answers.ExplanationAnswer:
     """Return what is known of a URL, and why its blocks were removed."""
     return answers.ExplanationAnswer.made(explain(asked.store, asked.project.name, url, asked.settings))

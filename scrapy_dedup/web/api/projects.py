@@ -6,8 +6,8 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response
 
 from scrapy_dedup.answers import projects as answers
+from scrapy_dedup.service import projects
 from scrapy_dedup.service.jobs.jobs import Progress
-from scrapy_dedup.service.projects import delete_project, list_projects
 from scrapy_dedup.service.report.overview import make_report, overview
 from scrapy_dedup.service.stored.analysis import DomainDedupService, pages_to_analyze, settings_of_analysis
 from scrapy_dedup.service.stored.domain_analysis import PASSES
@@ -18,51 +18,39 @@ from scrapy_dedup.web.api.jobs import JobAnswer, job_started, prefers_async
 from scrapy_dedup.web.problems import AsciiResponse, ProblemError
 from scrapy_dedup.web.server import server_of
 
-router = APIRouter(tags=["projects"])
+router = APIRouter(prefix="/projects", tags=["projects"])
 _RUNS_SEARCHED = 1_000
 
 
-@router.get("/projects", operation_id="list_projects", response_description="Every project.")
-def list_all(request: Request) -> answers.ProjectsAnswer:
+@router.get("", response_description="Every project.")
+def list_projects(request: Request) -> answers.ProjectsAnswer:
     """Return the projects of the store, by name."""
-    return answers.ProjectsAnswer.of(projects=list_projects(server_of(request).store))
+    return answers.ProjectsAnswer.of(projects=projects.list_projects(server_of(request).store))
 
 
-@router.get("/projects/{project}", operation_id="show_project", response_description="The project.")
-def show(asked: Here) -> answers.ProjectAnswer:
+@router.get("/{project}", response_description="The project.")
+def show_project(asked: Here) -> answers.ProjectAnswer:
     """Return how much is stored of a project."""
-    for one in list_projects(asked.store):
+    for one in projects.list_projects(asked.store):
         if one.id == asked.project.id:
             return answers.ProjectAnswer.of(one)
     raise ProblemError(404, f"there is no project {asked.project.name!r} in the store")
 
 
-@router.delete(
-    "/projects/{project}",
-    operation_id="delete_project",
-    response_description="What was removed, or would be.",
-)
-def delete(asked: Here, *, dry_run: DryRun = False) -> answers.DeletionAnswer:
+@router.delete("/{project}", response_description="What was removed, or would be.")
+def delete_project(asked: Here, *, dry_run: DryRun = False) -> answers.DeletionAnswer:
     """Remove a project with all that is stored of it."""
-    return answers.DeletionAnswer.of(delete_project(asked.store, asked.project.name, dry_run=dry_run))
+    return answers.DeletionAnswer.of(projects.delete_project(asked.store, asked.project.name, dry_run=dry_run))
 
 
-@router.get(
-    "/projects/{project}/stats",
-    operation_id="show_stats",
-    response_description="The figures of each domain, worst first.",
-)
-def stats(asked: Here) -> answers.StatsAnswer:
+@router.get("/{project}/stats", response_description="The figures of each domain, worst first.")
+def show_stats(asked: Here) -> answers.StatsAnswer:
     """Return how much boilerplate each domain has."""
     return answers.StatsAnswer.made(overview(asked.store, asked.project), _learned(asked))
 
 
-@router.get(
-    "/projects/{project}/boilerplate-stats",
-    operation_id="show_boilerplate_stats",
-    response_description="What is known of each domain, by each method.",
-)
-def boilerplate_stats(asked: Here) -> answers.BoilerplateStatsAnswer:
+@router.get("/{project}/boilerplate-stats", response_description="What is known of each domain, by each method.")
+def show_boilerplate_stats(asked: Here) -> answers.BoilerplateStatsAnswer:
     """Return what analyses and crawls found to repeat on each domain."""
     return answers.BoilerplateStatsAnswer.of(project=asked.project.name, domains=_learned(asked))
 
@@ -72,12 +60,8 @@ def _learned(asked: ProjectRequest) -> list[dict[str, Any]]:
         return DomainDedupService(session, asked.settings).get_domain_stats(asked.project.id)
 
 
-@router.get(
-    "/projects/{project}/report",
-    operation_id="show_report",
-    response_description="The report.",
-)
-def report(
+@router.get("/{project}/report", response_description="The report.")
+def show_report(
     asked: Here,
     run: Annotated[
         str | None, Query(description="Only one run: its id, or `last`.", max_length=100, examples=["last"])
@@ -98,13 +82,12 @@ def _run(asked: ProjectRequest, named: str | None) -> StoredRun | None:
 
 
 @router.post(
-    "/projects/{project}/analyze-boilerplate",
-    operation_id="analyze_boilerplate",
+    "/{project}/analyze-boilerplate",
     response_model=answers.AnalysisAnswer,
     response_description="What was found, and stored.",
     responses={202: {"model": JobAnswer, "description": "The job that finds it, with `Prefer: respond-async`."}},
 )
-def analyze(
+def analyze_boilerplate(
     asked: Here,
     source_groups: Annotated[
         list[str] | None, Query(description="Only pages of these groups.", max_length=100, examples=[["products"]])

@@ -23,11 +23,11 @@ from scrapy_dedup.service.views.changes import (
     iterate_changes,
     since,
 )
-from scrapy_dedup.store.records.stored_visits import RunFigures
+from scrapy_dedup.store.records.stored import RunFigures
 from scrapy_dedup.web.api.asked import After, DomainInQuery, Here, Limit, ProjectRequest, now
 from scrapy_dedup.web.problems import ProblemError
 
-router = APIRouter(tags=["runs"])
+router = APIRouter(prefix="/projects/{project}", tags=["runs"])
 _NO_CURSOR: Final = "after: this is not the `next` of a list of changes"
 RunInPath = Annotated[UUID, Path(description="A run.", examples=["4f6c9a52-7a57-4a0c-a3f1-9d2b7e6c1a10"])]
 
@@ -41,15 +41,15 @@ class ChangesPlace:
     passed: int
 
 
-@router.get("/projects/{project}/runs", operation_id="list_runs", response_description="Newest first.")
-def list_all(asked: Here, limit: Limit = 10) -> answers.RunsAnswer:
+@router.get("/runs", response_description="Newest first.")
+def list_runs(asked: Here, limit: Limit = 10) -> answers.RunsAnswer:
     """Return the last runs, and what each found."""
     runs = [answers.RunAnswer.made(one) for one in asked.project.runs(limit)]
     return answers.RunsAnswer.of(project=asked.project.name, runs=runs)
 
 
-@router.get("/projects/{project}/runs/{run}", operation_id="show_run", response_description="The run.")
-def show(asked: Here, run: RunInPath) -> answers.OneRunAnswer:
+@router.get("/runs/{run}", response_description="The run.")
+def show_run(asked: Here, run: RunInPath) -> answers.OneRunAnswer:
     """Return what one run found, or how far it is."""
     return answers.OneRunAnswer.at(_found(asked, run), now())
 
@@ -61,12 +61,8 @@ def _found(asked: ProjectRequest, run: UUID) -> RunFigures:
     return found
 
 
-@router.get(
-    "/projects/{project}/changes",
-    operation_id="list_changes",
-    response_description="By verdict (new, changed, removed), and then by time.",
-)
-def changes(
+@router.get("/changes", response_description="By verdict (new, changed, removed), and then by time.")
+def list_changes(
     asked: Here,
     since_: Annotated[
         str,

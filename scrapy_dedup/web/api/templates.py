@@ -9,7 +9,7 @@ from pydantic import Field
 
 from scrapy_dedup.answers import templates as answers
 from scrapy_dedup.service.stored import template_upkeep as upkeep
-from scrapy_dedup.service.stored.template_upkeep import TemplateDesk, diff_templates
+from scrapy_dedup.service.stored.template_upkeep import TemplateDesk
 from scrapy_dedup.service.templates.layout_figures import domain_layouts, find_layout
 from scrapy_dedup.web.api.asked import (
     LONGEST,
@@ -26,7 +26,7 @@ from scrapy_dedup.web.api.asked import (
 )
 from scrapy_dedup.web.problems import ProblemError
 
-router = APIRouter(tags=["templates"])
+router = APIRouter(prefix="/projects/{project}", tags=["templates"])
 _PNG: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The picture of one of its pages, as the browser showed it.",
@@ -34,7 +34,7 @@ _PNG: dict[int | str, dict[str, Any]] = {
     }
 }
 Selector = Annotated[str, Field(min_length=1, max_length=LONGEST, examples=["nav.menu"])]
-_LAYOUT = "/projects/{project}/domains/{domain}/templates/{layout}"
+_LAYOUT = "/domains/{domain}/templates/{layout}"
 MaybeVersion = Annotated[int | None, Query(description="Not the live version, but this.", ge=0, le=10**9, examples=[1])]
 VersionInQuery = Annotated[int, Query(description="The number of a version.", ge=0, le=10**9, examples=[1])]
 
@@ -60,11 +60,7 @@ class RollbackBody(Body):
     dry_run: Switch = False
 
 
-@router.get(
-    "/projects/{project}/layouts",
-    operation_id="list_layouts",
-    response_description="By domain, those with most pages first.",
-)
+@router.get("/layouts", response_description="By domain, those with most pages first.")
 def list_layouts(
     asked: Here, domain: DomainInQuery = None, limit: Limit = 50, after: After = None
 ) -> answers.LayoutsAnswer:
@@ -74,13 +70,8 @@ def list_layouts(
     return answers.LayoutsAnswer.of(project=asked.project.name, domains=found, next=_next(names, limit))
 
 
-@router.get(
-    "/projects/{project}/domains/{domain}/layouts/{layout}/picture",
-    operation_id="show_layout_picture",
-    response_class=Response,
-    responses=_PNG,
-)
-def picture(asked: Here, domain: DomainInPath, layout: LayoutInPath) -> Response:
+@router.get("/domains/{domain}/layouts/{layout}/picture", response_class=Response, responses=_PNG)
+def show_layout_picture(asked: Here, domain: DomainInPath, layout: LayoutInPath) -> Response:
     """Return the picture of a layout, if the browser taught it."""
     pictures = asked.project.pictures(domain)
     found = pictures.get(find_layout(pictures, layout, domain))
@@ -89,12 +80,8 @@ def picture(asked: Here, domain: DomainInPath, layout: LayoutInPath) -> Response
     return Response(bytes(found.picture), 200, {"Cache-Control": "no-store"}, "image/png")
 
 
-@router.get(
-    "/projects/{project}/templates",
-    operation_id="list_templates",
-    response_description="The present version of each template.",
-)
-def list_all(
+@router.get("/templates", response_description="The present version of each template.")
+def list_templates(
     asked: Here, domain: DomainInQuery = None, limit: Limit = 50, after: After = None
 ) -> answers.TemplatesAnswer:
     """Return the templates of so many domains, by domain and layout."""
@@ -103,8 +90,8 @@ def list_all(
     return answers.TemplatesAnswer.made(asked.project.name, found, _next(names, limit))
 
 
-@router.get(_LAYOUT, operation_id="show_template", response_description="One template.")
-def show(
+@router.get(_LAYOUT, response_description="One template.")
+def show_template(
     asked: Here, domain: DomainInPath, layout: LayoutInPath, version: MaybeVersion = None
 ) -> answers.ShownTemplatesAnswer:
     """Return the template of a layout: the live version, or the one that is asked for."""
@@ -112,24 +99,16 @@ def show(
     return answers.ShownTemplatesAnswer.made(asked.project.name, found)
 
 
-@router.get(
-    f"{_LAYOUT}/diff",
-    operation_id="diff_templates",
-    response_description="How they differ.",
-)
-def diff(
+@router.get(f"{_LAYOUT}/diff", response_description="How they differ.")
+def diff_templates(
     asked: Here, domain: DomainInPath, layout: LayoutInPath, before: VersionInQuery, after: VersionInQuery
 ) -> answers.TemplateDiffAnswer:
     """Return how one version of a template differs from another."""
-    return answers.TemplateDiffAnswer.made(diff_templates(asked.project, domain, layout, (before, after)))
+    return answers.TemplateDiffAnswer.made(upkeep.diff_templates(asked.project, domain, layout, (before, after)))
 
 
-@router.post(
-    f"{_LAYOUT}/override",
-    operation_id="override_template",
-    response_description="The new version, or what it would change.",
-)
-def override(
+@router.post(f"{_LAYOUT}/override", response_description="The new version, or what it would change.")
+def override_template(
     asked: Here, domain: DomainInPath, layout: LayoutInPath, body: OverrideBody
 ) -> answers.TemplateChangeAnswer:
     """Decide about selectors; pages that come from now on are cut by it."""
@@ -137,12 +116,8 @@ def override(
     return answers.TemplateChangeAnswer.of(_desk(asked, dry_run=body.dry_run).override(domain, layout, decisions))
 
 
-@router.post(
-    f"{_LAYOUT}/rollback",
-    operation_id="roll_back_template",
-    response_description="The version that is live again, or what it would change.",
-)
-def rollback(
+@router.post(f"{_LAYOUT}/rollback", response_description="The version that is live again, or what it would change.")
+def roll_back_template(
     asked: Here, domain: DomainInPath, layout: LayoutInPath, body: RollbackBody
 ) -> answers.TemplateChangeAnswer:
     """Let a former version cut again, exactly as it did."""

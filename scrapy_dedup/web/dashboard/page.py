@@ -1,16 +1,106 @@
 """One page: why it is as it is, and the stored page itself in a sandbox."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from scrapy_dedup.service.views.explain import UrlError, explain
-from scrapy_dedup.service.views.page_views import page_view
+from scrapy_dedup.report.numbers import count
+from scrapy_dedup.report.values import ExplainedPage
+from scrapy_dedup.service.patterns.config import stored_config
+from scrapy_dedup.service.views.changes import NOT_KEPT, last_diff
+from scrapy_dedup.service.views.explain import Explanation, UrlError, explain, page_of
+from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import HTML_FIELDS
+from scrapy_dedup.store.records.stored import StoredState
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
 from scrapy_dedup.web.dashboard.opened import Here, Opened
 from scrapy_dedup.web.problems import ProblemError
+
+PAGE = "page"
+
+
+@dataclass(frozen=True, slots=True)
+class PageView:
+    """One page as the dashboard shows it.
+
+    Attributes:
+        key: 32 hexadecimal digits.
+        diff: what changed the last time, as a unified diff; "" where nobody knows, or nothing did.
+        no_diff: why there is none.
+        has_original: the stored page can be shown.
+        kept: fingerprints, names of rules and "page", of what is kept from now on.
+        is_waiting: the page is to be cleaned again.
+    """
+
+    explained: ExplainedPage
+    domain: str
+    key: str
+    diff: str = ""
+    no_diff: str = ""
+    change: str = ""
+    has_original: bool = False
+    kept: frozenset[str] = frozenset()
+    is_waiting: bool = False
+
+
+def page_view(known: tuple[Store, ProjectStore], found: Explanation, settings: Settings, at: datetime) -> PageView:
+    """Return what is shown of an explained page.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    store, project = known
+    key = found.document.page_key if found.document else found.keys.page_key
+    state = project.page_states([key]).get(key)
+    diff, no_diff = _change(project, key, state, settings)
+    config = stored_config(store, project, found.keys.domain)
+    kept = frozenset((*config.keep_blocks, *config.keep_rules)) if config else frozenset()
+    if config and key.hex() in config.keep_pages:
+        kept |= {PAGE}
+    return PageView(
+        explained=_with_facts(page_of(found, at), found, state),
+        domain=found.keys.domain,
+        key=key.hex(),
+        diff=diff,
+        no_diff=no_diff,
+        has_original=found.source is not None and found.source.content is not None,
+        kept=kept,
+        is_waiting=state is not None and state.stale is not None,
+    )
+
+
+def _change(project: ProjectStore, key: bytes, state: StoredState | None, settings: Settings) -> tuple[str, str]:
+    diff, why = last_diff(project, key, settings)
+    if diff is None and why == NOT_KEPT and (state is None or not state.changes_count):
+        return "", ""  # it never changed: there is nothing that could have been kept
+    return diff or "", why or ""
+
+
+def _with_facts(page: ExplainedPage, found: Explanation, state: StoredState | None) -> ExplainedPage:
+    """Return the page with its hashes and visits among the facts."""
+    document = found.document
+    more: list[tuple[str, str]] = []
+    if document is not None:
+        more += [("verdict", document.verdict)] if document.verdict else []
+        more += [("content hash", document.content_hash.hex())] if document.content_hash else []
+        more += [("cleaned hash", document.cleaned_hash.hex())] if document.cleaned_hash else []
+    if state is not None:
+        more += _visits(state)
+    return replace(page, facts=(*page.facts, *more))
+
+
+def _visits(state: StoredState) -> Sequence[tuple[str, str]]:
+    facts = [("first seen", f"{state.first_seen_at:%Y-%m-%d %H:%M} UTC")]
+    facts.append(("visits", f"{count(state.visits_count, 'visit')}, {count(state.changes_count, 'change')}"))
+    if state.last_changed_at is not None:
+        facts.append(("last changed", f"{state.last_changed_at:%Y-%m-%d %H:%M} UTC"))
+    return facts
+
 
 router = APIRouter(prefix="/p/{project_id}")
 # Whatever is in the page: no script, no form, no file, no address of its own; and nobody else may frame it.

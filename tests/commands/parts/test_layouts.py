@@ -1,7 +1,7 @@
 import pytest
 
 from scrapy_dedup.commands.parts.layouts import trend
-from scrapy_dedup.store.records.layout_records import to_digits
+from scrapy_dedup.core.pages.fingerprints import to_digits
 from tests.commands.learned import learned_shop
 from tests.commands.running import Shop
 from tests.service.stored_pages import DOMAIN, NOON

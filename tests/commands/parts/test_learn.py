@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from scrapy_dedup.store.records.layout_records import AlarmRecord
+from scrapy_dedup.store.records.records import AlarmRecord
 from tests.commands.running import Outcome, Shop, at_a_terminal
 from tests.commands.shown import ARTICLES, NO_BROWSER, server
 from tests.server import Answer, WebServer, redirect, serving

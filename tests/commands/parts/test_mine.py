@@ -1,4 +1,4 @@
-from scrapy_dedup.store.records.layout_records import to_digits
+from scrapy_dedup.core.pages.fingerprints import to_digits
 from tests.commands.learned import learned_shop
 from tests.commands.running import Shop, at_a_terminal
 from tests.service.learned_site import FOOTER

@@ -1,4 +1,4 @@
-from scrapy_dedup.core.boilerplate.path_names import Folding, design_names, names_in
+from scrapy_dedup.core.boilerplate.names import Folding, design_names, names_in
 
 
 def test_names_of_single_pages_are_not_of_the_design() -> None:

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.boilerplate.forest import Forest, Tree
 from scrapy_dedup.core.boilerplate.observations import observe
 from scrapy_dedup.core.boilerplate.path_features import FIGURES, rows, survey
 from scrapy_dedup.core.boilerplate.path_verdicts import DropReason, PathVerdict, learn
-from scrapy_dedup.core.boilerplate.verdict_model import ModelError, VerdictModel, figures_hash, words_of
+from scrapy_dedup.core.boilerplate.verdict_model import Forest, ModelError, Tree, VerdictModel, figures_hash, words_of
 from scrapy_dedup.service.model_file import verdict_model
 from tests.core.builders import parsed
 from tests.core.html_soup import anything

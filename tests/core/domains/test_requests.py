@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from scrapy_dedup.core.domains.requests import (
+from scrapy_dedup.core.domains.states import (
     DomainRefusal,
     LowQualityPolicy,
     RefusedDomains,

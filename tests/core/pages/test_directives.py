@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.core.pages.directives import Directives, read_directives
+from scrapy_dedup.core.pages.declared import Directives, read_directives
 from tests.tables import table
 
 NONE, NOINDEX, NOFOLLOW = Directives(), Directives(noindex=True), Directives(nofollow=True)

@@ -11,11 +11,14 @@ from scrapy_dedup.core.patterns.expressions import (
     HeldBack,
     PatternError,
     PatternHeld,
+    TextSpan,
     compile_expression,
     compile_expressions,
+    covers_all,
+    cut_out,
     strip_pdf_boilerplate,
+    without_overlaps,
 )
-from scrapy_dedup.core.patterns.spans import TextSpan, covers_all, cut_out, without_overlaps
 from tests.growth import assert_in_proportion
 from tests.tables import table
 

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.pdf.lines import clean_page, clean_text
-from scrapy_dedup.core.pdf.packed import PdfFormError, from_json, to_json
 from scrapy_dedup.core.pdf.text import (
     BlockKind,
     Furniture,
@@ -14,6 +13,7 @@ from scrapy_dedup.core.pdf.text import (
     PageLines,
     PdfBlock,
     PdfFlag,
+    PdfFormError,
     PdfLine,
     PdfReading,
     PdfText,
@@ -21,6 +21,8 @@ from scrapy_dedup.core.pdf.text import (
     cover,
     draw,
     draw_pages,
+    from_json,
+    to_json,
 )
 from tests.growth import assert_in_proportion
 from tests.pdf_files import a_line, a_page, stacked

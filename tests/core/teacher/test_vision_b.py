@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.boilerplate.path_looks import PathLooks
+from scrapy_dedup.core.boilerplate.names import PathLooks
 from scrapy_dedup.core.teacher.numbering import numbered
 from scrapy_dedup.core.teacher.rendered import Box, Flag, SeenElement, Sight, TextRun
 from scrapy_dedup.core.teacher.vision import (

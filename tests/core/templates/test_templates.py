@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scrapy_dedup.core.boilerplate.observations import observe
 from scrapy_dedup.core.boilerplate.path_verdicts import DropReason, learn
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.templates.selectors import selector
 from scrapy_dedup.core.templates.templates import (
     Template,
     TemplateError,
@@ -19,6 +18,7 @@ from scrapy_dedup.core.templates.templates import (
     cut,
     is_thin,
     part_of,
+    selector,
     selectors,
     surrounded_on,
     template_of,

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.urls.shapes import shape_of
+from scrapy_dedup.core.urls.pagination import shape_of
 from tests.tables import table
 
 

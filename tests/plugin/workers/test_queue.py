@@ -15,7 +15,7 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.plugin.crawl.marks import LEASE, LENT_URL
-from scrapy_dedup.plugin.workers.requests import LeasedRequests
+from scrapy_dedup.plugin.workers.queue import LeasedRequests
 from scrapy_dedup.plugin.workers.server import LeasedServer, WantedRequest
 from tests.redis_server import RedisServer, redis_server
 from tests.tables import table

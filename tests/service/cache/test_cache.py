@@ -22,8 +22,7 @@ from scrapy_dedup.store.records.records import (
     Verdict,
     VisitRecord,
 )
-from scrapy_dedup.store.records.stored import StoredSource
-from scrapy_dedup.store.records.stored_visits import ExtractionChoice
+from scrapy_dedup.store.records.stored import ExtractionChoice, StoredSource
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.cached import a_page, an_alias, an_extraction, fill, text_of

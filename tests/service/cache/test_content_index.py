@@ -11,7 +11,7 @@ from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.cache.content_index import ContentIndexError, ContentIndexManager
 from scrapy_dedup.service.cache.tree import export_cache
 from scrapy_dedup.service.views.explain import UrlError
-from scrapy_dedup.store.records.stored_visits import ExtractionChoice
+from scrapy_dedup.store.records.stored import ExtractionChoice
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.cached import a_page, an_extraction, text_of

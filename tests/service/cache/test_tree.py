@@ -14,7 +14,7 @@ from scrapy_dedup.service.cache.content_index import ContentIndexManager
 from scrapy_dedup.service.cache.tree import CacheTreeError, Transfer, export_cache, import_cache
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import DecisionRecord, DocumentRecord, SourceRecord
-from scrapy_dedup.store.records.stored_visits import ExtractionChoice
+from scrapy_dedup.store.records.stored import ExtractionChoice
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.cached import a_page, an_extraction, fill, rows, text_of

@@ -23,7 +23,7 @@ from scrapy_dedup.store.records.records import (
     SourceRecord,
     VisitRecord,
 )
-from scrapy_dedup.store.records.stored_visits import StoredState
+from scrapy_dedup.store.records.stored import StoredState
 from tests.core.builders import parsed
 from tests.store.builders import DOMAIN, NOON, a_key, a_time, a_url
 

@@ -7,8 +7,8 @@ import pytest
 
 from scrapy_dedup.core.duplicates.evidence import NO_FIELDS, fields_hash
 from scrapy_dedup.core.pages.blocks import Page, parse_page
+from scrapy_dedup.service.crawl.crawl import RunEvidence
 from scrapy_dedup.service.crawl.drafts import Draft
-from scrapy_dedup.service.crawl.evidence import RunEvidence
 from scrapy_dedup.settings import Settings
 from tests.store.builders import NOON, a_key
 

@@ -4,8 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from scrapy_dedup.core.domains.requests import DomainRefusal, RefusedDomains
-from scrapy_dedup.core.domains.states import DomainStatus
+from scrapy_dedup.core.domains.states import DomainRefusal, DomainStatus, RefusedDomains
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.domains.registry import DomainService
 from scrapy_dedup.service.domains.runs import RefusedPage, refusal_records, refused_domains, settle_run

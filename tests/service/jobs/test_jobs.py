@@ -7,8 +7,17 @@ from uuid import uuid4
 import pytest
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.service.jobs.jobs import ENDED, Job, JobCancelledError, Jobs, JobState, Progress, TooManyJobsError
-from scrapy_dedup.service.jobs.verb_jobs import VerbError, run_verb
+from scrapy_dedup.service.jobs.jobs import (
+    ENDED,
+    Job,
+    JobCancelledError,
+    Jobs,
+    JobState,
+    Progress,
+    TooManyJobsError,
+    VerbError,
+    run_verb,
+)
 
 WAIT = 30.0
 

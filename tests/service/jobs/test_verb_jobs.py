@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_dedup.service.jobs.verb_jobs import _started
+from scrapy_dedup.service.jobs.jobs import _started
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="groups of processes are those of POSIX")

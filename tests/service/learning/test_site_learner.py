@@ -13,12 +13,12 @@ from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.templates.layouts import Skeleton
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.cut.site_cleaning import How, SiteCut
-from scrapy_dedup.service.learning.site_learner import SiteLearner
+from scrapy_dedup.service.learning.learning import SiteLearner
 from scrapy_dedup.service.steps import at_once
 from scrapy_dedup.service.templates.site_knowledge import REST
 from scrapy_dedup.service.templates.site_sample import LearnedPage
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.layout_records import AlarmRecord, LayoutKnowledge, TemplateRecord, TemplateStateRecord
+from scrapy_dedup.store.records.records import AlarmRecord, LayoutKnowledge, TemplateRecord, TemplateStateRecord
 from tests.service.site_pages import DOMAIN, article, own_text, page_of, url_of
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

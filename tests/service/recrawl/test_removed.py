@@ -7,8 +7,7 @@ import pytest
 
 from scrapy_dedup.service.recrawl.removed import Departed, find_departed, is_tombstone, removal_records, tombstone
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.stored import Run
-from scrapy_dedup.store.records.stored_visits import MissedPage
+from scrapy_dedup.store.records.stored import MissedPage, Run
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import DOMAIN, NOON, a_document, a_key, a_sight, a_time, a_url, state_of
 from tests.tables import table

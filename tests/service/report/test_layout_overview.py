@@ -4,8 +4,7 @@ import pytest
 
 from scrapy_dedup.report.values import ReportDomainLayouts, ReportLayout
 from scrapy_dedup.service.report.layout_overview import shown_layouts
-from scrapy_dedup.store.records.layout_records import LayoutRunRecord, TemplateStateRecord
-from scrapy_dedup.store.records.records import BlockEvidence, BoilerplateRecord
+from scrapy_dedup.store.records.records import BlockEvidence, BoilerplateRecord, LayoutRunRecord, TemplateStateRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.learned_site import FOOTER, put_site

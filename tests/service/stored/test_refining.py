@@ -16,7 +16,6 @@ from scrapy_dedup.service.templates.site_knowledge import REST
 from scrapy_dedup.service.templates.site_learning import learn_site
 from scrapy_dedup.service.templates.site_records import template_record
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.layout_records import TemplateRecord
 from scrapy_dedup.store.records.records import (
     BARE,
     BoilerplateRecord,
@@ -26,6 +25,7 @@ from scrapy_dedup.store.records.records import (
     GoneRecord,
     Record,
     SourceRecord,
+    TemplateRecord,
 )
 from scrapy_dedup.store.records.stored import StoredSource
 from scrapy_dedup.store.store import Store

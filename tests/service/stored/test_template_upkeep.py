@@ -12,23 +12,25 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.blocks import Page, parse_page
+from scrapy_dedup.core.pages.fingerprints import to_digits
 from scrapy_dedup.core.pages.marking import SelectorError
 from scrapy_dedup.core.patterns.expressions import compile_expression
 from scrapy_dedup.core.templates.url_patterns import url_pattern
 from scrapy_dedup.service.cut.site_cleaning import SiteCut, cut_page
 from scrapy_dedup.service.stored import template_upkeep as upkeep
-from scrapy_dedup.service.stored.template_files import (
+from scrapy_dedup.service.stored.template_upkeep import (
     TemplateFileError,
+    TrialBounds,
+    diff_templates,
     export_templates,
     import_templates,
     read_templates,
+    try_template,
 )
-from scrapy_dedup.service.stored.template_trial import TrialBounds, try_template
-from scrapy_dedup.service.stored.template_upkeep import diff_templates
 from scrapy_dedup.service.templates.layout_figures import UnknownLayoutError, domain_layouts, find_layout, name_of
 from scrapy_dedup.service.templates.site_records import site_of
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.layout_records import TemplateRecord, to_digits
+from scrapy_dedup.store.records.records import TemplateRecord
 from scrapy_dedup.store.records.stored import StoredTemplate
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import REST

@@ -8,7 +8,7 @@ import pytest
 from scrapy_dedup.core.teacher.vision import Vision
 from scrapy_dedup.core.templates.templates import Template
 from scrapy_dedup.core.urls.normal_form import page_key
-from scrapy_dedup.service.learning.site_learner import SiteLearner
+from scrapy_dedup.service.learning.learning import SiteLearner
 from scrapy_dedup.service.teacher.teaching import LayoutSeen, PagesToShow, PageToShow, reason_to_show
 from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, Override, SiteKnowledge
 from scrapy_dedup.settings import Settings

@@ -1,7 +1,7 @@
 import json
 from typing import Any
 
-from scrapy_dedup.core.boilerplate.path_looks import PathLooks
+from scrapy_dedup.core.boilerplate.names import PathLooks
 from scrapy_dedup.core.teacher.vision import SeenPage, Vision
 from scrapy_dedup.core.templates.layouts import skeleton_of
 from scrapy_dedup.core.urls.normal_form import page_key

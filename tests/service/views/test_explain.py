@@ -153,7 +153,7 @@ class TestPatterns:
 
         found = explained(store, 1, self.SETTINGS)
 
-        assert [(one.layer, one.rule, one.rule_path, one.text) for one in found.removed] == [
+        assert [(one.layer, one.rule, one.where, one.text) for one in found.removed] == [
             ("patterns", "selector of the site", "header", BANNER),
             ("patterns", "text pattern", "at some length", "at some length"),
         ]

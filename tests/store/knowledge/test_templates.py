@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sqlalchemy import delete
 
 from scrapy_dedup.store.knowledge.templates import VERSIONS_KEPT
-from scrapy_dedup.store.records.layout_records import TemplateRecord, TemplateStateRecord
+from scrapy_dedup.store.records.records import TemplateRecord, TemplateStateRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import LayoutTemplateRow
 from scrapy_dedup.store.writer import ProjectStore

@@ -5,7 +5,7 @@ from dataclasses import fields
 import pytest
 
 from scrapy_dedup.store.records.keep_policy import KeepPolicy
-from scrapy_dedup.store.records.stored_visits import ExtractionChoice, ExtractionFigures
+from scrapy_dedup.store.records.stored import ExtractionChoice, ExtractionFigures
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import a_document, a_key, a_time, an_extraction

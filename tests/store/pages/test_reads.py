@@ -30,7 +30,6 @@ def test_a_project_is_read_as_a_whole(store: Store, project: ProjectStore, first
 
         assert reads.domains() == [DomainFigures(DOMAIN, 2, 30, 13)]
         assert reads.pages_fetched() == 2
-        assert sorted(reads.reasons("boilerplate", "cut")) == ["other", "repeats"]
 
 
 def test_a_run_has_the_rows_that_it_wrote_last(store: Store, project: ProjectStore, first_run: uuid.UUID) -> None:
@@ -39,7 +38,6 @@ def test_a_run_has_the_rows_that_it_wrote_last(store: Store, project: ProjectSto
 
         assert reads.domains() == [DomainFigures(DOMAIN, 1, 10, 8)]
         assert reads.pages_fetched() == 1
-        assert list(reads.reasons("boilerplate", "cut")) == ["repeats"]
 
 
 def test_only_completed_documents_count(store: Store, project: ProjectStore) -> None:

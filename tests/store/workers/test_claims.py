@@ -10,7 +10,7 @@ from sqlalchemy import URL, text, update
 
 from scrapy_dedup.store.records.page_records import ClaimKey, ClaimKind, ReleaseRecord
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.tables.shared_models import RunWorker
+from scrapy_dedup.store.tables.models import RunWorker
 from scrapy_dedup.store.workers import claims
 from scrapy_dedup.store.workers.claims import Claimant
 from scrapy_dedup.store.writer import ProjectStore

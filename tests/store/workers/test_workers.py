@@ -13,7 +13,7 @@ from scrapy_dedup.service.recrawl.removed import INCOMPLETE, incomplete_domains,
 from scrapy_dedup.store.records.records import RunStatus
 from scrapy_dedup.store.records.stored import Run, WorkerEnding
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.tables.shared_models import RunWorker
+from scrapy_dedup.store.tables.models import RunWorker
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.at_once import at_once
 from tests.store.builders import DOMAIN, a_crawled_url, a_document, a_key, a_sight

@@ -18,8 +18,7 @@ from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.domains.registry import DomainService
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.codec import column_text
-from scrapy_dedup.store.records.layout_records import AlarmRecord
-from scrapy_dedup.store.records.records import CrawledUrlRecord, DocumentRecord, SourceRecord
+from scrapy_dedup.store.records.records import AlarmRecord, CrawledUrlRecord, DocumentRecord, SourceRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import Domain
 from scrapy_dedup.store.writer import ProjectStore
