@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from statistics import fmean
 from typing import Any, Final, Self
@@ -181,13 +181,7 @@ class Vision:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as it is stored."""
-        return {
-            "shown": self.shown,
-            "js_share": self.js_share,
-            "needs_rendering": self.needs_rendering,
-            "unseen": self.unseen,
-            "agreement": self.agreement,
-        }
+        return asdict(self)
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any] | None) -> Self | None:

@@ -150,24 +150,15 @@ def export_templates(project: ProjectStore, domain: str | None = None) -> dict[s
     return {"format": FORMAT, "version": VERSION, "templates": rows}
 
 
+_WRITTEN: Final = (
+    *("domain", "layout", "structure", "state", "kind", "url_pattern", "confidence", "pages", "reason", "model"),
+    *("algorithm_version", "selectors", "overrides", "paths", "body"),
+)
+
+
 def _as_json(one: StoredTemplate) -> dict[str, Any]:
-    return {
-        "domain": one.domain,
-        "layout": to_digits(one.layout),
-        "structure": to_digits(one.structure),
-        "state": one.state,
-        "kind": one.kind,
-        "url_pattern": one.url_pattern,
-        "confidence": one.confidence,
-        "pages": one.pages,
-        "reason": one.reason,
-        "model": one.model,
-        "algorithm_version": one.algorithm_version,
-        "selectors": dict(one.selectors),
-        "overrides": list(one.overrides),
-        "paths": list(one.paths),
-        "body": dict(one.body),
-    }
+    digits = {"layout": to_digits(one.layout), "structure": to_digits(one.structure)}
+    return {name: digits.get(name, getattr(one, name)) for name in _WRITTEN}
 
 
 def read_templates(text: str, at: datetime) -> list[TemplateRecord]:

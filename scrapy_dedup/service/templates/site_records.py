@@ -23,21 +23,20 @@ def template_record(knowledge: SiteKnowledge, layout: int, at: datetime) -> Temp
     return TemplateRecord(
         domain=knowledge.domain,
         layout=layout,
-        structure=one.structure,
         body=body,
         created_at=at,
-        state=one.state,
-        reason=one.reason,
-        kind=one.kind,
-        url_pattern=one.url_pattern,
         selectors=readable(one),
         overrides=[each.to_json() for each in one.overrides],
         paths=one.paths,
-        confidence=one.confidence,
-        pages=one.pages,
         source=_source(one),
-        model=one.model,
+        **_alike(one),
     )
+
+
+def _alike(one: LayoutTemplate | StoredTemplate) -> dict[str, Any]:
+    """Return what a template and its row both have, under the same names."""
+    names = ("structure", "state", "reason", "kind", "url_pattern", "confidence", "pages", "model")
+    return {name: getattr(one, name) for name in names}
 
 
 def changes(
@@ -93,18 +92,11 @@ def _readable(row: StoredTemplate) -> Iterator[LayoutTemplate]:
             template=Template.from_json(body["template"]),
             locators=Locators.from_json(body["locators"]),
             vision=Vision.from_json(body.get("vision")),
-            structure=row.structure,
             paths=tuple(row.paths),
-            kind=row.kind,
-            url_pattern=row.url_pattern,
-            pages=row.pages,
-            confidence=row.confidence,
-            state=row.state,
-            reason=row.reason,
             source=row.source,
-            model=row.model,
             overrides=overrides_of(row.overrides),
             version=row.version,
+            **_alike(row),
         )
     except (DedupError, LookupError, TypeError, ValueError):
         return

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import URL, Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from scrapy_dedup.store.engine.engines import WRITES, Circuit, file_of
+from scrapy_dedup.store.engine.circuit import Circuit
+from scrapy_dedup.store.engine.engines import WRITES, file_of
 from scrapy_dedup.store.engine.errors import AwayStoreError, StoreError, shown, translated
 from scrapy_dedup.store.engine.sqlite_file import empty_log, is_long, log_of
 

@@ -1,151 +1,18 @@
 """Engines and their transactions: what SQLite and PostgreSQL need to behave alike."""
 
-import logging
 import sqlite3
-import threading
-import time
-from collections.abc import Callable, Generator
 from datetime import timedelta
 from math import ceil
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any
 
-import psycopg
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.pool import NullPool, QueuePool, StaticPool
 
+from scrapy_dedup.store.engine.circuit import Circuit
 from scrapy_dedup.store.engine.codec import column_text, to_json
-from scrapy_dedup.store.engine.errors import AwayStoreError, StoreError, shown, translated
-
-logger = logging.getLogger(__name__)
-
-RETRY: Final = timedelta(seconds=1)
-SLOW: Final = timedelta(seconds=3)
-
-
-class Circuit:
-    """Knows whether a server can be reached. Any thread may use it."""
-
-    def __init__(self, connect: Callable[[], None], *, retry: timedelta = RETRY, slow: timedelta = SLOW) -> None:
-        """Take the server for reachable.
-
-        Args:
-            connect: connects to the server and leaves again; raises StoreError where that fails.
-            retry: how long to wait between two tries.
-            slow: after which an answer that did not come makes us doubt that the server is there.
-        """
-        self._connect = connect
-        self._retry_seconds = retry.total_seconds()
-        self.slow_seconds = slow.total_seconds()
-        self._lock = threading.Lock()
-        self._closed = threading.Event()
-        self._cause: str | None = None
-        self._trying = False
-
-    @property
-    def is_away(self) -> bool:
-        """Return whether the server was not there when it was tried last."""
-        return self._cause is not None
-
-    def check(self) -> None:
-        """Return at once if the server is there, as far as is known.
-
-        Raises:
-            AwayStoreError: it is not.
-        """
-        cause = self._cause
-        if cause is not None:
-            raise AwayStoreError(cause)
-
-    def failed(self, error: StoreError) -> None:
-        """Note that the server was not there, and begin to try it."""
-        self._cause = str(error)
-        self.doubt()
-
-    def doubt(self) -> None:
-        """Begin to find out whether the server is there, unless that is under way."""
-        with self._lock:
-            if self._trying or self._closed.is_set():
-                return
-            self._trying = True
-        threading.Thread(target=self._try, name="scrapy_dedup store", daemon=True).start()
-
-    def close(self) -> None:
-        """Stop trying."""
-        self._closed.set()
-
-    def _try(self) -> None:
-        while not self._closed.is_set():
-            try:
-                self._connect()
-            except StoreError as error:
-                if self._cause is None:
-                    logger.debug("The store's server is away: %s", error)
-                self._cause = str(error)
-                self._closed.wait(self._retry_seconds)
-                continue
-            except Exception:
-                # Nobody would try again.
-                logger.exception("Whether the store's server is there cannot be found out; it is asked as ever")
-            break
-        with self._lock:
-            self._trying = False
-            self._cause = None
-
-
-Found = TypeVar("Found")
-
-
-class WatchedConnection(psycopg.Connection[Any]):
-    """A connection whose waiting ends when its server turns out to be away; slow answers are waited for."""
-
-    circuit: Circuit | None = None
-
-    def wait(self, gen: Generator[Any, Any, Found], *given: Any, **named: Any) -> Found:
-        """Return what a driver's generator comes to."""
-        watched = gen if self.circuit is None else self._watched(gen, self.circuit)
-        return super().wait(watched, *given, **named)
-
-    def _watched(self, gen: Generator[Any, Any, Found], circuit: Circuit) -> Generator[Any, Any, Found]:
-        """Pass on what a generator waits for; the driver says every tenth of a second that nothing came."""
-        heard_at = doubted_at = time.monotonic()
-        try:
-            wanted = next(gen)
-            while True:
-                ready = yield wanted
-                at = time.monotonic()
-                if ready:
-                    heard_at = at
-                elif at - heard_at > circuit.slow_seconds:
-                    self._give_up_if_away(circuit)
-                    if at - doubted_at > circuit.slow_seconds:
-                        doubted_at = at
-                        circuit.doubt()
-                wanted = gen.send(ready)
-        except StopIteration as end:
-            found: Found = end.value
-            return found
-
-    def _give_up_if_away(self, circuit: Circuit) -> None:
-        if circuit.is_away:
-            # What comes later would be taken for the answer to another question.
-            self.pgconn.finish()
-            raise psycopg.OperationalError("the server does not answer")
-
-
-def watch(engine: Engine, circuit: Circuit) -> None:
-    """Let an engine make watched connections from now on."""
-
-    def connect(_dialect: Any, _record: Any, arguments: list[Any], named: dict[str, Any]) -> WatchedConnection:
-        connection = WatchedConnection.connect(*arguments, **named)
-        connection.circuit = circuit
-        return connection
-
-    # Those that were made before are not.
-    engine.dispose()
-    event.listen(engine, "do_connect", connect)
-
+from scrapy_dedup.store.engine.errors import StoreError, shown, translated
 
 # An engine with this option opens its transactions for writing.
 WRITES = "scrapy_dedup_writes"
@@ -219,7 +86,7 @@ def make_circuit(url: URL, engine: Engine) -> Circuit | None:
     if url.get_driver_name() != "psycopg":
         return None
     # It takes long to import, for those who do not need it.
-    from scrapy_dedup.store.engine.engines import watch  # noqa: PLC0415
+    from scrapy_dedup.store.engine.watched import watch  # noqa: PLC0415
 
     trial = create_engine(url, poolclass=NullPool, connect_args=_patience(url, _TRIAL), hide_parameters=True)
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import text
 
-from scrapy_dedup.store.engine.engines import SLOW, Circuit
+from scrapy_dedup.store.engine.circuit import SLOW, Circuit
 from scrapy_dedup.store.engine.errors import AwayStoreError, StoreError
 from scrapy_dedup.store.store import Store
 from tests.databases import Server
