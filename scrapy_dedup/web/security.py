@@ -159,6 +159,10 @@ class Access:
     requests_a_minute: int = 1_200
     max_body_bytes: int = 1_000_000
 
+    def is_token(self, given: str) -> bool:
+        """Say whether somebody shows the token."""
+        return secrets.compare_digest(given.encode("utf-8", "replace"), self.token.encode())
+
 
 class AccessGate:
     """ASGI middleware: lets through what is allowed, with what it found in `request.state`, and refuses the rest."""
@@ -217,7 +221,7 @@ class AccessGate:
         # Before the rate: a page that a browser shows, and who guesses tokens, have the address of the one who may ask.
         if any(not hosts.sends(origin) for origin in headers.getlist("origin")) or _is_sent_by_another_site(request):
             return refused(path, Problem(403, "this comes from a page of another origin"))
-        wait_seconds = self._rate.take(session.id if session else _client(request))
+        wait_seconds = self._rate.take(session.id if session else self._asker(request))
         if wait_seconds:
             told = f"too many requests: wait {wait_seconds} seconds (DEDUP_SERVE_RATE)"
             return refused(path, Problem(429, told, {"Retry-After": str(wait_seconds)}))
@@ -227,12 +231,20 @@ class AccessGate:
         cookie = request.cookies.get(self._access.cookie)
         return self._sessions.get(cookie) if cookie else None
 
-    def _has_token(self, request: Request) -> bool:
-        scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        return scheme.lower() == "bearer" and self._is_token(request, given.strip())
+    def _asker(self, request: Request) -> str:
+        """Return whose bucket it is: who guesses tokens must not keep out who has it, at the same address."""
+        given = _bearer(request)
+        if given is None and request.url.path == login.PATH:
+            given = request.query_params.get("token")
+        address = _client(request)
+        return f"token {address}" if given is not None and self._access.is_token(given) else address
 
-    def _is_token(self, request: Request, given: str) -> bool:
-        if secrets.compare_digest(given.encode("utf-8", "replace"), self._access.token.encode()):
+    def _has_token(self, request: Request) -> bool:
+        given = _bearer(request)
+        return given is not None and self._judge_token(request, given)
+
+    def _judge_token(self, request: Request, given: str) -> bool:
+        if self._access.is_token(given):
             return True
         self._rate.punish(_client(request), _WRONG_TOKEN)
         return False
@@ -274,7 +286,7 @@ class AccessGate:
             return refused(request.url.path, Problem(405, "the token is shown by GET or POST", {"Allow": "GET, POST"}))
         if not given:
             return login.page(wanted, "", status=200 if request.method in SAFE else 401)
-        if not self._is_token(request, given):
+        if not self._judge_token(request, given):
             return login.page(wanted, "", wrong=True)
         return login.logged_in(self._sessions.begin(), self._access.cookie, wanted)
 
@@ -302,6 +314,11 @@ class _Answer:
     def line(self) -> str:
         """Return method and path for the log; never what follows the path: it may be a token."""
         return f"{self._scope['method']} {quote(self._scope['path'], errors='replace')[:500]}"
+
+
+def _bearer(request: Request) -> str | None:
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    return given.strip() if scheme.lower() == "bearer" else None
 
 
 def _client(request: Request) -> str:
