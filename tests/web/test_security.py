@@ -312,6 +312,9 @@ def test_who_guesses_tokens_keeps_nobody_out_who_has_it(served: Served):
     assert (guesses[0], guesses[-1]) == (401, 429)
     assert client.get("/api/v1/projects", headers=BEARER).status_code == 200
     assert client.get(f"/login?token={TOKEN}").status_code == 303
+    client.cookies.clear()
+    assert client.post("/login", data={"token": "wrong"}).status_code == 429
+    assert client.post("/login", data={"token": TOKEN}).status_code == 303
 
 
 def test_a_bucket_fills_again():
