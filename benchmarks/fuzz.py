@@ -26,7 +26,7 @@ from random import Random
 from typing import Any, Final
 
 from benchmarks import results
-from benchmarks.fuzz_targets import MOST_BYTES, TARGETS, Case
+from benchmarks.fuzz_targets import TARGETS, Case
 
 _MOST_SECONDS: Final = 10.0
 _MOST_MEMORY: Final = 3_000_000_000
@@ -86,8 +86,8 @@ def run_cases(name: str, seconds: float, seed: int, notes: Path, folder: Path) -
             case, seeds = target.make(place), target.seeds()
         (corpus := Path(work) / "corpus").mkdir()
         for number, one in enumerate(seeds):
-            (corpus / f"{number}").write_bytes(one[:MOST_BYTES])
-        limits = [f"-max_total_time={max(1, round(seconds))}", f"-seed={seed}", f"-max_len={MOST_BYTES}"]
+            (corpus / f"{number}").write_bytes(one[: target.most_bytes])
+        limits = [f"-max_total_time={max(1, round(seconds))}", f"-seed={seed}", f"-max_len={target.most_bytes}"]
         atheris.Setup(
             ["fuzz", *limits, "-rss_limit_mb=0", "-verbosity=0", str(corpus)], _Runner(name, case, shared, folder)
         )

@@ -34,12 +34,14 @@ class Target:
         make: makes what runs a case, in a folder of its own.
         seeds: what cases grow from.
         law: what holds for every case.
+        most_bytes: of a case, by atheris.
         is_native: what is meant is no Python, so that atheris sees nothing of it.
     """
 
     make: Callable[[Path], Case]
     seeds: Callable[[], list[bytes]]
     law: str
+    most_bytes: int = MOST_BYTES
     is_native: bool = False
 
 
@@ -89,15 +91,15 @@ def html(_: Path) -> Case:
             return
         observe(page)
         read_signposts(source, url)
-        for one in settings:
-            content = cut_page(source, page, url, None, one).cleaned.content
-            if one.output == "html":
-                drawn = LexborHTMLParser(content.encode("utf-8", "replace").decode())
-                expect(not drawn.css("script, style, iframe, object, embed, base, meta, link"), content)
-                for node in drawn.css("*"):
-                    for name, value in node.attributes.items():
-                        runs = name.startswith("on") or (value or "").strip().lower().startswith("javascript:")
-                        expect(not runs, name, value)
+        chosen = settings[len(raw) % len(settings)]
+        content = cut_page(source, page, url, None, chosen).cleaned.content
+        if chosen.output == "html":
+            drawn = LexborHTMLParser(content.encode("utf-8", "replace").decode())
+            expect(not drawn.css("script, style, iframe, object, embed, base, meta, link"), content)
+            for node in drawn.css("*"):
+                for name, value in node.attributes.items():
+                    runs = name.startswith("on") or (value or "").strip().lower().startswith("javascript:")
+                    expect(not runs, name, value)
 
     return case
 
@@ -579,6 +581,8 @@ TARGETS: Final[dict[str, Target]] = {
         html,
         _html_seeds,
         "A page is refused, or cut, observed and drawn in each form; no HTML that is drawn runs anything.",
+        # A page of 2,000 bytes takes a tenth of the time, and has all that a larger one has.
+        most_bytes=2_000,
     ),
     "url": Target(
         url,
