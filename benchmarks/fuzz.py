@@ -89,7 +89,8 @@ def run_cases(name: str, seconds: float, seed: int, notes: Path, folder: Path) -
             (corpus / f"{number}").write_bytes(one[: target.most_bytes])
         limits = [f"-max_total_time={max(1, round(seconds))}", f"-seed={seed}", f"-max_len={target.most_bytes}"]
         atheris.Setup(
-            ["fuzz", *limits, "-rss_limit_mb=0", "-verbosity=0", str(corpus)], _Runner(name, case, shared, folder)
+            ["fuzz", *limits, "-rss_limit_mb=0", "-verbosity=0", f"-artifact_prefix={work}/", str(corpus)],
+            _Runner(name, case, shared, folder),
         )
         atheris.Fuzz()
 
@@ -137,7 +138,12 @@ def _ended_well(name: str, seconds: float, seed: int, notes: Path, folder: Path)
     log = notes.with_name("log")
     command = [sys.executable, "-m", "benchmarks.fuzz", "--run", str(notes), "--seconds", str(seconds)]
     command += ["--seed", str(seed), "--folder", str(folder), name]
-    with log.open("wb") as told, subprocess.Popen(command, stdout=told, stderr=told, start_new_session=True) as process:
+    # A process that is killed leaves its folders.
+    own = {**os.environ, "TMPDIR": str(notes.parent)}
+    with (
+        log.open("wb") as told,
+        subprocess.Popen(command, stdout=told, stderr=told, start_new_session=True, env=own) as process,
+    ):
         head, changed = b"", time.monotonic()
         why = ""
         while process.poll() is None:
