@@ -91,6 +91,8 @@ TASKS: Final = (
     Task("million_pages", ("benchmarks.million_pages",), 600),
     Task("many_crawlers", ("benchmarks.many_crawlers --kill --restart",), 180),
     Task("hostile", ("benchmarks.hostile",), 10, "benchmarks.hostile"),
+    Task("peer_tables", ("benchmarks.peer_tables",), 5, "benchmarks.peer_tables"),
+    Task("fuzz", ("benchmarks.fuzz --seconds 600",), 160, "benchmarks.fuzz --quick"),
     Task("warc_damage", ("benchmarks.warc_damage",), 60, "benchmarks.warc_damage --records 50 --damages 100"),
     Task("kills", ("benchmarks.kills",), 240, "benchmarks.kills --kills 4 --pages 10"),
     Task("serve_sqlite", ("benchmarks.serve --database sqlite",), 60),

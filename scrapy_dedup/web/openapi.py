@@ -15,6 +15,7 @@ from scrapy_dedup.web.api.asked import PREFIX
 from scrapy_dedup.web.problems import PROBLEM, Problem
 
 _REFUSALS: Final = {
+    400: "The body is no text, or ended early.",
     401: "The token is missing, or is another one.",
     403: "The request comes from a page of another origin, or a form without its token.",
     404: "There is no such thing.",

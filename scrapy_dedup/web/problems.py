@@ -10,6 +10,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.routing import BaseRoute, Match
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.marking import SelectorError
@@ -35,6 +36,7 @@ from scrapy_dedup.store.engine.errors import StoreError
 PROBLEM: Final = "application/problem+json"
 _DETAIL_CHARS: Final = 2_000
 _ERRORS_SHOWN: Final = 20
+_METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 
 class AsciiResponse(JSONResponse):
@@ -147,7 +149,20 @@ async def _ours(request: Request, error: Exception) -> Response:
 
 async def _of_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return refused(request.url.path, Problem(error.status_code, str(error.detail), dict(error.headers or {})))
+    headers = dict(error.headers or {})
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED and (methods := _methods(request)):
+        headers["Allow"] = ", ".join(methods)
+    return refused(request.url.path, Problem(error.status_code, str(error.detail), headers))
+
+
+def _methods(request: Request) -> list[str]:
+    """Return by which methods a path is answered: each is a route of its own, of which Starlette names the first."""
+    routes: list[BaseRoute] = request.app.routes
+    return [
+        method
+        for method in _METHODS
+        if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
+    ]
 
 
 async def _of_validation(request: Request, error: Exception) -> Response:

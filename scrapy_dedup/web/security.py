@@ -159,6 +159,10 @@ class Access:
     requests_a_minute: int = 1_200
     max_body_bytes: int = 1_000_000
 
+    def is_token(self, given: str) -> bool:
+        """Say whether somebody shows the token."""
+        return secrets.compare_digest(given.encode("utf-8", "replace"), self.token.encode())
+
 
 class AccessGate:
     """ASGI middleware: lets through what is allowed, with what it found in `request.state`, and refuses the rest."""
@@ -191,10 +195,13 @@ class AccessGate:
     async def _answer(self, request: Request, answer: "_Answer") -> None:
         scope = request.scope
         session = self._session(request)
-        response = self._refused_at_sight(request, session)
+        response, form = _refused_at_sight(request, self._access.hosts), None
+        if response is None and request.url.path == login.PATH and request.method == "POST":
+            form = await read_body(request.receive, request.headers.get("content-length"), _LOGIN_BYTES)
+        response = response or self._refused_too_often(request, session, form)
         receive = request.receive
         if response is None and request.url.path == login.PATH:
-            response = await self._login(request)
+            response = self._login(request, form)
         elif response is None:
             if session is None and not self._has_token(request) and scope["path"] not in PUBLIC:
                 response = self._unknown(request)
@@ -207,32 +214,35 @@ class AccessGate:
                     response = await self._judge_session(request, session, body)
         await (response or self._app)(scope, receive, answer.send)
 
-    def _refused_at_sight(self, request: Request, session: Session | None) -> Response | None:
-        """Refuse what a foreign page sends, or sends by a foreign name, and who asks too often."""
-        path, headers, hosts = request.url.path, request.headers, self._access.hosts
-        named = headers.getlist("host")
-        if len(named) != 1 or not hosts.knows(named[0]):
-            told = "the server is not called by this name; DEDUP_SERVE_ALLOWED_HOSTS allows more"
-            return refused(path, Problem(421, told))
-        # Before the rate: a page that a browser shows, and who guesses tokens, have the address of the one who may ask.
-        if any(not hosts.sends(origin) for origin in headers.getlist("origin")) or _is_sent_by_another_site(request):
-            return refused(path, Problem(403, "this comes from a page of another origin"))
-        wait_seconds = self._rate.take(session.id if session else _client(request))
-        if wait_seconds:
-            told = f"too many requests: wait {wait_seconds} seconds (DEDUP_SERVE_RATE)"
-            return refused(path, Problem(429, told, {"Retry-After": str(wait_seconds)}))
-        return None
+    def _refused_too_often(
+        self, request: Request, session: Session | None, form: bytes | UnreadBody | None
+    ) -> Response | None:
+        wait_seconds = self._rate.take(session.id if session else self._asker(request, form))
+        if not wait_seconds:
+            return None
+        told = f"too many requests: wait {wait_seconds} seconds (DEDUP_SERVE_RATE)"
+        return refused(request.url.path, Problem(429, told, {"Retry-After": str(wait_seconds)}))
 
     def _session(self, request: Request) -> Session | None:
         cookie = request.cookies.get(self._access.cookie)
         return self._sessions.get(cookie) if cookie else None
 
-    def _has_token(self, request: Request) -> bool:
-        scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        return scheme.lower() == "bearer" and self._is_token(request, given.strip())
+    def _asker(self, request: Request, form: bytes | UnreadBody | None) -> str:
+        """Return whose bucket it is: who guesses tokens must not keep out who has it, at the same address."""
+        given = _bearer(request)
+        if given is None and isinstance(form, bytes):
+            given = login.form_of(form)[0]
+        elif given is None and request.url.path == login.PATH:
+            given = request.query_params.get("token")
+        address = _client(request)
+        return f"token {address}" if given is not None and self._access.is_token(given) else address
 
-    def _is_token(self, request: Request, given: str) -> bool:
-        if secrets.compare_digest(given.encode("utf-8", "replace"), self._access.token.encode()):
+    def _has_token(self, request: Request) -> bool:
+        given = _bearer(request)
+        return given is not None and self._judge_token(request, given)
+
+    def _judge_token(self, request: Request, given: str) -> bool:
+        if self._access.is_token(given):
             return True
         self._rate.punish(_client(request), _WRONG_TOKEN)
         return False
@@ -261,20 +271,19 @@ class AccessGate:
     def _has_bearer(self, request: Request) -> bool:
         return "authorization" in request.headers and self._has_token(request)
 
-    async def _login(self, request: Request) -> Response:
+    def _login(self, request: Request, form: bytes | UnreadBody | None) -> Response:
         """Begin a session for whoever shows the token, in the URL that was printed or in the form."""
-        if request.method == "POST":
-            body = await read_body(request.receive, request.headers.get("content-length"), _LOGIN_BYTES)
-            if isinstance(body, UnreadBody):
-                return _refuse_body(request, body)
-            given, wanted = login.form_of(body)
+        if isinstance(form, UnreadBody):
+            return _refuse_body(request, form)
+        if form is not None:
+            given, wanted = login.form_of(form)
         elif request.method in SAFE:
             given, wanted = request.query_params.get("token", ""), request.query_params.get("next", "/")
         else:
             return refused(request.url.path, Problem(405, "the token is shown by GET or POST", {"Allow": "GET, POST"}))
         if not given:
             return login.page(wanted, "", status=200 if request.method in SAFE else 401)
-        if not self._is_token(request, given):
+        if not self._judge_token(request, given):
             return login.page(wanted, "", wrong=True)
         return login.logged_in(self._sessions.begin(), self._access.cookie, wanted)
 
@@ -304,8 +313,26 @@ class _Answer:
         return f"{self._scope['method']} {quote(self._scope['path'], errors='replace')[:500]}"
 
 
+def _bearer(request: Request) -> str | None:
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    return given.strip() if scheme.lower() == "bearer" else None
+
+
 def _client(request: Request) -> str:
     return request.client.host if request.client else ""
+
+
+def _refused_at_sight(request: Request, hosts: Hosts) -> Response | None:
+    """Refuse what a foreign page sends, or sends by a foreign name."""
+    path, headers = request.url.path, request.headers
+    named = headers.getlist("host")
+    if len(named) != 1 or not hosts.knows(named[0]):
+        told = "the server is not called by this name; DEDUP_SERVE_ALLOWED_HOSTS allows more"
+        return refused(path, Problem(421, told))
+    # Before the rate: a page that a browser shows has the address of the one who may ask.
+    if any(not hosts.sends(origin) for origin in headers.getlist("origin")) or _is_sent_by_another_site(request):
+        return refused(path, Problem(403, "this comes from a page of another origin"))
+    return None
 
 
 def _is_sent_by_another_site(request: Request) -> bool:

@@ -94,7 +94,7 @@ def test_every_operation_says_how_it_refuses(served: Served):
     description = _description(served)
     for path, operation in _operations(description):
         refusals = {status for status in operation["responses"] if status >= "400"}
-        assert {"401", "403", "404", "413", "421", "422", "429", "503"} <= refusals, path
+        assert {"400", "401", "403", "404", "413", "421", "422", "429", "503"} <= refusals, path
         for status in refusals:
             content = _resolved(description, operation["responses"][status])["content"]
             assert list(content) == ["application/problem+json"], path
@@ -108,6 +108,14 @@ def app(filled_shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     with Shop(Path(folder)).open() as store, closing(Jobs(most_waiting=3)) as jobs:
         server = Server(store, Settings.read(SETTINGS), PROJECT, jobs, folder=folder)
         yield make_app(server, Access(TOKEN, hosts_of("127.0.0.1", PORT, ()), requests_a_minute=1_000_000))
+
+
+def test_a_body_that_is_no_text_is_refused_as_the_description_says(served: Served):
+    kind = {"Content-Type": "application/json"}
+    answer = served.client().post(f"/api/v1/projects/{PROJECT}/kept", content=b"L\xff", headers=kind)
+    told = _description(served)["paths"]["/api/v1/projects/{project}/kept"]["post"]["responses"]
+
+    assert str(answer.status_code) in told
 
 
 HEADERS = BEARER | {"Host": f"127.0.0.1:{PORT}"}

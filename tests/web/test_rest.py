@@ -283,6 +283,21 @@ def test_an_error_is_a_problem(served: Served, method: str, path: str, status: i
     assert answer.json()["status"] == status
 
 
+def test_a_misspelt_dry_run_deletes_nothing(served: Served):
+    answer = served.client().delete(f"/api/v1/projects/{PROJECT}?dryrun=true")
+
+    assert (answer.status_code, answer.json()["detail"]) == (422, "'dryrun' is no parameter of this operation")
+    assert served.client().get(f"/api/v1/projects/{PROJECT}").status_code == 200
+
+
+def test_a_refused_method_is_told_which_are_answered(served: Served):
+    client = served.client()
+
+    assert client.patch(f"/api/v1/projects/{PROJECT}/blacklist").headers["allow"] == "GET, POST, DELETE"
+    assert client.put("/static/dashboard.css").headers["allow"] == "GET, HEAD"
+    assert client.post("/").headers["allow"] == "GET"
+
+
 def test_what_cannot_be_written_as_utf8_is_told_all_the_same(served: Served):
     body = b'{"domains": ["\\ud800"], "\\udfff": 1}'
     answer = served.client().post(f"{API}/domains", content=body, headers={"Content-Type": "application/json"})

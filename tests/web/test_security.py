@@ -305,6 +305,18 @@ def test_who_guesses_tokens_keeps_no_session_out(served: Served):
     assert client.get("/api/v1/projects").status_code == 200
 
 
+def test_who_guesses_tokens_keeps_nobody_out_who_has_it(served: Served):
+    client = served.client(headers=NO_TOKEN, requests_a_minute=100)
+    guesses = [client.get("/api/v1/projects", headers={"Authorization": f"Bearer {n}"}).status_code for n in range(50)]
+
+    assert (guesses[0], guesses[-1]) == (401, 429)
+    assert client.get("/api/v1/projects", headers=BEARER).status_code == 200
+    assert client.get(f"/login?token={TOKEN}").status_code == 303
+    client.cookies.clear()
+    assert client.post("/login", data={"token": "wrong"}).status_code == 429
+    assert client.post("/login", data={"token": TOKEN}).status_code == 303
+
+
 def test_a_bucket_fills_again():
     clock = [0.0]
     rate = Rate(60, lambda: clock[0])

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _TOKEN_SETTING: Final = "DEDUP_SERVE_TOKEN"  # noqa: S105 (its name)
 _COMMAND_LINE: Final = 40
 _TOKEN_BYTES: Final = 24
+# Who guesses is not kept out, so that who has the token is not: some thousand guesses a second find no 16 letters.
+_LEAST_TOKEN_CHARS: Final = 16
 _NEEDS: Final = ("fastapi", "uvicorn", "python_multipart")
 
 
@@ -52,7 +54,7 @@ def run(call: Call) -> int:
     options = call.options
     given = {"serve_host": options.host, "serve_port": options.port}
     settings = call.settings.override({name: value for name, value in given.items() if value is not None}, "")
-    _check_host(settings.serve_host, settings.serve_token)
+    _check_token(settings.serve_host, settings.serve_token)
     _log(call.source)
     with (
         call.served() as store,
@@ -68,7 +70,9 @@ def run(call: Call) -> int:
     return DONE
 
 
-def _check_host(host: str, token: str) -> None:
+def _check_token(host: str, token: str) -> None:
+    if 0 < len(token) < _LEAST_TOKEN_CHARS:
+        raise WrongCallError(f"{_TOKEN_SETTING} has {len(token)} characters: it needs at least {_LEAST_TOKEN_CHARS}")
     if not token and not is_loopback(host):
         raise WrongCallError(
             f"serve listens on {host!r}, which other machines can reach, only with a token of your own: "

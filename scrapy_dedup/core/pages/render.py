@@ -6,7 +6,7 @@ from functools import lru_cache
 from html import escape, unescape
 from typing import Literal, NamedTuple
 
-from html_to_markdown import ConversionOptions, convert
+from html_to_markdown import ConversionOptions, InvalidInputError, convert
 
 from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.pages.tables import CELLS
@@ -26,6 +26,7 @@ _MOST_LINK_CHARS = 4_000_000
 _OPTIONS = ConversionOptions(
     extract_metadata=False, compact_tables=True, keep_inline_images_in=["h1", "h2", "h3", "h4", "h5", "h6"]
 )
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
 # A character that no page may hold stands for a backslash, which the converter would escape.
 _BACKSLASH = "\ufdd0"
 # Code is literal as it is. In other text these begin a tag, an entity, a link's address, emphasis or code.
@@ -75,7 +76,11 @@ def _as_markdown(page: Page, keep: Sequence[bool], base_url: str | None) -> str:
     html = _HtmlDrawing(base_url, page.base, for_markdown=True).draw(page, keep)
     if not html:
         return ""
-    markdown: str = convert(html, _OPTIONS).content or ""
+    try:
+        markdown: str = convert(html, _OPTIONS).content or ""
+    except InvalidInputError:
+        # It takes what is control characters by a third for no text.
+        markdown = convert(_CONTROLS.sub("", html), _OPTIONS).content or ""
     return markdown.strip().replace(_BACKSLASH, "\\")
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,11 +17,13 @@ from scrapy_dedup.store.domains import lists as domain_lists
 from scrapy_dedup.store.domains import registry as domains
 from scrapy_dedup.store.domains.lists import MOST_ROWS, DomainChoice
 from scrapy_dedup.store.domains.registry import StoredDomain
+from scrapy_dedup.store.engine.codec import REPLACEMENT
 from scrapy_dedup.store.writer import ProjectStore
 
 Format = Literal["jsonl", "csv"]
 _STANDING: Final = ("status", "status_before", "blacklisted_at", "blacklisted_by", "blacklist_reason")
 _ROWS_AT_ONCE: Final = 500
+_CONTROLS: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,8 @@ def all_domains(project: ProjectStore, status: DomainStatus | None = None) -> It
 def write_domains(found: Iterable[StoredDomain], file: TextIO, form: Format) -> int:
     """Write domains as `import` reads them; return how many.
 
-    A value that there is none of is left out, or empty. No cell of CSV is a formula to a spreadsheet.
+    A value that there is none of is left out, or empty. No cell of CSV is a formula to a spreadsheet, or has control
+    characters, which a terminal would obey; JSON has them escaped.
     """
     number = 0
     rows = csv.DictWriter(file, [NAME, *COLUMNS], lineterminator="\n") if form == "csv" else None
@@ -61,11 +65,15 @@ def write_domains(found: Iterable[StoredDomain], file: TextIO, form: Format) -> 
         number += 1
         values = {name: _written(getattr(domain, name)) for name in (NAME, *COLUMNS)}
         if rows is not None:
-            rows.writerow({name: as_cell(value) if isinstance(value, str) else value for name, value in values.items()})
+            rows.writerow({name: _cell(value) if isinstance(value, str) else value for name, value in values.items()})
         else:
             told = {name: value for name, value in values.items() if value is not None}
             file.write(json.dumps(told, ensure_ascii=True) + "\n")
     return number
+
+
+def _cell(text: str) -> str:
+    return as_cell(_CONTROLS.sub(REPLACEMENT, text))
 
 
 def _written(value: object) -> object:

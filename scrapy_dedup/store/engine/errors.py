@@ -99,7 +99,8 @@ def translated(url: URL) -> Iterator[None]:
     """Turn what SQLAlchemy and the codec raise inside into a StoreError."""
     try:
         yield
-    except DamagedError as error:
+    except (DamagedError, UnicodeDecodeError) as error:
+        # SQLite's own message names what is damaged, which may be no text any more.
         raise DamagedStoreError(f"store {shown(url)}: {error}. {advice('malformed')}") from error
     except SQLAlchemyError as error:
         # `orig` is the driver's own words; str(error) would add the statement and its values, and so do PostgreSQL's

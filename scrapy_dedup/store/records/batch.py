@@ -220,6 +220,9 @@ class Batch:
     def add_content(self, record: SourceRecord | CleanedRecord, project_id: uuid.UUID, packer: Packer) -> None:
         """Add a page's original, or what is left of it."""
         if isinstance(record, SourceRecord):
+            earlier = self.sources.get(record.page_key)
+            if earlier is not None and record.fetched_at < earlier["fetched_at"]:
+                return
             self.sources[record.page_key] = source_row(record, project_id, packer)
             self.cleaned.pop(record.page_key, None)  # it belonged to the original before
         else:
@@ -248,6 +251,7 @@ class Batch:
         """Add a document's row where it belongs by its status."""
         key, row = record.page_key, document_row(record, project_id, run_id)
         if record.status == "completed":
+            self.gone.pop(key, None)
             earlier = (self.documents.get(key), self.seen.pop(key, None), self.begun.pop(key, None))
             self.documents[key] = row | _largest(row, *earlier)
         elif key in self.begun:
@@ -258,12 +262,13 @@ class Batch:
     def add_state(self, record: SeenRecord | GoneRecord, project_id: uuid.UUID, run_id: uuid.UUID | None) -> None:
         """Add that a page was seen again, or that it is gone."""
         if isinstance(record, GoneRecord):
-            self.gone[record.page_key] = record.at
+            self.gone.setdefault(record.page_key, record.at)
         else:
             self.add_seen(record, project_id, run_id)
 
     def add_seen(self, record: SeenRecord, project_id: uuid.UUID, run_id: uuid.UUID | None) -> None:
         """Add what a page that was seen again changes."""
+        self.gone.pop(record.page_key, None)
         begun = self.begun.pop(record.page_key, None)
         earlier = self.seen.get(record.page_key, {})
         row = seen_row(record, project_id, run_id)

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Final
 
 from fastapi import Depends, Path, Query, Request
+from fastapi.dependencies.models import Dependant
 from pydantic import BaseModel, ConfigDict, Field
 
 from scrapy_dedup.core.domains.names import domain_name
@@ -58,8 +59,17 @@ ProjectInPath = Annotated[str, Path(description=_PROJECT, max_length=500, exampl
 
 
 def _asked(request: Request, project: ProjectInPath) -> ProjectRequest:
+    unknown = sorted(set(request.query_params) - _query_names(request.scope["route"].dependant))
+    if unknown:
+        # What a misspelt dry_run does is done.
+        raise ProblemError(422, f"{unknown[0][:100]!r} is no parameter of this operation")
     server = server_of(request)
     return ProjectRequest(request, server, server.project_of(project))
+
+
+def _query_names(dependant: Dependant) -> set[str]:
+    names = {one.alias for one in dependant.query_params}
+    return names.union(*map(_query_names, dependant.dependencies))
 
 
 Here = Annotated[ProjectRequest, Depends(_asked)]

@@ -110,6 +110,13 @@ class TestText:
         assert drawn(html, "text", ["d"]) == "a\n\nb\nc\n\ne\n\nf\ng"
 
 
+@pytest.mark.parametrize("mark", ["\x1c", "\x01", "\x1b"])
+def test_text_of_control_characters_is_drawn_without_them_where_the_converter_refuses_it(mark: str) -> None:
+    """Found by fuzzing: it takes such a text for binary, and raised."""
+    assert drawn(f"<p>{mark * 60}tea{mark * 60}</p>", "markdown") == "tea"
+    assert drawn(f"<p>One {mark} in a sentence.</p>", "markdown") == f"One {mark} in a sentence."
+
+
 @pytest.mark.parametrize("output", ["markdown", "text", "html"])
 def test_every_block_needs_a_verdict(output: Output) -> None:
     with pytest.raises(ValueError, match=r"."):

@@ -48,6 +48,12 @@ def test_two_urls_are_one_page_or_two(case: Case) -> None:
     assert (page_key(case["one"]) == page_key(case["other"])) is case["same"]
 
 
+@pytest.mark.parametrize("case", cases("peers.json"))
+def test_two_urls_of_a_peer_s_own_tests_are_one_page_or_two(case: Case) -> None:
+    """Where the peer says something else, `benchmarks.peer_tables` prints it."""
+    assert (page_key(case["one"]) == page_key(case["other"])) is case["same"], case["why"]
+
+
 @pytest.mark.parametrize("case", cases("parameters.json"))
 def test_parameter_says_nothing_about_the_page_or_stays(case: Case) -> None:
     assert is_tracker(case["name"]) is case["tracker"], case["why"]

@@ -1,6 +1,7 @@
 """The registry as people and crawls use it: names, decisions, twins, files."""
 
 import io
+import json
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -257,6 +258,16 @@ def test_what_is_exported_comes_back_as_it_was(store: Store, project: ProjectSto
     nothing: dict[str, Any] = dict.fromkeys(own)
     before, after = ([replace(each, **nothing) for each in all_domains(one)] for one in (project, other))
     assert after == before
+
+
+def test_no_cell_gives_a_terminal_orders(project: ProjectStore, service: DomainService) -> None:
+    service.blacklist_domain(BARE, NOON, by="me", reason="a\tb\x1b[2J\x07\x7f\x9b")
+    files = {"csv": io.StringIO(), "jsonl": io.StringIO()}
+    write_domains(all_domains(project), files["csv"], "csv")
+    write_domains(all_domains(project), files["jsonl"], "jsonl")
+
+    assert "a\tb\ufffd[2J\ufffd\ufffd\ufffd" in files["csv"].getvalue()
+    assert json.loads(files["jsonl"].getvalue())["blacklist_reason"] == "a\tb\x1b[2J\x07\x7f\x9b"
 
 
 @given(st.text("'=+-@\t\rab,\"\n", max_size=6))

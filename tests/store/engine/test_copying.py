@@ -291,10 +291,17 @@ def scribble(path: Path) -> None:
         file.write(bytes(range(256)) * 64)
 
 
+def misname(path: Path) -> None:
+    """Make a table's name no text; SQLite tells it in its own message. Found by fuzzing."""
+    raw = path.read_bytes().replace(b"CREATE TABLE documents", b"CREATX TABLE documents")
+    path.write_bytes(raw.replace(b"documentsdocuments", b"d\xeccumentsd\xeccuments"))
+
+
 BAD: dict[str, tuple[Callable[[Path], object], str]] = {
     "empty": (lambda path: cut(path, 0), "is no SQLite file"),
     "half": (lambda path: cut(path, 0.5), "damaged"),
     "scribbled": (scribble, "damaged"),
+    "name-that-is-no-text": (misname, "is damaged"),
     "text": (lambda path: path.write_text("hello" * 1_000), "is no SQLite file"),
     "zeros": (lambda path: path.write_bytes(b"SQLite format 3\0" + bytes(5_000)), "damaged|not a database"),
     "nothing": (Path.unlink, "No such file"),
