@@ -93,6 +93,7 @@ TASKS: Final = (
     Task("hostile", ("benchmarks.hostile",), 10, "benchmarks.hostile"),
     Task("warc_damage", ("benchmarks.warc_damage",), 60, "benchmarks.warc_damage --records 50 --damages 100"),
     Task("kills", ("benchmarks.kills",), 240, "benchmarks.kills --kills 4 --pages 10"),
+    Task("faults", ("benchmarks.faults",), 240, "benchmarks.faults --pages 5 --every 100 --others-every 200"),
     Task("serve_sqlite", ("benchmarks.serve --database sqlite",), 60),
     Task("beside_peers", _BESIDE_PEERS, 180, needs="corpus"),
     Task("clean_speed", ("benchmarks.clean_speed {folder}/corpus --rounds 3",), 60, needs="corpus"),
