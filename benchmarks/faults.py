@@ -96,7 +96,7 @@ def main() -> None:
         counted, found = run(trial, databases, lambda line: print(line, flush=True))
     for line in [*found.lost, *found.wrongly_seen, *found.failed, *found.damaged][:50]:
         print("  " + line)
-    results.write(args.json, {"trial": asdict(trial), "statements": counted, **asdict(found)})
+    results.write(args.json, {"trial": asdict(trial), "statements": counted, **found.figures()})
     sys.exit(0 if found.are_good else 1)
 
 

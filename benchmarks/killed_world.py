@@ -6,7 +6,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from pathlib import Path
 from random import Random
@@ -68,6 +68,10 @@ class Findings:
         self.wrongly_seen += other.wrongly_seen
         self.failed += other.failed
         self.damaged += other.damaged
+
+    def figures(self) -> dict[str, Any]:
+        """Return what came of them, by name; `asdict` does not know counters."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @property
     def are_good(self) -> bool:
