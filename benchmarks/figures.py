@@ -44,7 +44,7 @@ def _single_pages(results: Results) -> Lines:
                 kinds[kind],
             )
             texts = (f"{one['f1']:.3f} ({one['precision']:.2f}, {one['recall']:.2f})" for one in (ours, other))
-            label = name if kind == "all" else f"&nbsp; {kind}"
+            label = name if kind == "all" else f"└ {kind}"
             rows.append((label, f"{ours['pages']:.0f}", *texts, f"{ours['f1'] - other['f1']:+.3f}"))
     yield from table(("set", "pages", "scrapy-dedup", "trafilatura", "difference"), rows)
 
@@ -82,14 +82,16 @@ def _peers(results: Results) -> Lines:
 
 def _sites(results: Results) -> Lines:
     figures = results["beside_peers"]["figures"]
-    peers = [name for name in figures["mean"] if name not in _PEERS]
-    head = ("site", "pages", "precision", "recall", "**F1**", "page by page", *peers)
+    others = [name for name in figures["mean"] if name not in _PEERS]
+    # Of the rest the means say enough.
+    peers = sorted(others, key=lambda name: -figures["mean"][name]["f1"])[:3]
+    head = ("site", "pages", "**F1**", "page by page", *peers)
     rows = []
     for site, found in sorted(figures["sites"].items(), key=lambda one: (one[1]["scrapy_dedup"]["f1"], one[0])):
         ours = found["scrapy_dedup"]
         name = f"{site} *(disputed)*" if site in figures["doubtful"] else site
-        numbers = [f"{ours['precision']:.3f}", f"{ours['recall']:.3f}", f"**{ours['f1']:.3f}**"]
-        rows.append((name, ours["pages"], *numbers, *(f"{found[one]['f1']:.3f}" for one in ("fallback", *peers))))
+        theirs = (f"{found[one]['f1']:.3f}" for one in ("fallback", *peers))
+        rows.append((name, ours["pages"], f"**{ours['f1']:.3f}**", *theirs))
     yield from table(head, rows)
 
 
@@ -104,8 +106,11 @@ _WAYS: Final = {
 
 def _speed(results: Results) -> Lines:
     figures = results["clean_speed"]["figures"]
+    known = figures["pages of known layouts"]
     for pages in ("all pages", "pages of known layouts"):
         found = figures[pages]
+        if pages == "all pages" and found["pages"] == known["pages"]:
+            continue
         yield from (f"**{pages.capitalize()} ({found['pages']})**", "")
         rows = [
             (
@@ -118,7 +123,6 @@ def _speed(results: Results) -> Lines:
         ]
         yield from table(("", "ms a page", "pages a second", "ours is faster by"), rows)
         yield ""
-    known = figures["pages of known layouts"]
     faster = known["ways"].get("trafilatura", {}).get("times_ours", 0.0)
     yield (
         f"A page of a known layout is cut {faster:.1f} times as fast as trafilatura extracts it"
@@ -136,14 +140,8 @@ def _speed(results: Results) -> Lines:
 
 
 def _judging(figures: Mapping[str, Any]) -> Lines:
-    head = ("paths", "of pages", "figures and odds, ms", "reasons of all, ms", "learned from what the pages show, ms")
-    found = (*figures["layouts"], figures["page"])
-    times = ("judge_ms", "reasons_ms", "learn_ms")
-    rows = [(f"{one['paths']}", f"{one['pages']}", *(f"{one[name]:.1f}" for name in times)) for one in found]
-    yield from table(head, rows)
     layout, page = figures["layouts"][0], figures["page"]
     of_layout, of_page = (one["judge_ms"] + one["reasons_ms"] for one in (layout, page))
-    yield ""
     yield (
         f"Judged with all reasons: {of_layout:.1f} ms for the {layout['paths']} paths of the largest site (target: 40"
         f" for 500{verdict(of_layout <= 40 * layout['paths'] / 500)}), {of_page:.1f} ms for the {page['paths']} of a"
@@ -220,13 +218,14 @@ def _overhead(results: Results) -> Lines:
 
 def _recrawl(results: Results) -> Lines:
     rows = []
-    names = {"bare": "bare Scrapy", "first": "first crawl", "second": "second", "third": "third"}
+    # The third is like the second.
+    names = {"bare": "bare Scrapy", "first": "first crawl", "second": "second"}
     for server, crawls in results["recrawl_overhead"]["figures"]["servers"].items():
-        for crawl, found in crawls.items():
+        for crawl, found in ((name, crawls[name]) for name in names if name in crawls):
             cpu = f"{median(found['cpu_ms_a_page']):.1f} ({found['median_ratio']:.2f})"
-            counts = (f"{found['bytes'] / 1e6:.1f}", f"{found['callbacks']:,}", f"{found['items']:,}")
-            rows.append((server, names.get(crawl, crawl), cpu, *counts))
-    head = ("site with", "crawl", "CPU, ms a page (of bare)", "MB fetched", "callbacks", "items")
+            counts = (f"{found['bytes'] / 1e6:.1f}", f"{found['callbacks']:,}")
+            rows.append((server, names[crawl], cpu, *counts))
+    head = ("site with", "crawl", "CPU, ms a page (of bare)", "MB fetched", "callbacks")
     yield from table(head, rows)
 
 
@@ -342,7 +341,9 @@ def _large_domain(results: Results) -> Lines:
 
 def _crawlers(results: Results) -> Lines:
     outcomes = results["many_crawlers"]["figures"]["outcomes"]
-    skipped = ("name",)
+    # What is equal for all, and what the store was left as.
+    skipped = {"name", "documents", "aliases", "runs", "ended", "size_bytes", "links dropped", "redirects"}
+    skipped |= {"duplicate dropped", "canonical dropped", "given so many seconds before"}
     rows = [
         (what, *(plain(outcome.get(what, "")) for outcome in outcomes)) for what in outcomes[0] if what not in skipped
     ]
@@ -380,6 +381,32 @@ def _batches(figures: Mapping[str, Any]) -> Lines:
     )
 
 
+_SERVERS: Final = {"faults": "SQLite", "faults_postgresql": "PostgreSQL"}
+
+
+def _faults(results: Results) -> Lines:
+    rows = []
+    for name, database in _SERVERS.items():
+        if name in results:
+            found = results[name]["figures"]
+            wrong = [len(found[what]) for what in ("lost", "wrongly_seen", "failed", "damaged")]
+            rows.append((database, sum(found["statements"].values()), found["kills"], *wrong))
+    head = ("store", "statements", "crashes", "items lost", "pages wrongly seen", "crawls failed", "stores damaged")
+    yield from table(head, rows)
+
+
+def _soak(results: Results) -> Lines:
+    found = results["soak"]["figures"]
+    yield "![Memory, descriptors, store and pace by crawl](soak.svg)"
+    yield ""
+    slope = found["memory_mb_an_hour"]
+    yield (
+        f"{found['pages']:,.0f} pages in {found['minutes']:.0f} minutes, {found['errors']:.0f} errors: memory grows by"
+        f" {slope:.1f} MB an hour (target: 5{verdict(slope <= 5)}), the store by {found['store_kb_a_crawl']:.0f} kB a"
+        " crawl."
+    )
+
+
 BLOCKS: Final[dict[str, tuple[tuple[str, ...], Callable[[Results], Lines]]]] = {
     "quality": (("quality",), _quality),
     "single_pages": (("quality", "single_pages"), _single_pages),
@@ -397,6 +424,8 @@ BLOCKS: Final[dict[str, tuple[tuple[str, ...], Callable[[Results], Lines]]]] = {
     "growth": (GROWTH, _growth),
     "large_domain": (("large_domain",), _large_domain),
     "many_crawlers": (("many_crawlers",), _crawlers),
+    "faults": (tuple(_SERVERS), _faults),
+    "soak": (("soak",), _soak),
     "spark": (("spark",), _spark),
     "spark_skew": (("spark_skew",), _spark_skew),
 }

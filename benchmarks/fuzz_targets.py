@@ -224,7 +224,7 @@ def imports(folder: Path) -> Case:
     from scrapy_dedup.service.cache import tree
     from scrapy_dedup.service.domains.candidate_files import read_proposals
     from scrapy_dedup.service.domains.files import DomainFileError, DomainRow, check_rows, read_rows
-    from scrapy_dedup.service.stored.template_files import TemplateFileError, read_templates
+    from scrapy_dedup.service.stored.template_upkeep import TemplateFileError, read_templates
     from scrapy_dedup.settings import Settings
     from scrapy_dedup.store.store import Store
 
@@ -352,8 +352,8 @@ async def _asked(app: Any, scope: dict[str, Any], body: bytes) -> tuple[int, byt
 def headers(_: Path) -> Case:
     from scrapy_dedup.core.addresses import may_fetch
     from scrapy_dedup.core.hosts import hosts_of
-    from scrapy_dedup.core.pages.directives import read_directives
-    from scrapy_dedup.service.files.http_answers import HttpAnswer
+    from scrapy_dedup.core.pages.declared import read_directives
+    from scrapy_dedup.service.files.warc_records import HttpAnswer
     from scrapy_dedup.service.files.inputs_records import decoded
     from scrapy_dedup.service.packed_files import EncodingError, unpacked
 
@@ -494,7 +494,7 @@ def _sitemap_seeds() -> list[bytes]:
 
 def _import_seeds() -> list[bytes]:
     from scrapy_dedup.service.cache import tree
-    from scrapy_dedup.service.stored.template_files import export_templates
+    from scrapy_dedup.service.stored.template_upkeep import export_templates
     from tests.commands.running import PROJECT
     from tests.web.served import fill
 

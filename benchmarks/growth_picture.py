@@ -12,7 +12,7 @@ WIDTH: Final = 760
 HEIGHT: Final = 330
 _LEFT, _GAP, _TOP, _BOTTOM, _RIGHT = 64, 76, 84, 262, 28
 _PANEL: Final = (WIDTH - _LEFT - _GAP - _RIGHT) / 2
-_LINE: Final = """
+LINE: Final = """
 .line { fill: none; stroke: #17716a; stroke-width: 2.5; } .dot { fill: #17716a; }
 @media (prefers-color-scheme: dark) { .line { stroke: #2f8f85; } .dot { fill: #2f8f85; } }
 """
@@ -42,7 +42,7 @@ def draw(points: Sequence[Point]) -> str:
         for point in ordered
     )
     parts = [
-        opened(title, told, (WIDTH, HEIGHT), _LINE),
+        opened(title, told, (WIDTH, HEIGHT), LINE),
         '<text class="soft" x="24" y="51">One crawl, whole process; both axes are logarithmic.</text>',
         *_panel(ordered, _LEFT, "CPU, ms a page", lambda point: point.cpu_ms_a_page),
         *_panel(ordered, _LEFT + _PANEL + _GAP, "Peak memory, kB a page", lambda point: point.memory_kb_a_page),

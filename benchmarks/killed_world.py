@@ -2,22 +2,31 @@
 
 import json
 import shutil
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass, field
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, fields
+from datetime import timedelta
 from pathlib import Path
 from random import Random
 from statistics import median
 from typing import Any
 from urllib.parse import urlsplit
 
+from sqlalchemy import select, update
+
 from benchmarks.changing_site import ChangingSite
 from benchmarks.forked_crawls import Crawls, Ended
 from scrapy_dedup.core.urls.normal_form import UrlRules, page_key
+from scrapy_dedup.service.cache.cache import verify
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.engine.engines import file_of, make_engine, parse_url
 from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.records.stored import StoredRun
 from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.tables.columns import UtcDateTime
+from scrapy_dedup.store.tables.models import Base
 from scrapy_dedup.store.writer import ProjectStore
 
 PIPELINE, FEED, BATCHES = "pipeline", "feed", "feed in batches"
@@ -47,6 +56,8 @@ class Findings:
     wrongly_seen: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     """Crawls that ended otherwise than they should."""
+    damaged: list[str] = field(default_factory=list)
+    """Stores of which something is not what was written."""
 
     def add(self, other: "Findings") -> None:
         for name in ("kills", "crawls", "too_late", "items", "repeated", "unchanged"):
@@ -56,11 +67,16 @@ class Findings:
         self.lost += other.lost
         self.wrongly_seen += other.wrongly_seen
         self.failed += other.failed
+        self.damaged += other.damaged
+
+    def figures(self) -> dict[str, Any]:
+        """Return what came of them, by name; `asdict` does not know counters."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @property
     def are_good(self) -> bool:
         """Whether nothing was lost, and nothing seen that never arrived."""
-        return not (self.lost or self.wrongly_seen or self.failed)
+        return not (self.lost or self.wrongly_seen or self.failed or self.damaged)
 
 
 @dataclass(slots=True)
@@ -73,6 +89,10 @@ class World:
     chosen: Random
     output: str
     uses_jobdir: bool
+    database: str = ""
+    """The URL of the store; empty: of a file in the folder."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Over those that are chosen."""
     findings: Findings = field(default_factory=Findings)
     _crawled: int = 0
     _seconds: list[float] = field(default_factory=list)
@@ -125,13 +145,58 @@ class World:
         self._forget_job()
         return ended.was_killed
 
+    def fail_and_crawl_again(self, fault: str, at: int) -> bool:
+        """Let a crawl meet a fault before one of its statements, and crawl to the end; say whether it met it.
+
+        Args:
+            fault: one of `failing_store.FAULTS`.
+            at: the number of the statement, from 1.
+        """
+        self.site.asked.clear()
+        ended = self._crawl(fault=fault, at=at)
+        met = self.statements() >= at
+        self.findings.kills += met
+        self.findings.too_late += not met
+        self.findings.kills_by[f"{fault}, {self.name}"] += met
+        self.findings.moments[self._moment()] += met
+        self._look(ended, failing=True)
+        self.site.asked.clear()
+        self._look(self._crawl())
+        return met
+
+    def crawl(self) -> None:
+        """Crawl to the end."""
+        self.site.asked.clear()
+        self._look(self._crawl())
+
+    def turn_clock_back(self, by: timedelta) -> None:
+        """Let all that the store knows have been so much later: for the next crawl the clock has gone back."""
+        engine = make_engine(parse_url(self._database), timedelta(seconds=10))
+        with engine.begin() as connection:
+            for table in Base.metadata.sorted_tables:
+                times = [column for column in table.columns if isinstance(column.type, UtcDateTime)]
+                for row in connection.execute(select(table)).mappings().all() if times else []:
+                    of_row = [column == row[column.name] for column in table.primary_key]
+                    later = {at.name: row[at.name] + by for at in times if row[at.name] is not None}
+                    if later:
+                        connection.execute(update(table).where(*of_row).values(later))
+        engine.dispose()
+
+    def statements(self) -> int:
+        """Return how many statements the writes of the last crawl had."""
+        return len(self._statements.read_text().splitlines())
+
     def _forget_job(self) -> None:
         shutil.rmtree(self.folder / "job", ignore_errors=True)
 
-    def _crawl(self, kill_after: float | None = None) -> Ended:
+    def _crawl(self, kill_after: float | None = None, fault: str | None = None, at: int = 0) -> Ended:
         self._crawled += 1
         self.findings.crawls += 1
-        ended = self.crawls.crawl("killed", self._settings(), kill_after=kill_after, start=self.site.start)
+        settings = self._settings() | self.settings
+        if fault is not None:
+            settings["ADDONS"] |= {"benchmarks.failing_store.FailingStore": 800}
+            settings |= {"FAULT": fault, "FAULT_AT": at, "FAULT_LOG": str(self._statements)}
+        ended = self.crawls.crawl("killed", settings, kill_after=kill_after, start=self.site.start)
         if not ended.was_killed:
             self._seconds = [*self._seconds[-6:], ended.seconds]
         return ended
@@ -168,7 +233,11 @@ class World:
 
     @property
     def _database(self) -> str:
-        return f"sqlite:///{self.folder / 'dedup.db'}"
+        return self.database or f"sqlite:///{self.folder / 'dedup.db'}"
+
+    @property
+    def _statements(self) -> Path:
+        return self.folder / "statements.txt"
 
     @property
     def _log(self) -> Path:
@@ -176,13 +245,14 @@ class World:
 
     # What must hold.
 
-    def _look(self, ended: Ended) -> None:
-        """Check what a crawl left."""
+    def _look(self, ended: Ended, *, failing: bool = False) -> None:
+        """Check what a crawl left; one whose store fails may say so, and not begin."""
         self._take_in()
         reached = self.site.pages()
-        if not ended.was_killed:
+        refused = failing and ended.exit_code > 0 and not self.site.asked
+        if not (ended.was_killed or refused):
             problems = [line for line in self._log.read_text().splitlines() if " ERROR: " in line or "CRITICAL" in line]
-            if ended.exit_code or problems:
+            if ended.exit_code or (problems and not failing):
                 self.findings.failed.append(f"{self._where()}: exit code {ended.exit_code}: {problems[:3]}")
             for path, version in reached.items():
                 if path not in self.site.asked:
@@ -193,10 +263,23 @@ class World:
                     self._last[path] = version  # told once
         self._served.update(reached)
         # A kill may have come before there was a store; if it is damaged, the next crawl fails.
-        with suppress(*[StoreError] * ended.was_killed), Store.open(self._database, create=False) as store:
+        with (
+            suppress(*[StoreError] * (ended.was_killed or failing)),
+            Store.open(self._database, create=False) as store,
+        ):
+            self._look_at_file()
             if (project := store.find_project("kills")) is not None:
+                check = verify(store, project, Settings(), lambda _: None)
+                self.findings.damaged += [f"{self._where()}: {one.part} of {one.url}" for one in check.damages]
                 self._look_at_documents(project)
                 self._look_at_runs(project, reached)
+
+    def _look_at_file(self) -> None:
+        if (path := file_of(parse_url(self._database))) is not None:
+            with closing(sqlite3.connect(path)) as connection:
+                found = connection.execute("PRAGMA integrity_check").fetchall()
+                found += connection.execute("PRAGMA foreign_key_check").fetchall()
+            self.findings.damaged += [f"{self._where()}: {one}" for one in found if one != ("ok",)]
 
     def _look_at_runs(self, project: ProjectStore, reached: dict[str, int]) -> None:
         for run in project.last_runs(3):

@@ -11,10 +11,9 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -82,7 +81,7 @@ def main() -> None:
 
         found = run(trial, tell)
     _print(found)
-    results.write(args.json, {"trial": asdict(trial), **_figures(found)})
+    results.write(args.json, {"trial": asdict(trial), **found.figures()})
     sys.exit(0 if found.are_good else 1)
 
 
@@ -120,10 +119,6 @@ def _world(number: int, trial: Trial) -> Iterator[Findings]:
             if not kills:
                 return
     raise RuntimeError(f"{world.name}: its crawls cannot be killed, they end too soon")
-
-
-def _figures(found: Findings) -> dict[str, Any]:
-    return {field.name: getattr(found, field.name) for field in fields(found)}
 
 
 def _print(found: Findings) -> None:

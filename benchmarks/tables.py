@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks import growth_picture, peers_picture
+from benchmarks import growth_picture, peers_picture, soak_picture
 from benchmarks.figures import BLOCKS, Results, points_of
 
 DOCS: Final = Path(__file__).parents[1] / "docs"
@@ -36,6 +36,8 @@ def written(docs: Path, results: Results) -> dict[str, str]:
         files["benchmarks.svg"] = peers_picture.draw(peers_picture.rows_in(results["beside_peers"]["figures"]))
     if len(points := points_of(results)) > 1:
         files["growth.svg"] = growth_picture.draw(points)
+    if "soak" in results:
+        files["soak.svg"] = soak_picture.draw(results["soak"]["figures"]["crawls"])
     return files
 
 
@@ -67,9 +69,7 @@ def _lines(name: str, results: Results) -> list[str]:
 
 def source(result: Mapping[str, Any]) -> str:
     """Return where a result comes from; its file in benchmarks/results names the machine and all versions."""
-    scrapy, cores = result["packages"]["scrapy"], result["machine"]["cores"]
-    command = result["command"].split(" --json ")[0]
-    return f"`{command}`, {result['date']}, {cores} cores, Python {result['python']}, Scrapy {scrapy}."
+    return f"`{result['command'].split(' --json ')[0]}`, {result['date']}."
 
 
 if __name__ == "__main__":

@@ -2,14 +2,21 @@
 
 import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
+from tests.databases import Server, postgresql
 from tests.end_to_end.crawling import Project
 from tests.end_to_end.recrawl_site import ChangingSite
 from tests.server import WebServer, serving
 
 kills = pytest.importorskip("benchmarks.kills", reason="the benchmarks are not beside these tests")
+
+from benchmarks import failing_store, faults, killed_world  # noqa: E402
+
+__all__ = ["postgresql"]
 
 pytestmark = pytest.mark.crawl
 
@@ -24,6 +31,34 @@ def test_nothing_is_lost_and_nothing_wrongly_seen_in_four_kills_of_small_crawls(
     assert found.failed == []
     assert found.items > 20
     assert found.unchanged > 20
+
+
+def met(databases: faults.Databases = faults.no_database, **trial: Any) -> int:
+    """Run the short form of `python -m benchmarks.faults`; return how often a crawl met a fault."""
+    counted, found = faults.run(faults.Trial(pages=5, outputs=(killed_world.PIPELINE,), **trial), databases)
+
+    assert min(counted.values()) > 20
+    assert [*found.lost, *found.wrongly_seen, *found.failed, *found.damaged] == []
+    return found.kills
+
+
+def test_nothing_is_lost_where_a_crawl_dies_before_a_statement_of_its_writes() -> None:
+    assert met(faults=(failing_store.CRASH,), every=90) > 3
+
+
+def test_nothing_is_lost_where_a_crawl_dies_before_a_statement_to_a_server(postgresql: Server) -> None:
+    @contextmanager
+    def databases() -> Iterator[str]:
+        with postgresql.new_store() as url:
+            yield url.render_as_string(hide_password=False)
+
+    assert met(databases, faults=(failing_store.CRASH,), every=60, crawls=(faults.AGAIN,)) > 0
+
+
+def test_nothing_is_lost_where_a_store_fails_in_the_middle() -> None:
+    others = tuple(fault for fault in faults.FAULTS if fault != failing_store.CRASH)
+
+    assert met(faults=others, others_every=120, crawls=(faults.AGAIN,)) >= len(others)
 
 
 @pytest.fixture

@@ -93,24 +93,6 @@ def test_second_crawl_may_store_every_page_again_and_parks_none(project: Project
     assert Counter(second.stored_ids) == Counter(pages_of(server.site))
 
 
-@pytest.mark.parametrize(
-    ("jobdir", "stored"), [("", 5), ("", 40), ("job", 20)], ids=lambda value: str(value or "without")
-)
-def test_crawl_that_was_killed_stores_all_that_is_missing_when_it_runs_again(
-    project: Project, server: WebServer, jobdir: str, stored: int
-) -> None:
-    """A feed is written when it closes: what had passed the pipelines before the kill is not in it, and comes again."""
-    project.settings |= {"JOBDIR": jobdir} if jobdir else {}
-    running = project.start("pages", "-a", f"start={server.origins[0]}/hub")
-    running.send_when(signal.SIGKILL, stored=stored)
-    killed = running.finish()
-    again = crawl(project, server)
-
-    assert killed.exit_code == -signal.SIGKILL
-    assert {item["url"] for item in again.fed} == pages_of(server.site)
-    assert max(Counter(again.stored_ids).values()) == 1
-
-
 def test_what_the_store_held_when_the_crawl_was_killed_does_not_come_again(project: Project, server: WebServer) -> None:
     """Without a feed: the storage that writes through is all the output there is."""
     project.settings |= {"JOBDIR": "job", "DOWNLOAD_DELAY": 0.05, "FEEDS": {}}

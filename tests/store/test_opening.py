@@ -294,6 +294,31 @@ def test_a_write_fails_with_an_error_when_a_lock_outlasts_the_timeout(path: Path
         assert project.page(a_key(1)) is not None
 
 
+@pytest.mark.parametrize("replaced", [True, False], ids=["replaced", "deleted"])
+def test_a_file_that_is_not_the_one_that_was_opened_stays_as_it_is(path: Path, *, replaced: bool) -> None:
+    """SQLite would write the log of the old one into the new one, which then is damaged."""
+    other, moved = a_store_file(path.with_name("other.db")), path.with_name("moved.db")
+    with Store.open(address(path)) as store:
+        project = store.project("shop")
+        project.write([a_document(1)])
+        path.rename(moved)
+        if replaced:
+            other.rename(path)
+
+        with pytest.raises(StoreError, match="deleted or replaced while it was in use"):
+            project.write([a_document(2)])
+        with pytest.raises(StoreError, match="deleted or replaced while it was in use"):
+            project.page(a_key(1))
+
+    for end in ("-wal", "-shm"):
+        path.with_name(path.name + end).rename(moved.with_name(moved.name + end))
+    assert path.exists() is replaced
+    for file, pages in [(moved, 1)] + [(path, 200)] * replaced:
+        with closing(sqlite3.connect(file)) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+            assert connection.execute("SELECT count(*) FROM documents").fetchone() == (pages,)
+
+
 def test_the_schema_serves_plain_sql(path: Path) -> None:
     """Others read the tables, too: keys are raw bytes, times UTC."""
     with Store.open(address(path)) as store:

@@ -78,6 +78,8 @@ def make_engine(url: URL, timeout: timedelta) -> Engine:
     except (NoSuchModuleError, ModuleNotFoundError) as error:
         raise StoreError(f"store {shown(url)}: {error}. Run pip install 'scrapy_dedup[postgresql]'.") from error
     _prepare_sqlite(engine)
+    if file_of(url):
+        _hold_to_file(engine, url)
     return engine
 
 
@@ -143,6 +145,38 @@ def _prepare_sqlite(engine: Engine) -> None:
 
     event.listen(engine, "connect", on_connect)
     event.listen(engine, "begin", on_begin)
+
+
+def _hold_to_file(engine: Engine, url: URL) -> None:
+    """Refuse to go on where another file has come in the place of the one that was opened, or none.
+
+    SQLite would write the old one, which nobody sees again, and play its log into the new one, which is damaged then
+    (https://www.sqlite.org/howtocorrupt.html#_unlinking_or_renaming_a_database_file_while_in_use).
+    """
+    path, opened = file_of(url), list[tuple[int, int]]()
+    assert path is not None
+
+    def identity() -> tuple[int, int] | None:
+        try:
+            found = path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def check(*_: object) -> None:
+        if opened and identity() != opened[0]:
+            raise StoreError(
+                f"store {shown(url)}: its file was deleted or replaced while it was in use. Put it back, or move"
+                " away what the old one left (-wal, -shm) and start again."
+            )
+
+    def on_connect(*_: object) -> None:
+        if not opened and (found := identity()) is not None:
+            opened.append(found)
+
+    event.listen(engine, "do_connect", check)
+    event.listen(engine, "connect", on_connect)
+    event.listen(engine, "begin", check, insert=True)
 
 
 def _set_cache(connection: Connection, kibibytes: int) -> None:

@@ -17,15 +17,19 @@ def noted(item: Any) -> Any:
 
 
 class Pages(scrapy.Spider):
-    """Follows every link and yields every page that is no hub; `-a close_after=N` stops in a callback."""
+    """Follows every link and yields every page that is no hub.
+
+    `-a close_after=N` stops in a callback, `-a break_on=NAME` breaks that of a page.
+    """
 
     name = "pages"
     start_urls: list[str]
 
-    def __init__(self, start: str = "", close_after: str = "0", **kwargs: Any) -> None:
+    def __init__(self, start: str = "", close_after: str = "0", break_on: str = "", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.start_urls = start.split()
         self.close_after = int(close_after)
+        self.break_on = break_on
         self.pages = 0
 
     async def start(self) -> AsyncIterator[Any]:
@@ -34,6 +38,8 @@ class Pages(scrapy.Spider):
             yield scrapy.Request(url)
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
+        if self.break_on and response.url.endswith(f"/{self.break_on}"):
+            raise RuntimeError("broken")
         if not response.url.endswith("/hub"):
             yield noted({"url": response.url, "html": response.text})
         for link in response.css("main a::attr(href)").getall():
