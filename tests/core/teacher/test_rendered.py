@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.teacher.numbering import MOST_ELEMENTS, NO_ELEMENT
-from scrapy_dedup.core.teacher.rendered import Flag, Sight, SightError
-from tests.core.sights import Recorded, recorded
-from tests.tables import table
+from scrapy_dedup.core.teacher.numbering import MOST_ELEMENTS
+from scrapy_dedup.core.teacher.rendered import Sight, SightError
+from tests.core.sights import recorded
 
 ANSWER = recorded("article").answer
 
@@ -30,47 +29,6 @@ def test_each_element_of_the_page_that_came_is_seen_once_in_its_place_with_its_t
     assert set(page.sight.elements) == set(range(len(page.numbered.tags)))
     assert (page.sight.elements[0].box.width, page.sight.width, page.sight.js_share) == (1366, 1366, 0)
     assert (heading.font_size, heading.weight, heading.box.width) == (32, 700, 760)
-
-
-@table("core/what_hides_or_lifts_a_text_is_told")
-def test_what_hides_or_lifts_a_text_is_told(words: str, flags: list[str]) -> None:
-    page = recorded("article")
-    place = next(place for place, block in enumerate(page.page.blocks) if block.text == words)
-    number = page.numbered.of_blocks[place]
-    runs = [run for run in page.sight.runs if page.sight.elements[number].box and _is_in(page, run.number, number)]
-
-    assert runs
-    assert all(run.flags & Flag[flag] for run in runs for flag in flags)
-
-
-@pytest.mark.parametrize("words", ["light words on dark ground are read by all", "white words on a picture"])
-def test_text_that_a_person_reads_is_seen(words: str) -> None:
-    page = recorded("article")
-    place = next(place for place, block in enumerate(page.page.blocks) if block.text == words)
-    runs = [run for run in page.sight.runs if run.number == page.numbered.of_blocks[place]]
-
-    assert [run.is_seen for run in runs] == [True]
-
-
-def _is_in(page: Recorded, number: int, block: int) -> bool:
-    while number not in (NO_ELEMENT, block):
-        number = page.numbered.parents[number]
-    return number == block
-
-
-def test_text_that_scripts_made_has_no_number_and_is_most_of_such_a_page() -> None:
-    sight = recorded("scripted").sight
-
-    assert sight.js_share > 0.9
-    assert sight.scripted_chars == sum(run.chars for run in sight.runs if run.number == NO_ELEMENT)
-    assert any(run.chars == len("Words in a shadow") for run in sight.runs)
-
-
-@table("core/a_page_is_styled_where_its_sheets_came")
-def test_a_page_is_styled_where_its_sheets_came(wanted: int, came: int, written: int, *, styled: bool) -> None:
-    answer = ANSWER | {"sheets_wanted": wanted, "sheets_came": came, "css_chars": written}
-
-    assert Sight.from_json(answer).is_styled is styled
 
 
 @pytest.mark.parametrize(
@@ -100,13 +58,6 @@ def test_a_page_is_styled_where_its_sheets_came(wanted: int, came: int, written:
 def test_what_a_hostile_page_answers_is_refused(answer: object) -> None:
     with pytest.raises(SightError):
         Sight.from_json(answer)
-
-
-def test_an_error_says_what_was_wrong_in_a_line() -> None:
-    with pytest.raises(SightError, match=r"needs a whole number, 0 to 1000000") as raised:
-        Sight.from_json(changed("width", "x" * 10_000))
-
-    assert len(str(raised.value)) < 250
 
 
 JSON = st.recursive(
