@@ -33,11 +33,6 @@ def settings_with_addon(**given: Any) -> Settings:
 
 
 @pytest.mark.parametrize(("setting", "component", "order"), PLACES)
-def test_components_get_their_places(setting: str, component: type, order: int) -> None:
-    assert settings_with_addon()[setting][component] == order
-
-
-@pytest.mark.parametrize(("setting", "component", "order"), PLACES)
 def test_place_that_the_project_gave_stays(setting: str, component: type, order: int) -> None:
     path = f"scrapy_dedup.{component.__name__}"
     settings = settings_with_addon(**{setting: {path: 7}})
@@ -56,9 +51,3 @@ def test_add_on_that_runs_twice_does_not_stand_behind_itself() -> None:
 @pytest.mark.parametrize(("given", "slot"), [({}, SLOT_BYTES), ({"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1}, 1)])
 def test_scraper_has_room_for_parked_responses(given: dict[str, Any], slot: int) -> None:
     assert settings_with_addon(**given)["SCRAPER_SLOT_MAX_ACTIVE_SIZE"] == slot
-
-
-def test_add_on_that_is_switched_off_changes_nothing() -> None:
-    before = Settings({"DEDUP_ENABLED": False})
-
-    assert settings_with_addon(DEDUP_ENABLED=False).copy_to_dict() == before.copy_to_dict()
