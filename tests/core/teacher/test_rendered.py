@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.teacher.numbering import MOST_ELEMENTS
-from scrapy_dedup.core.teacher.rendered import Sight, SightError
-from tests.core.sights import recorded
+from scrapy_dedup.core.teacher.numbering import MOST_ELEMENTS, NO_ELEMENT
+from scrapy_dedup.core.teacher.rendered import Flag, Sight, SightError
+from tests.core.sights import Recorded, recorded
+from tests.tables import table
 
 ANSWER = recorded("article").answer
 
@@ -29,6 +30,23 @@ def test_each_element_of_the_page_that_came_is_seen_once_in_its_place_with_its_t
     assert set(page.sight.elements) == set(range(len(page.numbered.tags)))
     assert (page.sight.elements[0].box.width, page.sight.width, page.sight.js_share) == (1366, 1366, 0)
     assert (heading.font_size, heading.weight, heading.box.width) == (32, 700, 760)
+
+
+@table("core/what_hides_or_lifts_a_text_is_told")
+def test_what_hides_or_lifts_a_text_is_told(words: str, flags: list[str]) -> None:
+    page = recorded("article")
+    place = next(place for place, block in enumerate(page.page.blocks) if block.text == words)
+    number = page.numbered.of_blocks[place]
+    runs = [run for run in page.sight.runs if page.sight.elements[number].box and _is_in(page, run.number, number)]
+
+    assert runs
+    assert all(run.flags & Flag[flag] for run in runs for flag in flags)
+
+
+def _is_in(page: Recorded, number: int, block: int) -> bool:
+    while number not in (NO_ELEMENT, block):
+        number = page.numbered.parents[number]
+    return number == block
 
 
 @pytest.mark.parametrize(

@@ -57,3 +57,8 @@ def test_it_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
     assert "The item field 'confidence' needs to give a number" in record.message
     assert len(record.message) < 400
     assert "\x1b" not in record.message
+
+
+@pytest.mark.parametrize("item", [{"url": "u"}, Item, "no item", None, 5], ids=repr)
+def test_item_without_the_field_says_nothing(item: Any) -> None:
+    assert read(item) is None
