@@ -15,6 +15,7 @@ help:
 	@echo "make demo URL=...    the same for any site: 200 pages at most, robots.txt and delay kept"
 	@echo "make test            all tests; what needs PostgreSQL, Redis, Chromium or Java is skipped where there is none"
 	@echo "make test-core       those that need neither server nor browser: a minute or two"
+	@echo "make test-core ARGS='--hypothesis-profile thorough'   laws on many times as many examples"
 	@echo "make lint            ruff, mypy, import-linter"
 	@echo "make format          let ruff lay out the code"
 	@echo "make bench           all benchmarks, hours of them, and their tables in docs/benchmarks.md (ARGS='--only NAME')"

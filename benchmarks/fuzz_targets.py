@@ -353,8 +353,8 @@ def headers(_: Path) -> Case:
     from scrapy_dedup.core.addresses import may_fetch
     from scrapy_dedup.core.hosts import hosts_of
     from scrapy_dedup.core.pages.declared import read_directives
-    from scrapy_dedup.service.files.warc_records import HttpAnswer
     from scrapy_dedup.service.files.inputs_records import decoded
+    from scrapy_dedup.service.files.warc_records import HttpAnswer
     from scrapy_dedup.service.packed_files import EncodingError, unpacked
 
     hosts = hosts_of("127.0.0.1", 80, ("crawls.example.org",))

@@ -13,9 +13,11 @@ pytest.register_assert_rewrite("tests.end_to_end.crawling")
 
 FOLDER = Path(__file__).parent
 
-# A busy machine is no defect; tests that are about time measure it themselves.
-settings.register_profile("patient", deadline=None)
-settings.load_profile("patient")
+# A busy machine is no defect; tests that are about time measure it themselves. `--hypothesis-profile thorough` tries
+# what a usual run does not come to.
+settings.register_profile("usual", deadline=None, max_examples=30)
+settings.register_profile("thorough", deadline=None, max_examples=2_000)
+settings.load_profile("usual")
 
 
 # Where decisions and pictures are made, and Scrapy is spoken to: for `make test-core`, but for what needs more.

@@ -72,14 +72,6 @@ def test_what_was_not_run_says_so_and_has_no_figures() -> None:
     assert written.endswith("\nAfter.\n")
 
 
-def test_size_that_was_not_run_is_a_row_that_says_so() -> None:
-    written = tables.with_figures(page("growth"), {"pages_1000": a_result(a_crawl(1_000))})
-
-    assert "| 1,000 | 12.0 | 10.0 | 0.97 | 300 | 5,500 |" in written
-    assert "| million pages | not run | not run | not run | not run | not run |" in written
-    assert "growth.svg" not in written
-
-
 def test_each_table_says_where_its_figures_come_from() -> None:
     written = tables.with_figures(page("growth"), {"pages_1000": a_result(a_crawl(1_000))})
 
@@ -104,15 +96,6 @@ def test_picture_of_growth_is_valid_and_says_its_figures(sizes: tuple[int, ...])
     places = [float(one.get("cx", "")) for one in root.iter("{http://www.w3.org/2000/svg}circle")]
     assert len(places) == 2 * len(sizes)
     assert all(0 < place < growth_picture.WIDTH for place in places)
-
-
-def test_list_of_benchmarks_names_their_commands() -> None:
-    command = [sys.executable, "-m", "benchmarks.all", "--list", "--only", "seen_urls", "spark"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-
-    assert "benchmarks.seen_urls --urls 10000000" in done.stdout
-    # It needs a folder.
-    assert "spark" not in done.stdout
 
 
 def test_benchmark_that_takes_too_long_is_ended_with_its_children(tmp_path: Path) -> None:

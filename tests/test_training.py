@@ -3,10 +3,7 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from scrapy_dedup.core.boilerplate.verdict_model import VerdictModel
 from tests.core.learned_sites import words
@@ -14,7 +11,7 @@ from tests.core.learned_sites import words
 pytest.importorskip("lightgbm", reason="the trainer's library is not installed")
 training = pytest.importorskip("benchmarks.train", reason="the benchmarks are not beside these tests")
 from benchmarks.marked_sites import MarkedSite, read_folders, rows_of  # noqa: E402
-from benchmarks.marked_texts import aligned, marked_texts  # noqa: E402
+from benchmarks.marked_texts import marked_texts  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -66,41 +63,6 @@ def test_domains_are_left_out_whole_and_each_once() -> None:
 
     assert sorted(found[name] for name in sites) == [0, 0, 1, 2]
     assert found == {**training.folds(sites, 3), "aa.example": 0}
-
-
-def test_probabilities_are_laid_beside_what_is_so() -> None:
-    """A model that says what is so is on the diagonal; one that is sure and wrong is off by all of its text."""
-    reliability = pytest.importorskip("benchmarks.reliability")
-    said, weights = np.array([0.05, 0.95, 0.92, 0.55]), np.array([1.0, 1.0, 3.0, 0.0])
-
-    right = reliability.bins_of(said, said, weights)
-    wrong = reliability.bins_of(said, 1 - said.round(), weights)
-
-    assert [(round(one.said, 4), round(one.share, 2)) for one in right] == [(0.05, 0.2), (0.9275, 0.8)]
-    assert reliability.distance(right) == pytest.approx(0)
-    assert reliability.distance(wrong) == pytest.approx(0.2 * 0.95 + 0.8 * 0.9275)
-    assert reliability.draw({60: right, 1: wrong}).count("<circle") == 2 * 2 + 2
-
-
-@given(
-    st.lists(st.sampled_from("menu home share more read next by".split()), max_size=12),
-    st.lists(st.sampled_from("alpha beta gamma delta 10 20".split()), min_size=4, max_size=60),
-    st.integers(0, 12),
-)
-def test_words_of_a_text_are_found_where_they_stand_on_a_page(around: list[str], text: list[str], at: int) -> None:
-    found = aligned([*around[:at], *text, *around[at:]], text)
-
-    assert found == [False] * len(around[:at]) + [True] * len(text) + [False] * len(around[at:])
-
-
-def test_a_long_text_is_found_between_what_repeats_parts_of_it() -> None:
-    text = words(900, "text").split()
-    teaser, page = text[:30], [*text[:30], *words(300, "menu").split(), *text[:450], *words(40, "ad").split()]
-    page += [*text[450:], *teaser]
-    found = aligned(page, text)
-
-    assert sum(found) == len(text)
-    assert not any(found[-30:])
 
 
 def test_single_pages_are_learned_from_where_their_text_is_found(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Crawls of a site that changes, with the whole plugin, into one vector store.
 
-`python -m tests.adapters.recrawling FILE REACTOR CRAWLS`, the file being the crawls' store. Writes as JSON what each
-of so many crawls cost, and what the vector store has after it.
+`python -m tests.adapters.recrawling FILE`, the file being the crawls' store. Writes as JSON what each crawl cost, and
+what the vector store has after it.
 """
 
 import json
@@ -27,6 +27,8 @@ from scrapy_dedup.adapters.indexing import IndexPipeline
 from scrapy_dedup.adapters.langchain import VectorIndex
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import prose
+
+REACTOR = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
 
 
 class Model(DeterministicFakeEmbedding):
@@ -123,7 +125,7 @@ def outcome(crawler: Crawler) -> dict[str, Any]:
 
 
 @inlineCallbacks
-def crawl_all(server: WebServer, database: str, reactor: str, crawls: str) -> Any:
+def crawl_all(server: WebServer, database: str) -> Any:
     """Return what became of each crawl."""
     origin = server.origins[0]
     settings = {
@@ -133,7 +135,7 @@ def crawl_all(server: WebServer, database: str, reactor: str, crawls: str) -> An
         "DEDUP_DATABASE_URL": f"sqlite:///{database}",
         "DEDUP_EMIT_REMOVED": True,
         "DEDUP_REMOVED_AFTER": 1,
-        "TWISTED_REACTOR": reactor,
+        "TWISTED_REACTOR": REACTOR,
     }
     told = []
     sites = (
@@ -143,7 +145,7 @@ def crawl_all(server: WebServer, database: str, reactor: str, crawls: str) -> An
         ("", a_site(origin, PAGES, revised=[5])),
         ("", a_site(origin, [number for number in PAGES if number != 6], revised=[5])),
     )
-    for poison, site in sites[: int(crawls)]:
+    for poison, site in sites:
         MODEL.poison = poison
         server.site = site
         runner = CrawlerRunner(settings)
@@ -156,11 +158,11 @@ def crawl_all(server: WebServer, database: str, reactor: str, crawls: str) -> An
 def main() -> None:
     """Run the crawls."""
     configure_logging()
-    install_reactor(sys.argv[2])
+    install_reactor(REACTOR)
     reactor: Any = import_module("twisted.internet.reactor")
     ended: list[Any] = []
     with serving(1, lambda _: {}) as server:
-        crawl_all(server, *sys.argv[1:]).addBoth(ended.append).addBoth(lambda _: reactor.stop())
+        crawl_all(server, sys.argv[1]).addBoth(ended.append).addBoth(lambda _: reactor.stop())
         reactor.run()
     if not isinstance(ended[0], list):
         sys.exit(str(ended[0]))

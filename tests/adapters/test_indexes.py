@@ -4,7 +4,6 @@
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ needs("llama_index.core", "llamaindex")
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
-from langchain_core.indexing import InMemoryRecordManager, index
+from langchain_core.indexing import InMemoryRecordManager
 from langchain_core.load import dumpd
 from langchain_core.vectorstores import InMemoryVectorStore
 from llama_index.core.embeddings import MockEmbedding
@@ -29,10 +28,9 @@ from pydantic import Field
 
 from scrapy_dedup.adapters import langchain, llamaindex
 from scrapy_dedup.adapters.indexing import Counts, sync
-from scrapy_dedup.adapters.pages import AdapterError, pages_in
+from scrapy_dedup.adapters.pages import AdapterError
 from scrapy_dedup.core.urls.normal_form import page_key
-from scrapy_dedup.settings import Settings
-from tests.adapters.builders import SITE, a_tombstone, a_url, an_item
+from tests.adapters.builders import a_tombstone, a_url, an_item
 
 FIRST = {1: "One.", 2: "Two.", 3: "Three."}
 ID = "56b955f9-7ce7-5611-bc09-bea1117a9be2"
@@ -252,15 +250,6 @@ def _deleted(destination: Destination, number: int) -> Counts:
     return Counts(deleted=number) if isinstance(destination, LangChain) else Counts()
 
 
-def test_hostile_text_is_stored(destination: Destination) -> None:
-    """A node parser refuses metadata that are longer than a chunk."""
-    item = an_item(f"{SITE}/{'a' * 20_000}", "nul \0 and a lone \ud800 surrogate")
-
-    put(destination, [item | {"title": "{metadata_str} \udcff\0" * 1_000}])
-
-    assert [text for _, text in destination.stored] == ["nul  and a lone \ufffd surrogate"]
-
-
 @pytest.mark.parametrize(
     ("library", "extra"), [("langchain_core", "langchain"), ("llama_index", "llamaindex")], ids=str
 )
@@ -291,17 +280,6 @@ class TestLangChain:
         assert "run-7" not in f"{document.metadata}{document.model_dump()}{dumpd(document)}"
         assert dumpd(document)["id"] == ["langchain", "schema", "document", "Document"]
 
-    def test_its_own_index_takes_an_unchanged_page_for_unchanged(self) -> None:
-        """By hand, without `sync`: hash of LangChain, `source` as the key."""
-        there = LangChain()
-        options: dict[str, Any] = {"cleanup": "incremental", "source_id_key": "source", "key_encoder": "sha256"}
-        results = [
-            index(langchain.to_documents(crawl(FIRST, run)), there.records, there.vectors, **options)
-            for run in ("run-1", "run-2")
-        ]
-
-        assert [(result["num_added"], result["num_skipped"]) for result in results] == [(3, 0), (0, 3)]
-
     def test_a_failed_upsert_does_not_make_its_siblings_immortal(self) -> None:
         """index() takes the group from what it knows before it stores the rest, and gives it back afterwards."""
         there = LangChain()
@@ -323,16 +301,6 @@ class TestLangChain:
         changed = put(there, crawl({1: f"{text}\nNew."}, "run-2"), split=lines)
 
         assert changed == (Counts(added=1, skipped=250, deleted=1), ["New."])
-
-    def test_several_items_of_a_page_stay_together_across_batches(self) -> None:
-        """As products of a list; between the first and the last there are more pages than a batch holds."""
-        there = LangChain()
-        others = {number: f"Page {number}." for number in range(2, 300)}
-        for run, last in (("run-1", "Second."), ("run-2", "Third.")):
-            put(there, [an_item(1, "First.", run=run), *crawl(others, run), an_item(1, last, run=run)])
-
-        assert [text for source, text in there.stored if source == a_url(1)] == ["First.", "Third."]
-        assert len(there.stored) == 300
 
     def test_a_split_that_loses_metadata_is_refused_before_anything_is_stored(self) -> None:
         there = LangChain()
@@ -358,14 +326,6 @@ class TestLangChain:
 
         assert there.stored == pages({1: "One.", 3: "Three."})
 
-    def test_a_batch_written_twice_equals_once(self) -> None:
-        there = LangChain()
-        once, entries = there.index(), list(pages_in([*crawl(FIRST, "run-1"), a_tombstone(9)], Settings()))
-        once.begin()
-
-        assert [once.write(entries), once.write(entries)] == [Counts(added=3), Counts(skipped=3)]
-        assert there.stored == pages(FIRST)
-
 
 class TestLlamaIndex:
     def test_a_document_has_a_stable_id_and_shows_models_what_tells_them_something(self) -> None:
@@ -377,21 +337,6 @@ class TestLlamaIndex:
         assert document.get_content(MetadataMode.EMBED) == "title: Page 1\n\nWhat the page says."
         shown = f"title: Page 1\nsource: {a_url(1)}\n\nWhat the page says."
         assert document.get_content(MetadataMode.LLM) == shown
-
-    def test_its_own_pipeline_skips_unchanged_documents(self) -> None:
-        """By hand, without `sync`."""
-        there = LlamaIndex()
-        runs = [llamaindex.to_documents(crawl(FIRST, run)) for run in ("run-1", "run-2")]
-
-        assert [len(there.pipeline.run(documents=[*documents])) for documents in runs] == [3, 0]
-
-    def test_unchanged_pages_cost_nothing_after_the_docstore_was_saved_and_read(self, tmp_path: Path) -> None:
-        there = LlamaIndex()
-        put(there, crawl(FIRST, "run-1"))
-        there.pipeline.persist(str(tmp_path))
-        there.pipeline.load(str(tmp_path))
-
-        assert put(there, crawl(FIRST, "run-2"))[1] == []
 
     def test_what_a_failed_upsert_has_stored_does_not_stay_beside_the_next(self) -> None:
         there = LlamaIndex()

@@ -61,17 +61,6 @@ def test_items_of_any_kind_give_the_same_page(make: Any) -> None:
     assert page.visit["content_hash"] == content_hash("What the page says.").hex()
 
 
-def test_what_differs_with_every_visit_is_no_metadata() -> None:
-    first, second = (
-        page_of(an_item(1)),
-        page_of(an_item(TRACKED, run="run-2", verdict="unchanged") | {"title": "Page 1"}),
-    )
-
-    assert first.metadata == second.metadata
-    assert (second.visit["url"], second.visit["run"], second.visit["verdict"]) == (TRACKED, "run-2", "unchanged")
-    assert {"fetched_at", "previous_seen_at", "reason"} <= second.visit.keys()
-
-
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
@@ -146,11 +135,6 @@ def test_author_becomes_flat_metadata(value: Any, kept: Any) -> None:
     assert page_of(an_item() | {"author": value}).metadata["author"] == kept
 
 
-@pytest.mark.parametrize("value", [None, ""])
-def test_empty_fields_are_left_out(value: str | None) -> None:
-    assert "title" not in page_of(an_item() | {"title": value}).metadata
-
-
 @given(st.text(st.characters(exclude_categories=())))
 def test_any_text_can_be_stored_afterwards(text: str) -> None:
     stored = page_of(an_item(text=text)).text
@@ -158,13 +142,6 @@ def test_any_text_can_be_stored_afterwards(text: str) -> None:
     assert "\0" not in stored
     assert stored.encode() is not None
     assert page_of(an_item(text=stored)).text == stored
-
-
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_a_feed_gives_its_items(tmp_path: Path, pack: Any) -> None:
-    (tmp_path / "feed").write_bytes(pack(b"\n" + LINES + b"\n"))
-
-    assert list(feed_items(tmp_path / "feed")) == ITEMS
 
 
 @pytest.mark.parametrize(

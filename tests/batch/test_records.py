@@ -6,18 +6,14 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from scrapy_dedup.batch.columns import batch_of, json_of, place_of, raw, schema_of, text_of, unraw
-from scrapy_dedup.batch.lookups import LookupWriter, look_up
-from scrapy_dedup.batch.records import WARC_BREAK, Kind, Placed, RecordSource, path_of, records
+from scrapy_dedup.batch.columns import batch_of, place_of, schema_of
+from scrapy_dedup.batch.records import WARC_BREAK, Kind, Placed, RecordSource, records
 from scrapy_dedup.service.files.inputs_records import BadRecord, Found, InputPage
 from scrapy_dedup.service.files.warc_records import read_warc
 from scrapy_dedup.service.packed_files import most_line_bytes
 from scrapy_dedup.settings import Settings
-from tests.service.warc_files import a_record, an_answer
-from tests.tables import table
+from tests.service.warc_files import an_answer
 
 FILE = "file:///data/input"
 SETTINGS = Settings(max_page_bytes=2_000)
@@ -55,18 +51,6 @@ def read_by_clean(file: bytes, folder: Path) -> list[Found]:
 
 
 class TestLines:
-    def test_places_sort_by_file_part_and_number(self) -> None:
-        found = read("lines", (0, b'{"url": "a"}'), (0, b""), (0, b'{"url": "b"}'), (40, b'{"url": "c"}'))
-
-        assert [place for place, _ in found] == [place_of(3, 0, 1), place_of(3, 0, 3), place_of(3, 40, 1)]
-        assert urls(found) == ["a", "b", "c"]
-
-    def test_a_record_is_told_by_file_and_line(self) -> None:
-        found = read("lines", (0, b"{"), (40, b"{"), (40, b"{"))
-
-        where = [record.where for _, record in found]
-        assert where == ["in put, line 1", "in put, line 1 behind byte 40", "in put, line 2 behind byte 40"]
-
     def test_a_line_that_is_too_long_is_a_bad_record(self) -> None:
         ((_, record),) = read("lines", (0, b"x" * 5_000_000))
 
@@ -78,11 +62,6 @@ class TestWarc:
         file = b"".join(an_answer(f"https://a.example/{number}") for number in range(3))
 
         assert urls(read("warc", *cut(file))) == [f"https://a.example/{number}" for number in range(3)]
-
-    def test_requests_are_no_records(self) -> None:
-        file = a_record("https://a.example", b"GET / HTTP/1.1\r\n\r\n", b"request") + an_answer("https://a.example/b")
-
-        assert urls(read("warc", *cut(file))) == ["https://a.example/b"]
 
     # If each break had the record copied that it stands in, the last case would take minutes.
     @pytest.mark.parametrize("times", [1, 3, 200_000])
@@ -134,14 +113,6 @@ class TestWarc:
         assert ("is larger than" in bodies(found)[0]) is (surplus > 0)
         assert bodies(found)[1] == "<p>tea"
 
-    def test_a_large_record_of_another_kind_is_passed_over(self, tmp_path: Path) -> None:
-        block = (BREAK + b"tea").ljust(MOST, b"x") + (BREAK + b"tea") * 50
-        file = a_record("https://a.example/a", block, b"resource") + an_answer("https://a.example/b")
-
-        found = [record for _, record in read("warc", *cut(file))]
-
-        assert bodies(found) == bodies(read_by_clean(file, tmp_path)) == ["<p>tea"]
-
     def test_a_record_that_is_cut_off_among_its_pieces_is_told_as_that(self, tmp_path: Path) -> None:
         file = an_answer("https://a.example/a", (BREAK + b"0 tea ") * 9)[:-40]
 
@@ -179,33 +150,3 @@ class TestWarc:
     @pytest.mark.parametrize("piece", [b"", b"\r\n", b"\xff\x00", b"0\r\nContent-Length: 99999999999999999999"])
     def test_what_is_no_record_never_raises(self, piece: bytes) -> None:
         assert urls(read("warc", (0, piece), (0, piece))) == []
-
-
-class TestValues:
-    @given(st.text(st.characters(), max_size=20))
-    def test_texts_come_back(self, text: str) -> None:
-        assert unraw(raw(text)) == text
-
-    @given(st.text(st.characters(exclude_categories=()), max_size=20))
-    def test_columns_have_texts_that_utf_8_has(self, text: str) -> None:
-        assert len(text_of(text) or "") == len(text)
-        (text_of(text) or "").encode()
-        json_of({"text": text}).encode()
-
-    @given(st.lists(st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1), st.integers(0, 2**32 - 1))))
-    def test_places_sort_as_what_they_are_made_of(self, given_places: list[tuple[int, int, int]]) -> None:
-        assert sorted(place_of(*one) for one in given_places) == [place_of(*one) for one in sorted(given_places)]
-
-    @table("batch/local_path_is_one_however_spark_writes_it")
-    def test_a_local_path_is_one_however_spark_writes_it(self, address: str, path: str) -> None:
-        assert path_of(address) == path
-
-    def test_values_are_found_by_key(self, tmp_path_factory: pytest.TempPathFactory) -> None:
-        path = str(tmp_path_factory.mktemp("lookups") / "found.db")
-        keys = [number.to_bytes(2, "big") for number in range(2_500)]
-        for some in (keys[:2_000], keys[2_000:]):
-            with LookupWriter(path) as writer:
-                for key in some:
-                    writer.put(key, key.hex())
-
-        assert look_up(path, [*keys, b"none"]) == {key: key.hex() for key in keys}

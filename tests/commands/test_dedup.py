@@ -30,6 +30,8 @@ CALLS = {
     "undo": ["undo", "--list"],
 }
 READING = [pytest.param(arguments, id=verb) for verb, arguments in CALLS.items()]
+# For what all verbs have from one place.
+SOME = READING[::4]
 
 
 def files(folder: Path) -> list[Path]:
@@ -55,7 +57,7 @@ def test_a_wrong_call_is_told_in_one_line(finished_shop: Shop, arguments: list[s
     assert finished_shop.file.stat().st_mtime_ns == before
 
 
-@pytest.mark.parametrize("arguments", READING)
+@pytest.mark.parametrize("arguments", SOME)
 def test_settings_count_before_and_after_the_verb(finished_shop: Shop, arguments: list[str]) -> None:
     folder = finished_shop.folder.parent
     chosen = ["-s", f"DEDUP_DATABASE_URL=sqlite:///{finished_shop.file}", "--set", "DEDUP_PROJECT=shop"]
@@ -87,7 +89,7 @@ def test_without_a_store_nothing_is_created(tmp_path: Path, arguments: list[str]
     assert files(tmp_path) == []
 
 
-@pytest.mark.parametrize("arguments", READING)
+@pytest.mark.parametrize("arguments", SOME)
 def test_an_empty_store_says_what_to_do(tmp_path: Path, arguments: list[str]) -> None:
     Shop(tmp_path).open().close()
 

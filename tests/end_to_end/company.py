@@ -4,19 +4,11 @@ from collections.abc import AsyncIterator
 from itertools import count
 from typing import Any, Self
 
-from scrapy import Request, signals
+from scrapy import signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import DropItem
 from scrapy.http import Response
 
-from tests.end_to_end.recorders import note, sleep
-
-
-class Replacing:
-    """Hands on a new object."""
-
-    def process_item(self, item: Any) -> Any:
-        return dict(item)
+from tests.end_to_end.recorders import note
 
 
 class Renaming:
@@ -36,32 +28,6 @@ class Every:
         return next(self._numbers) % 3 == 0
 
 
-class Dropping(Every):
-    """Drops every third item."""
-
-    def process_item(self, item: Any) -> Any:
-        if self.is_third():
-            raise DropItem("every third one")
-        return item
-
-
-class Raising(Every):
-    """Fails at every third item."""
-
-    def process_item(self, item: Any) -> Any:
-        if self.is_third():
-            raise ValueError("every third one")
-        return item
-
-
-class Slow:
-    """Takes its time."""
-
-    async def process_item(self, item: Any) -> Any:
-        await sleep(0.2)
-        return item
-
-
 class Filtering(Every):
     """A spider middleware between ours and the engine, which keeps every third item to itself."""
 
@@ -71,22 +37,6 @@ class Filtering(Every):
                 note("dropped.jsonl", {"id": output["url"], "kind": "Filtered", "reason": "every third one"})
             else:
                 yield output
-
-
-class Rewriting:
-    """A downloader middleware that hands on another response than it was given."""
-
-    def process_response(self, request: Any, response: Response) -> Response:  # noqa: ARG002 - Scrapy's signature
-        return response.replace(body=response.body.replace(b"</main>", b"<p>rewritten</p></main>"))
-
-
-class Renewing:
-    """A spider middleware between ours and the engine, which has every link of a hub fetched anew."""
-
-    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        async for output in result:
-            is_again = isinstance(output, Request) and response.url.endswith("/hub") and response.meta.get("depth") == 1
-            yield output.replace(dont_filter=True) if is_again else output
 
 
 class Counting:

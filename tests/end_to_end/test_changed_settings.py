@@ -65,10 +65,8 @@ def held(crawled: Crawled) -> dict[str, Any]:
 
 CHANGES: dict[str, dict[str, Any]] = {
     "output": {"DEDUP_OUTPUT": "text"},
-    "html": {"DEDUP_OUTPUT": "html"},
     "selectors": {"DEDUP_BOILERPLATE_CSS_SELECTORS": [".promotion"]},
     "languages": {"DEDUP_LANGUAGES": ["en"]},
-    "details": {"DEDUP_ITEM_DETAILS": ["chunks", "removed"]},
     "method": {"DEDUP_BOILERPLATE_METHOD": "html"},
     "chunks": {"DEDUP_CHUNK_SIZE": 400},
     "off": {"DEDUP_BOILERPLATE_ENABLED": False},

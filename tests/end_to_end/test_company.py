@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.end_to_end.crawling import Crawled, Project, all_accounted_for
+from tests.end_to_end.crawling import Crawled, Project
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import html_page, interleaved, pages_of
 from tests.tables import table
@@ -27,18 +27,6 @@ def crawl(project: Project, server: WebServer, **settings: Any) -> Crawled:
     return project.crawl("pages", "-a", f"start={server.origins[0]}/hub", **settings)
 
 
-@table("end_to_end/pipeline_beside_ours_loses_no_item")
-def test_pipeline_beside_ours_loses_no_item(
-    project: Project, server: WebServer, names: dict[str, int], *, gone: bool
-) -> None:
-    pipelines = {f"tests.end_to_end.company.{name}": order for name, order in names.items()}
-    crawled = crawl(project, server, clean="Raising" not in names, ITEM_PIPELINES={**pipelines, **STORAGE})
-
-    all_accounted_for(crawled)
-    every = len(pages_of(server.site))
-    assert len(crawled.stored) == every - (every // 3 + 1 if gone else 0)
-
-
 def test_item_whose_url_is_changed_later_is_done_all_the_same(project: Project, server: WebServer) -> None:
     crawled = crawl(project, server, ITEM_PIPELINES={"tests.end_to_end.company.Renaming": 500, **STORAGE})
 
@@ -49,14 +37,6 @@ def test_items_that_a_middleware_keeps_are_forgotten(project: Project, server: W
     crawled = crawl(project, server, SPIDER_MIDDLEWARES={"tests.end_to_end.company.Filtering": 500})
 
     assert len(crawled.stored) == len(pages_of(server.site)) * 2 // 3
-
-
-@pytest.mark.parametrize("order", [300, 560], ids=["above-ours", "below-ours"])
-def test_response_that_a_middleware_replaces_is_the_page(project: Project, server: WebServer, order: int) -> None:
-    crawled = crawl(project, server, DOWNLOADER_MIDDLEWARES={"tests.end_to_end.company.Rewriting": order})
-
-    assert Counter(crawled.stored_ids) == Counter(pages_of(server.site))
-    assert crawled.count("pages/replaced_responses") == (len(server.site) if order == 300 else 0)
 
 
 @table("end_to_end/crawl_ends_with_every_page_under_any_settings")
@@ -89,19 +69,6 @@ def test_page_that_is_retried_goes_out_once(project: Project) -> None:
     assert Counter(crawled.stored_ids) == Counter(pages_of(server.site))
 
 
-def test_several_feeds_have_every_item(project: Project, server: WebServer) -> None:
-    feeds = {
-        "feed.jsonl": {"format": "jsonlines"},
-        "feed.csv": {"format": "csv", "fields": ["url", "cleaned_content"]},
-        "part-%(batch_id)d.json": {"format": "json", "batch_item_count": 10},
-    }
-    crawled = crawl(project, server, FEEDS=feeds)
-
-    parts = list(project.folder.glob("part-*.json"))
-    assert len(crawled.fed) == len(pages_of(server.site))
-    assert len(parts) == -(-len(pages_of(server.site)) // 10)
-
-
 def linked_twice(origins: list[str]) -> Site:
     """A hub, a second hub with the same links, and the pages."""
     here = origins[0]
@@ -109,15 +76,6 @@ def linked_twice(origins: list[str]) -> Site:
     pages = {url: Answer(html_page(url)) for url in urls}
     hub, again = html_page("hub", links=[*urls, f"{here}/again/hub"]), html_page("again", links=urls)
     return {f"{here}/hub": Answer(hub), f"{here}/again/hub": Answer(again), **pages}
-
-
-def test_middleware_that_asks_for_links_again_gets_them_again(project: Project) -> None:
-    """What is repeated for us need not be for those who come after us."""
-    with serving(1, linked_twice) as server:
-        crawled = crawl(project, server, SPIDER_MIDDLEWARES={"tests.end_to_end.company.Renewing": 500})
-
-    assert [server.requests.count(url) for url in pages_of(server.site)] == [2, 2, 2, 2]
-    assert Counter(crawled.stored_ids) == Counter([*pages_of(server.site)] * 2)
 
 
 @pytest.mark.parametrize("way", [{"ADDONS": {}}, {}], ids=["bare", "add-on"])

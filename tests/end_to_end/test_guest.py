@@ -60,7 +60,6 @@ BY_HAND: dict[str, Any] = {
 }
 FILTERS: dict[str, dict[str, Any]] = {
     "scrapys-own": {},
-    "none": {"DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter", "DEPTH_LIMIT": 2},
     "one-that-never-filters": {"DUPEFILTER_CLASS": "tests.end_to_end.spiders.guest.NeverFilters", "DEPTH_LIMIT": 2},
     "own-fingerprints": {"REQUEST_FINGERPRINTER_CLASS": "tests.end_to_end.spiders.guest.FragmentsFingerprinter"},
 }
@@ -86,7 +85,7 @@ def test_a_repeat_is_what_the_projects_own_filter_takes_for_one(
     for guest in guests:
         missing = bare - guest
         assert guest - bare == Counter()
-        if filters in ("none", "one-that-never-filters"):
+        if filters == "one-that-never-filters":
             assert missing == Counter()
         else:
             # Whichever of the spellings came first is there.

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 import pytest
 
 from tests.end_to_end.crawling import ADDON, Crawled, Project, all_accounted_for
-from tests.end_to_end.spiders.kinds import ODD_TEXT
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import html_page, prose
 
@@ -65,18 +64,6 @@ def test_report_is_small_where_nobody_asked_for_more(project: Project, server: W
         report["removed"]["boilerplate"]["chars"] == report["chars_in"] - report["chars_out"] for report in reports
     )
     assert max(len(json.dumps(report)) for report in reports) < 1_000
-
-
-@pytest.mark.parametrize("kind", ["html", "item", "dataclass", "attrs"])
-def test_original_is_not_modified(crawled: Crawled, kind: str) -> None:
-    assert crawled.items[f"{kind} p3"]["html"] == html_page("p3")
-
-
-def test_content_of_which_nothing_is_removed_is_byte_identical(crawled: Crawled) -> None:
-    for page in PAGES:
-        item = crawled.items[f"content {page}"]
-        assert item["cleaned_content"] == item["content"] == ODD_TEXT.format(page)
-        assert item["dedup"]["method"] == "text"
 
 
 def test_html_of_an_items_own_is_cleaned_instead_of_the_response(crawled: Crawled) -> None:

@@ -181,30 +181,8 @@ def test_marked_near_duplicates_name_their_keeper(crawls: dict[str, Crawled]) ->
     assert all(0.9 <= report["near_duplicate"]["jaccard"] < 1 for report in marked)
 
 
-LAYERS = ("url", "canonical", "boilerplate", *COMPARING)
-
-
 class TestFiles:
     """The same switches where there is no crawl."""
-
-    @pytest.mark.parametrize("layer", LAYERS)
-    def test_layer_that_is_off_counts_nothing(self, layer: str) -> None:
-        done = self.run(**{f"{layer}_enabled": False})
-
-        assert {name.split("/")[0] for name in done.tally.counts} & set(LAYERS) == set(LAYERS) - {layer}
-
-    def test_near_duplicates_off_count_nothing(self) -> None:
-        counts = self.run(near_duplicate="off").tally.counts
-
-        assert not any(name.startswith("near_duplicate/") for name in counts)
-
-    @pytest.mark.parametrize("layer", COMPARING)
-    def test_shadow_of_a_layer_gives_what_it_gives_when_off(self, layer: str) -> None:
-        shadow, off = self.run(shadow=frozenset([layer])), self.run(**{f"{layer}_enabled": False})
-
-        assert self.shown(shadow) == self.shown(off)
-        assert {name.split("/")[1] for name in shadow.tally.counts if name.startswith("shadow/")} == {layer}
-        assert not any(name.startswith(f"{layer}/") for name in shadow.tally.counts)
 
     @pytest.mark.parametrize("most", [2, 3, 1000])
     def test_a_text_lives_in_one_to_n_pages(self, most: int) -> None:
@@ -214,16 +192,6 @@ class TestFiles:
         assert set(given(reports)) == known(reports)
         assert max(given(reports).values()) == min(most, max(FEW.exercises, FEW.with_departments))
         assert done.tally.counts["chunk/chunks"] == FEW.chunks_dropped(most)
-
-    def test_chunks_are_rows_of_their_own_where_asked_for(self) -> None:
-        carried = [
-            (row["url"], chunk["id"], chunk["state"], chunk.get("text"))
-            for row in self.run().rows
-            for chunk in row["dedup"]["chunks"]
-        ]
-        sent = [row for row in self.run(emit_chunks=True).rows if "cleaned_content" not in row]
-
-        assert [(row["url"], row["id"], row["state"], row.get("text")) for row in sent] == carried
 
     @pytest.mark.parametrize("are_translations", [True, False])
     def test_pages_that_name_each_other_as_translations_both_stay(self, are_translations: bool) -> None:  # noqa: FBT001
@@ -247,14 +215,3 @@ class TestFiles:
         return Done(
             *rows(pages, addresses(pages, FEW)), **{"languages": NL, "item_details": frozenset(["chunks"]), **settings}
         )
-
-    def shown(self, done: Done) -> dict[str, tuple[str, Any, list[tuple[str, Any]]]]:
-        """Return what a reader of the rows sees, but for why a chunk is there."""
-        return {
-            row["url"]: (
-                row["cleaned_content"],
-                row["dedup"].get("near_duplicate"),
-                [(chunk["id"], chunk.get("text")) for chunk in row["dedup"].get("chunks", [])],
-            )
-            for row in done.rows
-        }

@@ -140,14 +140,6 @@ def test_the_example_of_the_docs_pays_once(project: Project, server: WebServer) 
         assert {item["summary"][0] for item in crawled.fed} == {prose(number) for number in range(PAGES)}
 
 
-def test_with_the_plugin_off_the_function_simply_runs(costly: Costly) -> None:
-    for _ in range(2):
-        crawled, calls = costly.crawl(DEDUP_ENABLED=False)
-
-        assert len(calls) == PAGES
-        assert {item["made"]["summary"] for item in crawled.fed} == {call.upper() for call in calls}
-
-
 @pytest.mark.parametrize(
     ("change", "settings", "stat"),
     [

@@ -1,6 +1,5 @@
 """A site is crawled again: what did not change is not sent, and each item says what became of its page."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -131,24 +130,6 @@ def test_user_chooses_which_changes_count(
     crawled = site.crawl(project, DEDUP_CHANGE_CLASSES=classes)
 
     assert site.names_of([line for line in crawled.stored if line["report"]["verdict"] == "changed"]) == changed
-
-
-def test_page_without_items_is_compared_too(make_project: Callable[..., Project], site: ChangingSite) -> None:
-    project = make_project("no-items", **ADDON)
-    found = []
-    for version in (1, 1, 2):
-        site.publish(versions={"p3": version})
-        found.append(verdicts(site.crawl(project, "no-items")))
-
-    assert found == [{"new": PAGES}, {"unchanged": PAGES}, {"unchanged": PAGES - 1, "changed": 1}]
-
-
-def test_layer_can_be_switched_off(project: Project, site: ChangingSite) -> None:
-    crawled = site.crawl(project, DEDUP_UNCHANGED_ENABLED=False)
-
-    assert len(crawled.stored) == PAGES
-    assert statuses(crawled) == {"200": PAGES}
-    assert verdicts(crawled) == {}
 
 
 def test_run_does_not_matter_the_last_acknowledged_visit_does(project: Project, site: ChangingSite) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.end_to_end.crawling import ADDON, Project, lines_of
-from tests.end_to_end.recrawl_site import HOME, ChangingSite, copied, reports_of, rows, statuses, verdicts
+from tests.end_to_end.recrawl_site import HOME, ChangingSite, copied, rows, statuses, verdicts
 from tests.server import Answer, WebServer, redirect
 from tests.sites import prose
 
@@ -63,26 +63,6 @@ def test_requests_past_the_duplicate_filter_are_judged_too(project: Project, sit
     assert statuses(second) == {"304": PAGES}
 
 
-def test_page_that_is_asked_for_again_in_one_run_is_not_dropped_as_seen(project: Project, site: ChangingSite) -> None:
-    first, second = (site.crawl(project, "reads-again") for _ in range(2))
-
-    assert (len(first.yielded), len(first.stored)) == (2 * PAGES, 2 * PAGES)
-    assert reports_of(first, "verdict") == {"new"}
-    assert (len(second.yielded), len(second.stored)) == (2 * PAGES, 2 * PAGES)
-    assert reports_of(second, "verdict") == {"unchanged"}
-
-
-def test_page_with_two_callbacks_has_two_deliveries(project: Project, site: ChangingSite) -> None:
-    """As with every spider whose start page stands in the menu."""
-    project.settings["DEDUP_UNCHANGED"] = "skip"
-    first, second = (site.crawl(project, "two-readers") for _ in range(2))
-    site.publish(versions={HOME: 2})
-    third = site.crawl(project, "two-readers")
-
-    assert len(first.yielded) == len(second.yielded) == len(third.yielded) == PAGES + 1
-    assert second.stored == []
-
-
 def test_forms_are_sent_again_and_their_answers_left_alone(project: Project, site: ChangingSite) -> None:
     first, second = (site.crawl(project, "posts") for _ in range(2))
 
@@ -104,18 +84,6 @@ def test_kept_requests_have_their_arguments_priority_and_errback(project: Projec
     assert len(second.fed) == PAGES - 1
     item = second.items[site.url("p1")]
     assert (item["number"], item["seen"]) == (1, "('a', {'b': 1.5})")
-
-
-def test_arguments_are_part_of_what_an_outcome_is_kept_under(project: Project, site: ChangingSite) -> None:
-    """The number is the link's place: with another first link, every page is read with another number."""
-    project.settings |= {"DEDUP_REUSE": "body", "DEDUP_AUDIT": 0}
-    site.crawl(project, "two-steps")
-    site.publish(names=["first", *site.names])
-
-    crawled = site.crawl(project, "two-steps")
-
-    assert site.names_of(crawled.stored) == ["first", "p0", "p1", "p2", "p3"]
-    assert verdicts(crawled) == {"changed": 1, "new": 1, "unchanged": PAGES - 1}
 
 
 FILES: dict[str, tuple[str | bytes, str]] = {

@@ -62,20 +62,6 @@ def test_every_real_page_is_found_and_the_second_crawl_knows_the_parameters_from
     assert len(site.served) - len(site.real) <= again.count("parameters/rechecks")
 
 
-@pytest.mark.parametrize("off", [{"DEDUP_RESILIENCE_ENABLED": False}, {"DEDUP_TRAPS": "off"}], ids=["all", "traps"])
-def test_same_crawl_without_it_has_no_end(project: Project, server: WebServer, off: dict[str, Any]) -> None:
-    """And misses what only the sitemap names."""
-    site = TrapSite(server.origins[0])
-    published(server, site)
-
-    crawled = crawl(project, site, CLOSESPIDER_PAGECOUNT=200, **off)
-
-    assert crawled.stats["finish_reason"] == "closespider_pagecount"
-    assert crawled.count("traps/dropped") == 0
-    orphans = {f"orphan-{number}" for number in range(site.orphans)}
-    assert "DEDUP_TRAPS" in off or orphans.isdisjoint(site.served)
-
-
 def page(name: str, *links: str, head: str = "", foot: str = "") -> Answer:
     inside = "".join(f'<a href="{link}">{link}</a> ' for link in links)
     foot = f"<footer>{foot}</footer>"

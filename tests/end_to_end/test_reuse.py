@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.end_to_end.crawling import ADDON, ROOT, Crawled, Project, lines_of
-from tests.end_to_end.recrawl_site import ChangingSite, copied, execute, rows, statuses
+from tests.end_to_end.recrawl_site import ChangingSite, copied, execute, statuses
 from tests.end_to_end.shop_code import SPIDER, own, price_of, prices, write
 from tests.server import WebServer
 
@@ -123,18 +123,6 @@ def test_page_of_which_the_same_is_cut_is_not_compared_and_its_item_says_the_sam
     assert [len(crawled.fed) for crawled in found] == [PRODUCTS] * 3
 
 
-def test_page_with_another_title_and_the_same_text_is_compared(fresh: Project, site: ChangingSite) -> None:
-    write(fresh)
-    fresh.settings["DEDUP_REUSE"] = "never"
-    site.crawl(fresh, "shop")
-    site.publish(titles={"p1": "Another"})
-
-    crawled = site.crawl(fresh, "shop")
-
-    assert crawled.count("chunks/in") == crawled.reports[site.url("p1")]["chunks"]["kept"]
-    assert len(rows(fresh, "SELECT DISTINCT title_key FROM page_signatures")) == PRODUCTS
-
-
 ITEM = (
     (
         "class Shop(",
@@ -177,7 +165,6 @@ def test_arguments_of_a_scheduler_change_nothing(project: Project, site: Changin
 VALUES = {
     "meta": ("meta={'price': price}", "response.meta['price']"),
     "cb_kwargs": ("cb_kwargs={'price': price}", "price"),
-    "header": ("headers={'X-Price': price}", "response.request.headers['X-Price']"),
 }
 
 

@@ -181,21 +181,6 @@ def test_delta_feed_leaves_out_what_the_last_acknowledged_visit_gave(project: Pr
     assert found == [{"p0": 10, "p1": 11, "p2": 12, "p3": 13}, {"p0": 12}, {}, {"p0": 10}]
 
 
-def test_fields_that_the_user_names_do_not_count(project: Project, site: ChangingSite) -> None:
-    project.settings |= {"DEDUP_UNCHANGED": "skip", "DEDUP_IGNORE_FIELDS": ["scraped_at"]}
-    write(
-        project,
-        ("import scrapy", "import time\nimport scrapy"),
-        ('"price": float', '"scraped_at": time.time(), "price": float'),
-    )
-
-    first, second = (site.crawl(project, "shop") for _ in range(2))
-    prices(site, 10, 11, 12, 99)
-    third = site.crawl(project, "shop")
-
-    assert (len(first.fed), second.fed, price_of(third, site)) == (PRODUCTS, [], {"p3": 99})
-
-
 def test_delta_feed_does_not_take_the_place_of_a_whole_one(project: Project, site: ChangingSite) -> None:
     project.settings["FEEDS"] = {}
     site.crawl(project, "shop", "-O", "out.jsonl")

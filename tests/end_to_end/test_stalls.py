@@ -137,16 +137,6 @@ def test_spider_that_is_held_open_is_finished(project: Project, server: WebServe
     assert cause_of(crawl(project, home, "held-open")) == "finished"
 
 
-def test_crawl_without_a_monitor_goes_on(project: Project, server: WebServer) -> None:
-    """The same crawl ends when somebody else ends it."""
-    home = publish(server, Answer(COPY))
-
-    crawled = crawl(project, home, **SLOWLY, DEDUP_RESILIENCE_ENABLED=False, CLOSESPIDER_TIMEOUT=AFTER_SECONDS + 1)
-
-    assert crawled.stats["finish_reason"] == "closespider_timeout"
-    assert crawled.sum("stall/") == 0
-
-
 def test_crawls_that_go_through_their_pages_do_not_stall(project: Project, server: WebServer) -> None:
     """Also when nothing has changed since the last one."""
     home = publish(server, lambda url: Answer(html_page(url)))

@@ -2,7 +2,6 @@
 
 import signal
 import sqlite3
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from scrapy_dedup.store.store import Store
-from tests.end_to_end.crawling import BASE, Crawled, Project, all_accounted_for, lines_of
+from tests.end_to_end.crawling import BASE, Crawled, Project, lines_of
 from tests.end_to_end.waiting_rows import STAT
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import SMALL, html_page, interleaved, pages_of
@@ -62,14 +61,6 @@ def test_pages_wait_neither_for_a_slow_start_nor_for_an_idle_spider(project: Pro
     assert set(urls) <= set(crawled.stored_ids)
 
 
-def test_item_that_announces_a_page_does_not_take_its_place(project: Project, server: WebServer) -> None:
-    urls = [f"{server.origins[3]}/p{n}" for n in range(8)]
-    crawled = project.crawl("starts-with-items", "-a", f"start={' '.join(urls)}")
-
-    assert {*urls, *(f"announced {url}" for url in urls)} <= set(crawled.stored_ids)
-    assert crawled.dropped == []
-
-
 def test_summary_of_a_page_does_not_take_its_place(project: Project) -> None:
     def site(origins: list[str]) -> Site:
         urls = [f"{origins[0]}/{name}" for name in ("a", "b", "c", "gone")]
@@ -81,13 +72,6 @@ def test_summary_of_a_page_does_not_take_its_place(project: Project) -> None:
 
     kinds = Counter(name.split()[0] for name in crawled.stored_ids)
     assert kinds == {"summary": 4, "detail": 3, "failed": 1}
-
-
-def test_request_past_the_duplicate_filter_is_always_made(project: Project, server: WebServer) -> None:
-    crawled = crawl(project, server, "polls", "/p0")
-
-    # Scrapy passes items of several responses through asynchronous pipelines in any order.
-    assert sorted(crawled.stored_ids) == [f"turn {turn}" for turn in range(1, 6)]
 
 
 def test_page_that_a_callback_retries_goes_out(project: Project) -> None:
@@ -125,25 +109,6 @@ def test_first_requests_that_are_filtered_are_made_again_after_a_kill(
 
 # Some hundredths of a second.
 SLOW = "SELECT (WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 200000) SELECT max(x) FROM n)"
-
-
-def test_store_that_is_locked_for_a_while_loses_nothing(project: Project, server: WebServer) -> None:
-    settings = {"DOWNLOAD_DELAY": 0.05, "DEDUP_DATABASE_TIMEOUT": 0.2, "CONCURRENT_REQUESTS": 4}
-    running = project.start("pages", "-a", f"start={server.origins[0]}/hub", **settings)
-    running.wait_for(lambda: len(lines_of(project.folder / "stored.jsonl")) > 10)
-    with closing(sqlite3.connect(project.folder / ".scrapy" / "dedup.db", timeout=20)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        time.sleep(2)
-    crawled = running.finish()
-
-    all_accounted_for(crawled)
-    assert Counter(crawled.stored_ids) == Counter(pages(server))
-    assert crawled.count("store/errors") > 0
-    assert crawled.count("store/rows_given_up") == 0
-    assert crawled.log.count("The store cannot be written; the crawl goes on") == 1
-    with closing(sqlite3.connect(project.folder / ".scrapy" / "dedup.db")) as store:
-        of_items = "SELECT count(*) FROM documents WHERE status = 'completed' AND chars_in IS NOT NULL"
-        assert store.execute(of_items).fetchone() == (len(pages(server)),)
 
 
 def test_store_that_stays_locked_keeps_no_item_back(project: Project, server: WebServer) -> None:

@@ -1,7 +1,7 @@
 """Crawls in which a browser looks at pages, and crawls in which it cannot."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -145,21 +145,6 @@ def boxes(number: int) -> str:
         f"<html><head><title>{name}</title></head><body><div>{NAV}</div>"
         f"<div><div>{links}</div><div>{note}</div></div><div>{FOOTER}</div></body></html>"
     )
-
-
-@pytest.mark.parametrize(("page", "least"), [(boxes, 1), (lambda number: post(WORDS[number]), 0)], ids=["not", "well"])
-def test_of_seven_pages_it_is_looked_at_what_the_model_does_not_know(
-    project: Project, browser: str, page: Callable[[int], str], least: int
-) -> None:
-    with serving(1, lambda origins: {f"{origins[0]}/{n}": Answer(page(n)) for n in range(7)}) as server:
-        start = f"start={' '.join(server.site)}"
-        crawled = project.crawl("in-order", "-a", start, DEDUP_TEACHER="unsure", DEDUP_TEACHER_BROWSER=browser)
-
-    assert least <= crawled.count("teacher/pages") <= 3 * least
-    assert crawled.log.count("No browser looked at a page: no layout's template was missing") == (least == 0)
-    assert rows(project, "SELECT DISTINCT source FROM layout_templates WHERE state = 'live'") == [
-        ("visual" if least else "static",)
-    ]
 
 
 NOTES = 8

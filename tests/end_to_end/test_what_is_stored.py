@@ -4,7 +4,6 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -77,19 +76,3 @@ def test_run_is_finished_and_has_its_stats(crawled_project: Project) -> None:
     assert (project, spider, status, reason) == ("shop", "grouped", "finished", "finished")
     # The page to which a start URL redirects is given twice, as without the plugin.
     assert json.loads(stats)["dedup/items/out"] == 4
-
-
-def test_even_a_small_domain_is_known_after_a_complete_run(crawled_project: Project) -> None:
-    assert rows(crawled_project, "SELECT method, pages_analyzed FROM domain_boilerplate") == [("template", 3)]
-
-
-def test_what_pages_lose_on_average_is_known_after_a_crawl(tmp_path: Path) -> None:
-    with serving(1, lambda origins: {f"{origins[0]}/p{n}": Answer(html_page(f"p{n}")) for n in range(8)}) as server:
-        project = Project(tmp_path / "project", dict(ADDON))
-        project.crawl("pages", "-a", f"start={' '.join(server.site)}")
-
-    ((lost, of_each),) = rows(
-        project,
-        "SELECT bytes_removed_avg, (SELECT avg(chars_in - chars_out) FROM documents) FROM domain_boilerplate",
-    )
-    assert 0 < lost == int(of_each)

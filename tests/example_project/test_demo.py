@@ -8,28 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.report.builders import a_recrawl, a_report
+from tests.report.builders import a_report
 from tests.report.hostile import a_hostile_report
-
-FIRST = {"visits": 40, "verdicts": {"new": 40}, "callbacks": 40, "bytes_received": 1_600_000, "seconds": 12.3}
-SECOND = {
-    "visits": 38,
-    "verdicts": {"changed": 5, "unchanged": 30, "new": 2, "removed": 1},
-    "callbacks": 8,
-    "bytes_received": 400_000,
-    "seconds": None,
-}
-ROWS = {
-    "pages new": ["40", "2"],
-    "pages changed": ["0", "5"],
-    "pages unchanged": ["0", "30"],
-    "pages removed": ["0", "1"],
-    "pages asked for": ["40", "37"],
-    "answered “not modified” (304)": ["0", "21"],
-    "bytes received": ["1.6 MB", "400.0 kB"],
-    "callbacks run": ["40", "8"],
-    "seconds": ["12.3", "0.0"],
-}
 
 
 @pytest.fixture
@@ -118,38 +98,3 @@ def test_figures_are_shown_and_nothing_of_a_page_reaches_the_terminal(
     printed = capsys.readouterr().out
     assert "42 pages in, 41.0% of their text removed" in printed
     assert not {"\x1b", "\x00", "\u202e"} & set(printed)
-
-
-def printed_of(tables: Any, capsys: pytest.CaptureFixture[str], **other: Any) -> str:
-    recrawl = json.loads(json.dumps(dataclasses.asdict(a_recrawl(**other)), default=str))
-    tables.console.print(tables.second_crawl([SECOND, FIRST], recrawl))
-    return capsys.readouterr().out
-
-
-def test_both_crawls_stand_side_by_side(tables: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    printed = printed_of(tables, capsys)
-
-    assert "Second crawl: 2 new, 5 changed, 30 unchanged, 1 removed" in printed
-    assert "1.2 MB not sent again" in printed
-    for name, figures in ROWS.items():
-        (line,) = [line for line in printed.splitlines() if line.startswith(f"{name}  ")]
-        assert [part.strip() for part in line.removeprefix(name).split("  ") if part.strip()] == figures
-    assert "No page was answered" not in printed
-
-
-def test_why_no_bytes_were_saved_is_told(tables: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "No page was answered with “not modified”" in printed_of(tables, capsys, not_modified=0, bytes_saved=0)
-
-
-def test_second_crawl_of_other_pages_is_told(tables: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    tables.console.print(tables.second_crawl([SECOND, FIRST], None))
-
-    assert "met no page of the first one" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [(0, "0 bytes"), (999, "999 bytes"), (1_000, "1.0 kB"), (36_300_000, "36.3 MB"), (2_000_000_000, "2,000.0 MB")],
-)
-def test_sizes(tables: Any, number: int, text: str) -> None:
-    assert tables.size(number) == text

@@ -43,38 +43,6 @@ def test_offline_site_links_only_to_its_own_files(tmp_path: Path) -> None:
         assert 24 <= len(pages) <= 30
 
 
-def test_second_edition_has_other_bytes_on_every_page_and_news_on_few(tmp_path: Path) -> None:
-    old, new = editions(tmp_path)
-
-    def main(html: bytes) -> str:
-        return LexborHTMLParser(html.decode()).css("main")[0].text()
-
-    both = {address for address in old.keys() & new.keys() if address.endswith(".html")}
-    assert new.keys() - old.keys() == {"/notices.html"}
-    assert old.keys() - new.keys() == {"/journal/ships-biscuit.html"}
-    assert all(old[address] != new[address] for address in both)
-    assert old["/timetable.pdf"] == new["/timetable.pdf"]
-    assert {address for address in both if main(old[address]) != main(new[address])} == {
-        "/walks/salt-marsh.html",
-        "/shop/bay-map.html",
-        # These two led to the page that is gone.
-        "/journal/index.html",
-        "/journal/tide-gauge.html",
-    }
-    assert all(b'<a href="/notices.html">' in new[address] for address in both)
-
-
-def test_offline_site_is_small_and_the_same_each_time(
-    offline_site: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    again = tmp_path_factory.mktemp("again")
-    import_module("offline_site.build").build(again, "http://127.0.0.1:8000")
-
-    files = {file.relative_to(offline_site): file.read_bytes() for file in offline_site.rglob("*") if file.is_file()}
-    assert files == {file.relative_to(again): file.read_bytes() for file in again.rglob("*") if file.is_file()}
-    assert sum(map(len, files.values())) < 150_000
-
-
 def test_server_answers_304_to_who_has_the_page(demo_site: Any, offline_site: Path) -> None:
     with demo_site.served(offline_site) as origin:
         with urllib.request.urlopen(f"{origin}/index.html") as first:
@@ -107,15 +75,6 @@ def test_server_may_change_its_folder_and_an_etag_changes_with_the_bytes_alone(d
 
     assert etags[0]
     assert etags[0] == etags[1] != etags[2]
-
-
-def test_server_lists_no_folders(demo_site: Any, tmp_path: Path) -> None:
-    (tmp_path / "folder").mkdir()
-
-    with demo_site.served(tmp_path) as origin, pytest.raises(urllib.error.HTTPError) as missing:
-        urllib.request.urlopen(f"{origin}/folder/")
-    assert missing.value.code == 404
-    missing.value.close()
 
 
 def a_release(cache: Path, demo_site: Any, version: str) -> None:

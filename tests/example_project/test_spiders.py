@@ -31,26 +31,6 @@ def page(of: Any, body: str = LINKS, url: str = "http://127.0.0.1:8000/docs/inde
     return HtmlResponse(url, body=body.encode(), encoding="utf-8", request=of.request(url), **other)
 
 
-def test_site_follows_what_is_on_its_host_and_port() -> None:
-    site = spider()
-
-    items, links = results(site, page(site))
-
-    assert items == [{"url": "http://127.0.0.1:8000/docs/index.html"}]
-    assert links == [
-        "http://127.0.0.1:8000/docs/a.html",
-        "http://127.0.0.1:8000/docs/b.pdf",
-        "http://127.0.0.1:8000/docs/index.html#top",
-        "http://127.0.0.1:8000/c.html?utm_source=x",
-    ]
-
-
-def test_prefix_narrows_the_site() -> None:
-    site = spider(prefix="/docs/")
-
-    assert "http://127.0.0.1:8000/c.html?utm_source=x" not in results(site, page(site))[1]
-
-
 def test_what_is_not_html_becomes_an_item_without_html() -> None:
     site = spider()
     url = "http://127.0.0.1:8000/b.pdf"
@@ -108,13 +88,6 @@ def test_delay_of_other_hosts_is_kept() -> None:
 def test_start_that_is_no_url_is_refused_with_an_example(start: str) -> None:
     with pytest.raises(ValueError, match=r"-a start=https://example\.com/"):
         spider(start=start)
-
-
-def test_shop_leaves_legal_pages_alone() -> None:
-    shop = spider("shop")
-
-    assert shop.request("http://127.0.0.1:8000/legal/imprint.html").meta["dedup"] is False
-    assert "dedup" not in shop.request("http://127.0.0.1:8000/shop/lantern.html").meta
 
 
 def test_project_knows_the_plugin_by_settings_alone() -> None:

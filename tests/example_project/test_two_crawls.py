@@ -3,8 +3,7 @@
 import json
 import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -66,17 +65,3 @@ def test_second_crawl_finds_what_changed_and_nothing_else(
     assert {path(json.loads(line)["url"]) for line in lines} == CHANGED | {"/notices.html"}
     links = LexborHTMLParser(files.report.read_text(encoding="utf-8")).css("article.change a")
     assert len({path(link.attributes["href"] or "") for link in links} & CHANGED) == len(links) == 3
-
-
-def test_site_that_is_gone_at_the_second_crawl_is_told(demo: Any, files: Any, tmp_path: Path) -> None:
-    served = import_module("demo_site").served
-    shelf = [tmp_path / "site", tmp_path / "nothing"]
-
-    @contextmanager
-    def vanishing() -> Iterator[Any]:
-        with served(lambda: shelf[0]) as origin:
-            import_module("offline_site.build").build(shelf[0], origin)
-            yield demo.Site(f"{origin}/index.html", 50, lambda: str(shelf.pop(0)))
-
-    with pytest.raises(demo.DemoError, match=r"no page was fetched the second time .*crawl\.log says"):
-        demo.run(vanishing(), files, time.monotonic())

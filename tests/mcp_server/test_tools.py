@@ -85,16 +85,6 @@ def test_a_tool_answers_what_the_command_prints(
     assert answer_of(call(shop, name, arguments)) == printed
 
 
-def test_changes_are_those_of_the_command_in_the_order_of_time(shop: Shop) -> None:
-    printed = shop.run("changes", "--json").json
-
-    found = answer_of(call(shop, "changes_since"))
-    assert sorted(found.pop("changes"), key=str) == sorted(printed.pop("changes"), key=str)
-    assert found == printed
-    some = answer_of(call(shop, "changes_since", {"limit": 1, "domain": "WWW.example.com", "verdict": "new"}))
-    assert (some["counts"]["new"], len(some["changes"])) == (2, 1)
-
-
 def test_a_group_without_pages_is_an_error_as_in_the_command(shop: Shop) -> None:
     result = call(shop, "analyze_boilerplate", {"source_groups": ["tea", "coffee"], "dry_run": True})
 
@@ -142,14 +132,6 @@ def test_a_search_finds_pages_and_goes_on(shop: Shop) -> None:
     assert len({page["url"] for page in first["pages"] + rest["pages"]}) == 7
     assert (first["stopped"], rest["next"]) == (None, None)
     assert "What only page" in rest["pages"][0]["snippet"]
-
-
-def test_a_project_is_named_by_its_id_or_its_name(shop: Shop) -> None:
-    with shop.open() as store:
-        by_id = str(shop.project(store).id)
-
-    assert answer_of(call(shop, "boilerplate_stats", {"project_id": by_id}))["project"] == "shop"
-    assert answer_of(call(shop, "boilerplate_stats", {"project_id": "shop"}))["project"] == "shop"
 
 
 @table("wrong_calls/mcp_tools")

@@ -1,12 +1,9 @@
 from typing import Any
 
-import pytest
 from scrapy import Request
-from scrapy.utils.request import RequestFingerprinter
 
-from scrapy_dedup import Fingerprinter
+from scrapy_dedup.plugin.fingerprinter import Fingerprinter
 from tests.plugin.builders import PAGE, a_crawler, a_request
-from tests.tables import table
 
 
 class ByMethod:
@@ -18,25 +15,6 @@ class ByMethod:
 
 def fingerprint(request: Request, **settings: Any) -> bytes:
     return Fingerprinter.from_crawler(a_crawler(**settings)).fingerprint(request)
-
-
-@pytest.mark.parametrize(
-    "url", [f"{PAGE}?utm_source=mail", f"{PAGE}#part", PAGE.upper().replace("/PAGE", "/page"), f"{PAGE}?"]
-)
-def test_spellings_of_one_page_have_one_fingerprint(url: str) -> None:
-    assert fingerprint(a_request(url)) == fingerprint(a_request())
-
-
-@pytest.mark.parametrize("other", [{"url": f"{PAGE}/"}, {"method": "POST"}, {"body": b"x"}, {"url": f"{PAGE}?id=1"}])
-def test_other_pages_have_others(other: dict[str, Any]) -> None:
-    assert fingerprint(a_request(**other)) != fingerprint(a_request())
-
-
-@table("plugin/fingerprints_of_scrapy")
-def test_scrapys_own_is_used_where_the_layer_is_off(meta: dict[str, Any], settings: dict[str, Any]) -> None:
-    request = a_request(f"{PAGE}?utm_source=mail", meta=meta)
-
-    assert fingerprint(request, **settings) == RequestFingerprinter().fingerprint(request)
 
 
 def test_former_fingerprinter_decides_about_the_normal_url() -> None:

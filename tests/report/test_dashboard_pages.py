@@ -28,9 +28,8 @@ from scrapy_dedup.web.dashboard.config import ConfigView, Preview, PreviewBlock,
 from scrapy_dedup.web.dashboard.page import PageView
 from tests.report.builders import a_diff, a_domain, an_alarm
 from tests.report.dashboard import checked, drawn
+from tests.report.dashboard_views import a_hostile_view, a_registered, a_template_view, a_version
 from tests.report.hostile import ALL, HOSTILE, a_hostile_ledger, a_hostile_page, without_values
-from tests.report.test_dashboard_domain import a_hostile_view, a_registered
-from tests.report.test_dashboard_templates import a_version, a_view
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NAV = Nav("0c3d", ALL, (("0c3d", ALL), ("other", ALL * 1000)))
@@ -73,7 +72,7 @@ def hostile_pages() -> dict[str, tuple[str, dict[str, object]]]:
         (),
     )
     lines = (SelectorLine("s" * LONG, "e" * LONG), SelectorLine(ALL, ALL)) * 500
-    template = a_view(
+    template = a_template_view(
         layout=ALL,
         shown=ShownTemplate(stored, (), lines, lines, {ALL: (ALL,)}),
         versions=(a_version(state=ALL, reason="r" * LONG, source=ALL),) * 20,
@@ -142,34 +141,3 @@ def test_any_text_leaves_the_page_whole(name: str, reason: str, pattern: str) ->
     checked(
         drawn("domains.html", table=DomainList((row,), None, 1), counts=counts, choice=TableChoice(pattern), at=NOON)
     )
-
-
-@pytest.mark.parametrize(
-    ("choice", "changed", "path"),
-    [
-        pytest.param(TableChoice(), {}, "/p/0c3d/domains", id="nothing-chosen"),
-        pytest.param(TableChoice("a b", "BLACKLISTED"), {}, "/p/0c3d/domains?q=a+b&status=BLACKLISTED", id="filter"),
-        pytest.param(
-            TableChoice(after="x"),
-            {"sort": "pages"},
-            "/p/0c3d/domains?sort=pages&order=up",
-            id="other-order-begins-at-the-top",
-        ),
-        pytest.param(
-            TableChoice(sort="pages", descending=True),
-            {"after": "x"},
-            "/p/0c3d/domains?after=x&sort=pages&order=down",
-            id="on",
-        ),
-    ],
-)
-def test_path_says_what_is_chosen(choice: TableChoice, changed: dict[str, str], path: str) -> None:
-    assert NAV.path("domains", **choice.query(**changed)) == path
-
-
-def test_place_that_is_open_is_marked() -> None:
-    found = checked(drawn("unknown_page.html", nav=NAV, url="x", why="y"))
-    runs = checked(drawn("runs.html", nav=NAV, runs=(), jobs=(), older=[]))
-
-    current = [[one["href"] for _, one in page.seen if "aria-current" in one] for page in (found, runs)]
-    assert current == [[], ["/p/0c3d/runs"]]

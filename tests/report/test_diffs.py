@@ -22,22 +22,6 @@ def texts(tree: LexborHTMLParser, selector: str) -> list[str]:
     return [node.text() for node in tree.css(selector)]
 
 
-@pytest.mark.parametrize(
-    ("lines", "found"),
-    [
-        pytest.param(["@@ -1 +1 @@", "-a", "+b"], [Hunk(("a",), ("b",))], id="replaced"),
-        pytest.param(["@@ -1 +0,0 @@", "-a"], [Hunk(("a",), ())], id="removed"),
-        pytest.param(["@@ -0,0 +1,2 @@", "+a", "+"], [Hunk((), ("a", ""))], id="added-also-an-empty-line"),
-        pytest.param(["@@ -1 +1 @@", "---a", "+++b"], [Hunk(("--a",), ("++b",))], id="text-that-looks-like-a-heading"),
-        pytest.param(["@@ -1 +1 @@", "-a", "+b", "-c"], [Hunk(("a",), ("b",)), Hunk(("c",), ())], id="two-in-one"),
-        pytest.param(["@@", "-a", " same", "+b", "..."], [Hunk(("a",), ()), Hunk((), ("b",))], id="context-and-cut"),
-        pytest.param([], [], id="nothing"),
-    ],
-)
-def test_hunks_have_two_sides(lines: list[str], found: list[Hunk]) -> None:
-    assert hunks(a_diff(*lines)) == found
-
-
 passages = st.lists(st.text(st.characters(blacklist_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1), max_size=8)
 
 
@@ -51,14 +35,6 @@ def test_hunks_of_a_diff_hold_all_of_its_lines(old: list[str], new: list[str]) -
     lines = diff.split("\n")[2:]
     assert [line for hunk in found for line in hunk.was] == [line[1:] for line in lines if line[:1] == "-"]
     assert [line for hunk in found for line in hunk.now] == [line[1:] for line in lines if line[:1] == "+"]
-
-
-def test_words_that_differ_are_marked() -> None:
-    tree = drawn("-Steep for two minutes, then drink.", "+Steep for three minutes, then drink.")
-
-    assert (texts(tree, "del mark"), texts(tree, "ins mark")) == (["two"], ["three"])
-    assert texts(tree, "del") == ["Steep for two minutes, then drink."]
-    assert texts(tree, "ins") == ["Steep for three minutes, then drink."]
 
 
 @pytest.mark.parametrize(
@@ -82,15 +58,6 @@ def test_marks_add_and_lose_no_character(was: list[str], now: list[str]) -> None
 
     shown = [["".join(piece for piece, _ in line) for line in side] for side in sides]
     assert shown == [[visible(line, LONGEST_LINE) for line in side] for side in (was, now)]
-
-
-@pytest.mark.parametrize(
-    ("change", "told"), [("numbers", "Nothing but numbers changed"), ("", "Changed"), ("<b>", "<b>")]
-)
-def test_class_of_the_change_and_how_many_passages(change: str, told: str) -> None:
-    meta = texts(drawn("-5.00 €", "-a", "+6.00 €", change=change), ".change p.meta")
-
-    assert " ".join(meta[1].split()) == f"{told}: 2 passages removed, 1 added"
 
 
 def test_endless_diffs_are_cut_and_say_so() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from scrapy_dedup.report.drawing import layout_svg, render_report
-from scrapy_dedup.report.layout_picture import LABEL_HEIGHT, MOST_BOXES, Strip, boxes_told, size_of
+from scrapy_dedup.report.layout_picture import MOST_BOXES, Strip, size_of
 from scrapy_dedup.report.values import BoxKind, PictureBox, TeacherFigures, boxes_from
 from tests.browser import Scheme, opened, shared_chromium
 from tests.report.builders import a_layout, a_report, a_site, a_template
@@ -49,37 +49,6 @@ def test_every_box_is_drawn_where_it_is_with_its_number_and_its_reason() -> None
         assert box.y - 2 <= y < box.y
         assert (2 * x + width, 2 * y + height) == (2 * box.x + box.width, 2 * box.y + box.height)
         assert (one.findtext(f"{SVG}title") or "") == box.label
-
-
-def test_kinds_differ_in_colour_and_without_it() -> None:
-    root = read(layout_svg(a_picture()))
-
-    looks = {each.get("data-number"): each for each in drawn(root)}
-    kinds = {box.kind: looks[str(box.number)] for box in boxes()}
-    colours = {each.get("stroke") for each in kinds.values()}
-    patterns = {(each.get("stroke-dasharray"), each.get("stroke-width"), each.get("fill")) for each in kinds.values()}
-    assert len(colours) == len(patterns) == len(BoxKind)
-
-
-def test_legend_names_the_kinds_that_occur_and_a_picture_without_boxes_says_so() -> None:
-    root = read(layout_svg(a_picture(boxes=(a_box(), a_box(BoxKind.TITLE)))))
-
-    assert {each.text for each in root.iter(f"{SVG}text") if each.get("font-size") == "14"} == {"content", "title"}
-    assert "nothing to show" in layout_svg(a_picture(boxes=()))
-
-
-def label_of(svg: str, text: str) -> ET.Element:
-    return next(each for each in labels(read(svg)) if each.text == text)
-
-
-def test_label_stands_above_its_box_where_nothing_is_written_there_and_else_beside_the_picture() -> None:
-    above = label_of(layout_svg(a_picture(boxes=(a_box(label="here", is_clear=True),))), "here")
-    beside = label_of(layout_svg(a_picture(boxes=(a_box(label="there", is_clear=False),))), "there")
-
-    assert 200 <= int(above.get("x", "0")) < 220
-    assert 120 - LABEL_HEIGHT <= int(above.get("y", "0")) <= 120
-    assert int(beside.get("x", "0")) > WIDTH
-    assert int(beside.get("x", "0")) + int(beside.get("textLength", "0")) <= size_of(a_picture())[0]
 
 
 def strips(root: ET.Element) -> list[Strip]:
@@ -135,16 +104,6 @@ def test_a_drawing_is_bounded() -> None:
     assert len(svg) < 400_000
 
 
-def test_what_stands_on_a_picture_is_told_content_first_then_by_number() -> None:
-    menu = [a_box(BoxKind.BOILERPLATE, label="menu"), a_box(BoxKind.BOILERPLATE, label="bar")]
-
-    assert boxes_told([*menu, menu[1], a_box()]) == [
-        ("content", "content", 1),
-        ("left out", "bar", 2),
-        ("left out", "menu", 1),
-    ]
-
-
 class TestBoxesAsTheyAreStored:
     @settings(max_examples=40, deadline=None)
     @given(some_boxes)
@@ -169,17 +128,6 @@ def a_pictured_report(**other: Any) -> str:
 
 
 class TestInTheReport:
-    def test_it_stands_beside_its_layout_once_with_the_figures_of_the_teacher(self) -> None:
-        tree = LexborHTMLParser(a_pictured_report())
-
-        assert len(tree.css(".layout .picture summary svg image")) == 1
-        assert len(tree.css(".picture > .rules li")) == len(boxes())
-        told = " ".join(tree.css(".layout .meta")[-1].text().split())
-        assert told == (
-            "A browser showed 2 pages, 3.1 % of the text is made by scripts, "
-            "agreement of browser and model 0.93, its pages need a browser"
-        )
-
     def test_one_for_which_there_is_no_room_is_named(self) -> None:
         told = LexborHTMLParser(render_report(a_report(layouts=(a_site(a_layout(left_out="https://a.example/x")),))))
 

@@ -4,7 +4,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from scrapy_dedup.report.drawing import render_report
-from scrapy_dedup.report.ledger import COLUMNS, amounts_of, figures_of, tokens_line
+from scrapy_dedup.report.ledger import COLUMNS, figures_of
 from scrapy_dedup.report.values import Ledger, LedgerCheck, LedgerRow
 from tests.report.builders import a_ledger, a_report, a_row, a_table
 from tests.report.hostile import HOSTILE, a_hostile_ledger
@@ -54,35 +54,11 @@ def test_figures_say_what_is_about_and_what_is_not_counted(row: LedgerRow, figur
     assert figures_of(row) == figures
 
 
-def test_before_counts_the_pages_that_were_left_out() -> None:
-    assert amounts_of(a_table()) == [
-        ("Items", "315", "192", "39\u00a0%"),
-        ("Chunks", "~868", "653", "25\u00a0%"),
-        ("Characters", "~351,991", "261,475", "26\u00a0%"),
-        ("Tokens", "~87,998", "65,369", "26\u00a0%"),
-    ]
-
-
 def test_counts_that_do_not_agree_are_shown_first() -> None:
     wrong = a_table(checks=(LedgerCheck("items", 5, 7), LedgerCheck("chunks", 3, 3)))
 
     assert texts(read(a_ledger(run=wrong)), ".alarms li") == ["items: 5, but 7"]
     assert read(a_ledger()).css(".alarms") == []
-
-
-def test_how_tokens_were_counted_is_said() -> None:
-    assert tokens_line(a_ledger()).startswith("Tokens: an estimate, 4 characters each. ~: ")
-    assert tokens_line(a_ledger(run=a_table(rows=()), all_runs=None)) == "Tokens: an estimate, 4 characters each."
-
-
-def test_a_chunk_that_nobody_gives_says_so() -> None:
-    (shared,) = a_ledger().shared
-    nobody = type(shared)(shared.sample, shared.chars, shared.pages, (), shared.others)
-
-    assert any(
-        "given by https://a.example/1; also on" in " ".join(text.split()) for text in texts(read(a_ledger()), ".note")
-    )
-    assert any("given by none" in text for text in texts(read(a_ledger(shared=(nobody,))), ".note"))
 
 
 def test_hostile_text_stays_text() -> None:

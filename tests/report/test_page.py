@@ -1,12 +1,10 @@
 """The document that `render_report` makes, read back with a parser."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from scrapy_dedup.report.drawing import render_report
-from scrapy_dedup.report.values import ReportRecrawl
 from tests.report.builders import (
     a_changed_page,
     a_diff,
@@ -45,37 +43,6 @@ def test_report_begins_with_its_sum_and_goes_on_in_the_order_a_reader_asks() -> 
     assert texts(tree, "section:nth-of-type(3) tbody td") == ["39 of 40", "390"]
     assert {node.attributes.get("scope") for node in tree.css("thead th")} == {"col"}
     assert {node.attributes.get("scope") for node in tree.css("tbody th")} == {"row"}
-
-
-def test_what_the_crawl_found_comes_first_where_it_met_known_pages() -> None:
-    tree = read(a_report(recrawl=a_recrawl()))
-
-    assert texts(tree, "h2")[:2] == ["What the crawl found", "1 domain"]
-    assert texts(tree, "main > section:first-child dd") == ["5", "30", "2", "1", "29", "1.2\u00a0M"]
-    lead = texts(tree, "main p.lead")[0]
-    assert "asked for 37 pages, of which the server answered 21 with “not modified”" in lead
-    assert "callback ran for 8 of 37 pages" in lead
-
-
-@pytest.mark.parametrize(
-    ("recrawl", "told"),
-    [
-        pytest.param(a_recrawl(), "1 of 5 changed pages, before and now.", id="diffs"),
-        pytest.param(a_recrawl(diffs=()), "With DEDUP_DIFF = True the next crawl keeps what changed", id="no-diffs"),
-        pytest.param(a_recrawl(diffs=(), changed=0), None, id="nothing-changed"),
-    ],
-)
-def test_what_changed_is_shown_or_how_it_can_be(recrawl: ReportRecrawl, told: str | None) -> None:
-    page = render_report(a_report(recrawl=recrawl))
-
-    assert "DEDUP_DIFF" not in page if told is None else told in page
-
-
-def test_an_empty_report_says_so() -> None:
-    tree = read(a_report(pages_fetched=0, domains=(), layers=(), repeated=(), samples=()))
-
-    assert texts(tree, "h1") == ["0 pages in, 0\u00a0% of the text was boilerplate"]
-    assert "No page was cleaned yet." in texts(tree, "p.lead")
 
 
 def test_each_removed_block_carries_its_reason_twice_once_without_a_mouse() -> None:

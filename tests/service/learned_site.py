@@ -2,7 +2,6 @@
 
 from html import escape
 
-from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.templates.site_learning import learn_site
 from scrapy_dedup.service.templates.site_records import template_record
 from scrapy_dedup.settings import Settings
@@ -68,8 +67,3 @@ def put_site(project: ProjectStore) -> dict[str, int]:
         project.write([LayoutSignatureRecord(DOMAIN, layout, 1, layout, 4, NOON)])
         project.write([LayoutRunRecord(DOMAIN, layout, 4, a_url("posts/hemp"))])
     return layouts
-
-
-def key_of(name: str) -> bytes:
-    """Return the key of a page of the site."""
-    return page_key(a_url(name))

@@ -1,5 +1,4 @@
 import hashlib
-import os
 import sqlite3
 import subprocess
 import sys
@@ -70,13 +69,6 @@ def test_a_new_file_is_created_with_its_folders(tmp_path: Path) -> None:
         assert store.project("shop").page(a_key(1)) is not None
 
 
-def test_a_path_may_be_relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-    with Store.open("sqlite:///.scrapy/dedup.db"):
-        assert (tmp_path / ".scrapy" / "dedup.db").is_file()
-
-
 def test_a_store_is_readable_while_another_connection_writes(path: Path) -> None:
     with Store.open(address(path)) as store, closing(sqlite3.connect(path)) as other:
         project = store.project("shop")
@@ -103,54 +95,11 @@ def test_of_many_connections_only_the_one_that_writes_has_a_large_cache(path: Pa
             assert {one.scalar(cache) for one in readers} == {-4_000}
 
 
-@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:"])
-def test_a_store_in_memory_needs_no_file(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-    with Store.open(url) as store:
-        store.project("shop").write([a_document()])
-        assert store.project("shop").page(a_key(1)) is not None
-
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("statements", [[], ["PRAGMA user_version = 1"]], ids=["empty-file", "no-tables"])
-def test_a_database_without_tables_is_a_new_store(path: Path, statements: list[str]) -> None:
-    path.touch()
-    change(path, *statements)
-
-    with Store.open(address(path)) as store:
-        store.project("shop")
-
-
 def test_no_store_is_created_when_it_must_exist(path: Path) -> None:
     with pytest.raises(StoreError, match="there is none yet"):
         Store.open(address(path), create=False)
 
     assert list(path.parent.iterdir()) == []
-
-
-def test_a_store_that_exists_opens_when_it_must(path: Path) -> None:
-    a_store_file(path)
-
-    with Store.open(address(path), create=False) as store:
-        assert store.find_project("shop")
-
-
-@pytest.mark.parametrize("content", [b"not a database, whatever its name says" * 10, b"SQL", b"SQLite format 3\0"])
-def test_what_is_not_a_database_stays_as_it_is(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
-
-    refused(path, "not a SQLite database.*Name another file")
-
-
-@table("store/what_is_no_store_of_today_stays_as_it_is")
-def test_what_is_no_store_of_today_stays_as_it_is(
-    path: Path, statements: list[str], match: str, *, is_store: bool
-) -> None:
-    change(a_store_file(path) if is_store else path, *statements)
-
-    refused(path, match)
 
 
 def test_a_newer_store_that_a_crash_left_behind_stays_as_it_is(path: Path) -> None:
@@ -187,20 +136,6 @@ def test_a_damaged_store_stays_as_it_is(path: Path, start: int, end: int | None,
     path.write_bytes(whole)
 
     refused(path, "damaged.*Restore a copy")
-
-
-def test_a_store_that_was_cut_short_stays_as_it_is(path: Path) -> None:
-    a_store_file(path)
-    os.truncate(path, path.stat().st_size // 2)
-
-    refused(path, "damaged.*Restore a copy")
-
-
-def test_a_store_with_a_column_of_another_name_is_refused(path: Path) -> None:
-    with closing(sqlite3.connect(a_store_file(path))) as connection:
-        connection.execute("ALTER TABLE documents RENAME COLUMN url TO address")
-
-    refused(path, "its table documents has no url.*Restore a copy")
 
 
 def test_a_read_only_file_is_refused(path: Path) -> None:

@@ -46,12 +46,6 @@ def test_a_wrong_password_is_told_and_hidden(url: URL) -> None:
     assert ":***@" in message
 
 
-def test_half_a_password_is_hidden_too(url: URL) -> None:
-    """An @ that was not escaped makes a host of the password's end."""
-
-    assert "secret" not in refused(f"postgresql+psycopg://me:half@secret@127.0.0.1:{url.port}/d", "two @.*%40")
-
-
 def test_a_password_with_any_character_works(postgresql: Server, url: URL) -> None:
     name = f"user_{url.database}"
     postgresql.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'p@s:s/w#?%d'")
@@ -62,19 +56,6 @@ def test_a_password_with_any_character_works(postgresql: Server, url: URL) -> No
         assert "w#" not in repr(store)
     postgresql.execute(f"DROP OWNED BY {name}", str(url.database))
     postgresql.execute(f"DROP ROLE {name}")
-
-
-def test_a_user_without_rights_is_told_so(postgresql: Server, url: URL) -> None:
-    name = f"user_{url.database}"
-    postgresql.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'p'")
-
-    refused(url.set(username=name, password="p"), "permission denied.*right to create tables")
-
-    postgresql.execute(f"DROP ROLE {name}")
-
-
-def test_a_database_that_is_not_there_is_told(url: URL) -> None:
-    refused(url.set(database="not_there"), "does not exist.*Create the database")
 
 
 def test_a_server_that_is_not_there_is_told(url: URL) -> None:
@@ -106,11 +87,6 @@ def test_a_store_of_an_unknown_schema_stays_as_it_is(postgresql: Server, url: UR
     postgresql.execute(f"UPDATE alembic_version SET version_num = '{revision}'", str(url.database))
 
     refused(url, match)
-
-
-def test_no_store_is_created_when_it_must_exist(postgresql: Server, url: URL) -> None:
-    with pytest.raises(StoreError, match="there is none yet"):
-        Store.open(url, create=False)
 
 
 def test_a_lock_that_outlasts_the_timeout_stops(postgresql: Server, url: URL) -> None:

@@ -6,21 +6,17 @@ from sqlalchemy import insert, text
 
 from scrapy_dedup.store.knowledge.layout_pictures import StoredPicture
 from scrapy_dedup.store.knowledge.url_parameters import StoredParameter
-from scrapy_dedup.store.pages.reads import Reads
 from scrapy_dedup.store.records.keep_policy import KeepPolicy
 from scrapy_dedup.store.records.page_records import ClaimKey, ClaimKind
 from scrapy_dedup.store.records.records import (
     BlockEvidence,
-    BoilerplateRecord,
     CleanedRecord,
     DeliveryRecord,
     ValidatorRecord,
 )
-from scrapy_dedup.store.records.stored import DomainFigures
 from scrapy_dedup.store.repositories import (
     BoilerplateStats,
     DomainBoilerplateRepository,
-    ProjectRepository,
     SourceRepository,
 )
 from scrapy_dedup.store.store import Store
@@ -39,8 +35,6 @@ from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import (
     DOMAIN,
     NOON,
-    a_boilerplate,
-    a_document,
     a_key,
     a_layout_count,
     a_signature,
@@ -61,11 +55,6 @@ STATS: BoilerplateStats = {
     "min_block_chars": 40,
     "evidence": {"00aa": BlockEvidence(41, "body>p", "Cookies")},
 }
-
-
-def rows_of(store: Store, project_id: uuid.UUID) -> dict[str, int]:
-    with store.session(read_only=True) as session:
-        return ProjectRepository(session).count(project_id)
 
 
 class TestDomainBoilerplate:
@@ -110,23 +99,6 @@ class TestSources:
         )
         return project
 
-    def test_domains_come_with_their_pages(self, store: Store, pages: ProjectStore) -> None:
-        with store.session(read_only=True) as session:
-            repository = SourceRepository(session)
-
-            assert repository.get_domains_for_project(pages.id) == [
-                ("0.example", 101),
-                ("1.example", 100),
-                ("2.example", 100),
-            ]
-            assert repository.get_domains_for_project(pages.id, ["even"]) == [
-                ("0.example", 51),
-                ("1.example", 50),
-                ("2.example", 50),
-            ]
-            assert repository.get_domains_for_project(pages.id, []) == []
-            assert repository.get_domains_for_project(no_id()) == []
-
     def test_pages_come_oldest_first_however_many_keys_are_read_at_once(self, store: Store, project: ProjectStore):
         project.write(a_source(number, fetched_at=a_time(number % 5)) for number in range(30))
 
@@ -166,22 +138,6 @@ class TestSources:
 
 
 class TestProjects:
-    def test_a_project_is_deleted_with_all_its_rows_and_alone(self, store: Store, project: ProjectStore) -> None:
-        other = store.project("other")
-        for some in (project, other):
-            fill(some)
-        expected = rows_of(store, project.id)
-        assert expected.keys() == Base.metadata.tables.keys()
-        assert all(expected.values())
-
-        with store.session() as session:
-            deleted = ProjectRepository(session).delete(project.id)
-            session.commit()
-
-        assert deleted == expected
-        assert not any(rows_of(store, project.id).values())
-        assert rows_of(store, other.id) == expected
-
     def test_the_database_deletes_a_project_with_all_its_rows_too(self, store: Store, project: ProjectStore) -> None:
         fill(project)
 
@@ -193,44 +149,6 @@ class TestProjects:
             # Parts of signatures lead nowhere without their page, and would cost an index of their own to be found.
             for table in Base.metadata.tables.keys() - {"near_duplicates"}:
                 assert session.scalar(text(f"SELECT count(*) FROM {table}")) == 0
-
-
-class TestFigures:
-    def test_domains_are_summed_up(self, store: Store, project: ProjectStore) -> None:
-        project.write(
-            [
-                a_document(1, chars_in=100, chars_out=25),
-                a_document(2, chars_in=100, chars_out=75),
-                a_document(3, chars_in=100, chars_out=0, status="processing"),
-                a_document(4, domain="a.example"),
-            ]
-        )
-
-        with store.session(read_only=True) as session:
-            first, second = Reads(session, project.id).domains(without_text=True)
-
-        assert first == DomainFigures("a.example", 1, 0, 0)
-        assert second == DomainFigures(DOMAIN, 2, 200, 100)
-        assert (first.removed_share, second.removed_share) == (0.0, 0.5)
-
-    def test_the_most_repeated_blocks_come_first(self, store: Store, project: ProjectStore) -> None:
-        def a_domain(name: str, *pages: int) -> BoilerplateRecord:
-            evidence = {f"{n:016x}": BlockEvidence(n, "body>p", f"block {n}") for n in pages}
-            return a_boilerplate(domain=name, boilerplate_hashes=tuple(evidence), pages_analyzed=50, evidence=evidence)
-
-        project.write([a_domain("a.example", 3, 40), a_domain("b.example", 40, 7), a_boilerplate(domain="c.example")])
-
-        with store.session(read_only=True) as session:
-            blocks = Reads(session, project.id).repeated_blocks(limit=3)
-            only = Reads(session, project.id).repeated_blocks(domain="b.example")
-
-        assert [(block.domain, block.pages) for block in blocks] == [
-            ("a.example", 40),
-            ("b.example", 40),
-            ("b.example", 7),
-        ]
-        assert (blocks[0].pages_analyzed, blocks[0].path, blocks[0].sample) == (50, "body>p", "block 40")
-        assert [block.pages for block in only] == [40, 7]
 
 
 def fill(project: ProjectStore) -> None:
@@ -263,8 +181,3 @@ def fill(project: ProjectStore) -> None:
     project.put_picture(StoredPicture(DOMAIN, 7, "https://www.example.com/a", NOON, 1366, 900, [], b"PNG"))
     StoredMemos(project, 10**6).keep(a_key(1), "models.ask", "1", NOON)
     project.put_url_parameters([StoredParameter(DOMAIN, "sid", same=4, different=0, ignored=True, seen_at=NOON)])
-
-
-def no_id() -> uuid.UUID:
-    """Return the id of no project."""
-    return uuid.UUID(int=0)

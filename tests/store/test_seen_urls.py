@@ -44,15 +44,6 @@ def test_table_holds_what_was_added_and_gives_it_back_in_order(table_of: Opener)
     assert list(table.scan()) == [sorted(key(number) for number in range(1, 5))]
 
 
-def test_scope_is_found_again_and_knows_nothing_of_others(table_of: Opener) -> None:
-    table_of("job a").add([key(1)])
-    table_of("job b").add([key(2)])
-    table_of("job a", "other project").add([key(3)])
-
-    assert list(table_of("job a").scan()) == [[key(1)]]
-    assert not table_of("job b").holds(key(1))
-
-
 @pytest.mark.parametrize("keys", [0, 3, 20_000, 40_001])
 def test_scope_is_dropped_whole_and_alone(table_of: Opener, store: Store, keys: int) -> None:
     kept, dropped = table_of("job a"), table_of("run b")
@@ -70,14 +61,6 @@ def test_scope_is_dropped_whole_and_alone(table_of: Opener, store: Store, keys: 
     assert after == before[:1]
     assert dropped.count() == 0
     assert kept.holds(key(1))
-
-
-def test_lookups_see_at_once_what_another_connection_committed(table_of: Opener) -> None:
-    asking, writing = table_of("job a"), table_of("job a")
-    before = asking.holds(key(1))
-    writing.add([key(1)])
-
-    assert (before, asking.holds(key(1))) == (False, True)
 
 
 def test_database_in_memory_is_asked_through_the_store() -> None:

@@ -1,5 +1,4 @@
 import threading
-from dataclasses import fields
 from datetime import timedelta, timezone
 
 import pytest
@@ -8,15 +7,13 @@ from hypothesis import strategies as st
 from sqlalchemy import text, update
 
 from scrapy_dedup.core.duplicates.near import sketch
-from scrapy_dedup.core.pages.fingerprints import to_digits
 from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.records.keep_policy import KeepPolicy
-from scrapy_dedup.store.records.records import BlockEvidence, CleanedRecord, Record, ValidatorRecord, from_digits
-from scrapy_dedup.store.records.stored import LayoutFigures, StoredSignature
+from scrapy_dedup.store.records.records import BlockEvidence, CleanedRecord, Record, ValidatorRecord
 from scrapy_dedup.store.repositories import ProjectRepository
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.tables.models import REST, Base, SourceRow
-from scrapy_dedup.store.writer import ALARMS_KEPT, RUN_COUNTS_KEPT, SIGNATURES_KEPT, ProjectStore
+from scrapy_dedup.store.tables.models import Base, SourceRow
+from scrapy_dedup.store.writer import RUN_COUNTS_KEPT, SIGNATURES_KEPT, ProjectStore
 from tests.store.builders import (
     DOMAIN,
     NOON,
@@ -33,7 +30,6 @@ from tests.store.builders import (
     a_template,
     a_text_signature,
     a_time,
-    a_url,
     a_visit,
     an_alarm,
     an_extraction,
@@ -46,9 +42,6 @@ from tests.store.engine.test_codec import ANY_TEXT
 from tests.tables import table
 
 ENOUGH = 60
-
-
-MOST, LEAST = 2**63 - 1, -(2**63)
 
 
 def everything_about(name: object) -> list[Record]:
@@ -76,53 +69,6 @@ def dump(store: Store) -> dict[str, list[tuple[object, ...]]]:
         }
 
 
-def test_what_was_written_is_read_back(project: ProjectStore) -> None:
-    project.begin_run(spider="site", jobdir=None, started_at=NOON)
-    project.write(everything_about(1))
-
-    found = (source_of(project), document_of(project), url_of(project))
-    for stored, written in zip(found, everything_about(1)[:3], strict=True):
-        names = [field.name for field in fields(written) if hasattr(stored, field.name)]
-        assert [getattr(stored, name) for name in names] == [getattr(written, name) for name in names]
-    assert project.run is not None
-    assert document_of(project).run_id == url_of(project).run_id == project.run.id
-    assert [(d.layer, d.detail) for d in project.decisions(a_key(1))] == [
-        ("boilerplate", {"removed": 2}),
-        ("canonical", None),
-    ]
-
-
-def test_the_same_records_twice_equal_once(store: Store, project: ProjectStore) -> None:
-    project.write(everything_about(1) + everything_about(2))
-    once = dump(store)
-
-    project.write(everything_about(1) + everything_about(2))
-
-    assert dump(store) == once
-
-
-def test_an_alias_has_its_own_row(project: ProjectStore) -> None:
-    alias = a_crawled_url("old", status="alias", document_key=a_key(1), alias_kind="redirect", http_status=None)
-    project.write([a_crawled_url(1), alias, a_crawled_url(2)])
-
-    assert [url.url for url in project.urls_of_document(a_key(1))] == [a_url(1), a_url("old")]
-    assert project.urls_of_document(a_key("old")) == []
-    assert project.document_keys([a_key(1), a_key("old"), a_key("unknown")]) == {
-        a_key(1): a_key(1),
-        a_key("old"): a_key(1),
-    }
-
-
-def test_a_domain_is_known_when_it_has_a_row_even_without_hashes(project: ProjectStore) -> None:
-    assert not project.is_known(DOMAIN)
-
-    project.write([a_boilerplate()])
-
-    assert project.is_known(DOMAIN)
-    assert not project.is_known("other.example.com")
-    assert project.knowledge(DOMAIN)["html"].boilerplate_hashes == ()
-
-
 def test_knowledge_is_kept_by_method_and_replaced_by_the_next(project: ProjectStore) -> None:
     first = a_boilerplate(boilerplate_hashes=("00aa",), evidence={"00aa": BlockEvidence(41, "body>p", "\0\ud800")})
     project.write([first, a_boilerplate(method="text", pages_analyzed=7)])
@@ -147,14 +93,6 @@ def test_projects_do_not_see_each_other(store: Store, project: ProjectStore) -> 
     assert other.page(a_key(1)) is None
     assert not other.is_known(DOMAIN)
     assert store.project("shop").page(a_key(1)) is not None
-
-
-def test_a_project_is_found_only_when_it_is_there(store: Store, project: ProjectStore) -> None:
-    found = store.find_project("shop")
-
-    assert found is not None
-    assert found.id == project.id
-    assert store.find_project("other") is None
 
 
 def test_nothing_of_a_batch_is_written_when_one_record_cannot_be(store: Store, project: ProjectStore) -> None:
@@ -309,16 +247,6 @@ def test_a_store_in_memory_serves_several_threads(lasting_project: ProjectStore)
     assert failed == []
 
 
-def test_cleaned_text_is_added_to_the_original(project: ProjectStore) -> None:
-    project.write([a_source(1), a_source(2)])
-
-    project.write([CleanedRecord(a_key(1), "page 1"), CleanedRecord(a_key("unknown"), "nothing")])
-
-    assert source_of(project, 1).cleaned_content == "page 1"
-    assert source_of(project, 1).content == a_source(1).content
-    assert source_of(project, 2).cleaned_content is None
-
-
 def test_a_new_original_forgets_the_text_of_the_old_one(project: ProjectStore) -> None:
     project.write([a_source(1, cleaned_content="old")])
 
@@ -337,14 +265,6 @@ def test_decisions_are_capped_and_the_oldest_go(store: Store, bound: int) -> Non
 
     assert max(1, int(bound * 0.9)) <= len(kept) <= bound
     assert kept == list(range(200 - len(kept), 200))
-
-
-def test_nothing_is_kept_of_what_is_not_wanted(store: Store) -> None:
-    project = store.project("p", KeepPolicy(pages="none", decisions=0, visits=0, extractions=0))
-    project.write([a_source(1), CleanedRecord(a_key(1), "page"), a_decision(1), a_visit(1), an_extraction(1)])
-
-    assert (project.page(a_key(1)), project.decisions(a_key(1)), project.extractions_of(a_key(1))) == (None, [], [])
-    assert list(project.changes(NOON)) == []
 
 
 @pytest.fixture
@@ -381,25 +301,6 @@ def test_a_template_is_not_replaced_by_what_another_worker_saw_on_fewer_pages(
     assert templates(project) == [left]
 
 
-def test_a_template_of_a_redesigned_domain_is_replaced(project: ProjectStore) -> None:
-    project.begin_run(spider="site", jobdir=None, started_at=NOON, job="night")
-    project.write([a_template(state="live", pages=40, body={"by": "one"}, created_at=a_time(1))])
-    project.write([an_alarm(raised_at=a_time(2))])
-
-    project.write([a_template(state="live", pages=16, body={"by": "other"}, created_at=a_time(3))])
-
-    assert templates(project) == [(2, 16)]
-
-
-def test_a_template_of_an_earlier_run_is_replaced(project: ProjectStore) -> None:
-    project.write([a_template(state="live", pages=40, body={"by": "one"}, created_at=a_time(-9))])
-    project.begin_run(spider="site", jobdir=None, started_at=NOON, job="night")
-
-    project.write([a_template(state="live", pages=16, body={"by": "other"}, created_at=a_time(1))])
-
-    assert templates(project) == [(2, 16)]
-
-
 def test_who_could_not_ask_what_was_known_of_a_page_does_not_destroy_it(project: ProjectStore) -> None:
     project.write([a_document(1, visits_count=7, changes_count=3, first_seen_at=NOON)])
 
@@ -410,33 +311,7 @@ def test_who_could_not_ask_what_was_known_of_a_page_does_not_destroy_it(project:
     assert state_of(project, 1).last_seen_at == a_time(9)
 
 
-@given(st.integers(LEAST, MOST))
-def test_a_signature_is_read_back_from_its_digits(signature: int) -> None:
-    assert from_digits(to_digits(signature)) == signature
-    assert len(to_digits(signature)) == 16
-
-
-@pytest.mark.parametrize("digits", ["", "x", "-1", "+1", "0x1", "1" * 17, "1_0", "\u0661"])
-def test_what_is_no_signature_is_refused(digits: str) -> None:
-    with pytest.raises(ValueError, match="needs 1 to 16 hexadecimal digits"):
-        from_digits(digits)
-
-
 class TestSignatures:
-    def test_counts_add_up_and_times_widen(self, project: ProjectStore) -> None:
-        project.write([a_signature(seen=2, at=a_time(2)), a_signature(seen=3, at=a_time(1))])
-        project.write([a_signature(seen=4, at=a_time(5)), a_signature(seen=1, at=a_time(3), algorithm_version=2)])
-
-        assert project.signatures(DOMAIN) == [StoredSignature(DOMAIN, 7, 1, 7, 10, a_time(1), a_time(5), 2)]
-
-    @pytest.mark.parametrize("at_once", [True, False])
-    def test_one_that_belongs_to_a_layout_stays_with_it(self, project: ProjectStore, *, at_once: bool) -> None:
-        records = [a_signature(layout=None), a_signature(layout=9), a_signature(layout=None)]
-        for some in [records] if at_once else [[record] for record in records]:
-            project.write(some)
-
-        assert [(one.layout, one.seen_count) for one in project.signatures(DOMAIN)] == [(9, 3)]
-
     def test_the_least_recently_seen_are_forgotten(self, project: ProjectStore) -> None:
         most = SIGNATURES_KEPT
         project.write(a_signature(number, at=a_time(number)) for number in range(most))
@@ -452,50 +327,6 @@ class TestSignatures:
 
 
 class TestFigures:
-    def test_a_layout_has_the_sums_of_its_signatures(self, project: ProjectStore) -> None:
-        project.write([a_signature(7, seen=3), a_signature(8, seen=2, at=a_time(4)), a_signature(7, level=2)])
-        project.write(
-            [a_signature(9, layout=None, seen=2), a_signature(10, layout=None), a_signature(7, domain="a.example")]
-        )
-
-        first, *of_domain = project.layouts()
-
-        assert (first.domain, first.pages) == ("a.example", 1)
-        assert [(one.layout, one.signatures, one.pages) for one in of_domain] == [(7, 2, 5), (REST, 2, 3)]
-        assert (of_domain[0].first_seen_at, of_domain[0].last_seen_at) == (NOON, a_time(4))
-        assert project.layouts(DOMAIN) == of_domain
-
-    def test_counts_of_runs_come_in_the_order_in_which_these_began(self, project: ProjectStore) -> None:
-        runs = []
-        for day in (1, 0):
-            runs.append(project.begin_run(spider="site", jobdir=None, started_at=a_time(24 * day)).id)
-            project.write([a_layout_count(pages=10 + day, url=a_url(day)), a_layout_count(layout=8)])
-            project.write([a_layout_count(pages=5, url=a_url("later")), a_layout_count(pages=1)])
-
-        layouts = {one.layout: one for one in project.layouts(DOMAIN)}
-
-        assert [(count.run_id, count.started_at, count.pages) for count in layouts[7].runs] == [
-            (runs[1], NOON, 16),
-            (runs[0], a_time(24), 17),
-        ]
-        assert layouts[7].example_url == a_url(1)
-        assert [count.pages for count in layouts[8].runs] == [1, 1]
-
-    @pytest.mark.parametrize(
-        ("states", "version"),
-        [(["probation"], 1), (["live", "probation"], 1), (["live", "live", "probation"], 2), (["retired"] * 2, 2)],
-    )
-    def test_a_layout_shows_its_live_template_or_the_newest(
-        self, project: ProjectStore, states: list[str], version: int
-    ) -> None:
-        project.write(a_template(state=state, body={"n": number}) for number, state in enumerate(states))
-
-        (layout,) = project.layouts()
-
-        assert layout.template is not None
-        assert layout.template.version == version
-        assert layout == LayoutFigures(DOMAIN, 7, 0, 0, None, None, (), None, layout.template)
-
     def test_the_oldest_counts_are_forgotten(self, project: ProjectStore) -> None:
         most = RUN_COUNTS_KEPT
         project.write([a_layout_count(domain="other", layout=number) for number in range(2)])
@@ -524,27 +355,3 @@ class TestAlarms:
         assert (first.raised_at, first.cleared_at, first.pages_failed) == (NOON, a_time(1), 9)
         assert [one.raised_at for one in project.alarms(open_only=True)] == [a_time(2), NOON]
         assert project.alarms("other") == []
-
-    def test_what_is_written_twice_equals_once(self, project: ProjectStore) -> None:
-        batch = [an_alarm(), an_alarm(raised_at=None, cleared_at=a_time(1))]
-        project.write(batch)
-        once = project.alarms()
-
-        project.write(batch)
-
-        assert project.alarms() == once
-
-    def test_the_oldest_are_forgotten(self, project: ProjectStore) -> None:
-        project.write(an_alarm(layout=number, raised_at=a_time(number)) for number in range(ALARMS_KEPT + 1))
-
-        kept = [one.layout for one in project.alarms()]
-        assert kept[0] == ALARMS_KEPT
-        assert kept == list(range(ALARMS_KEPT, ALARMS_KEPT - len(kept), -1))
-        assert ALARMS_KEPT * 0.8 < len(kept) < ALARMS_KEPT
-
-
-def test_some_domains_with_layouts_are_named(project: ProjectStore) -> None:
-    names = ["b-b.example", "bb.example", "a.example", "c.example"]
-    project.write([a_signature(number, domain=name) for number, name in enumerate([*names, *names])])
-
-    assert project.some_domains_with_layouts(3) == ["a.example", "b-b.example", "bb.example"]

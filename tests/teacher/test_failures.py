@@ -162,15 +162,6 @@ def _children() -> set[int]:
 
 
 class TestClosing:
-    def test_leaves_no_process(self, mark: str):
-        before = below(os.getpid())
-        with teacher() as browser:
-            shown(browser, FINE)
-            started = (below(os.getpid()) - before) | marked(mark)
-
-        assert len(started) >= 3
-        assert are_gone(started)
-
     def test_cancels_what_waits_and_may_be_done_twice(self):
         with teacher() as browser:
             never = Never()
@@ -284,13 +275,6 @@ class TestAPage:
 
         assert answer.reason is NotShownReason.CRASHED
         shown(browser, FINE)
-
-    def test_that_takes_all_of_its_heap_ends_alone(self, hasty: Browser):
-        script = "const a = []; for (;;) a.push(new Array(1e6).fill(a.length + 0.5))"
-        answer = not_shown(hasty, a_showing(f"<p>a</p><script>{script}</script>", scripts=True))
-
-        assert answer.reason in {NotShownReason.CRASHED, NotShownReason.TIMEOUT}
-        shown(hasty, FINE)
 
     def test_whose_process_ends_costs_that_page_alone(self, browser: Browser):
         never = Never()

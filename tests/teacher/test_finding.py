@@ -83,14 +83,6 @@ def test_playwrights_own_is_found_on_each_system(tmp_path: Path, environment: di
     assert find_browser("", environment) == FoundBrowser(path, Origin.PLAYWRIGHT)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="each system has its own place for downloads")
-def test_playwrights_own_is_looked_for_in_its_usual_place(tmp_path: Path, environment: dict[str, str]):
-    del environment["PLAYWRIGHT_BROWSERS_PATH"]
-    path = _downloaded(tmp_path / "home/.cache/ms-playwright", "chromium", "chrome-linux64/chrome")
-
-    assert find_browser("", environment) == FoundBrowser(path, Origin.PLAYWRIGHT)
-
-
 def test_a_download_broken_off_or_for_another_playwright_is_passed_over(tmp_path: Path, environment: dict[str, str]):
     _program(tmp_path / "own/chromium-1/chrome-linux64/chrome")
     (tmp_path / "own/chromium-1/INSTALLATION_COMPLETE").touch()

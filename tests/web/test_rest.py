@@ -65,28 +65,6 @@ def test_a_group_without_pages_is_an_error_as_in_the_command(served: Served, gro
     assert "keeps no pages of the group 'coffee'" in answer.json()["detail"]
 
 
-@table("web/configuration_is_taken_in_any_wrapping")
-def test_a_configuration_is_taken_in_any_wrapping(served: Served, body: dict[str, Any]):
-    client, path = served.client(), f"{API}/domains/{DOMAIN}/config"
-
-    tried = client.post(f"{path}/trial", json=body).json()
-    put = client.put(path, json=body).json()
-
-    assert tried == _told(served, "store", "config", "set", DOMAIN, "boilerplate_css_selectors", ".a", "--dry-run") | {
-        "changes": [tried["changes"][0]]
-    }
-    assert (put["dry_run"], put["changes"][0]["version"]) == (False, 1)
-    assert client.get(path).json() == _told(served, "store", "config", "get", DOMAIN)
-
-
-def test_a_wrong_configuration_is_told(served: Served):
-    client, path = served.client(), f"{API}/domains/{DOMAIN}/config"
-    told = [client.put(path, json={"boilerplate_css_selectors": [one]}) for one in ("a[", "", "x" * 20_000)]
-
-    assert {one.status_code for one in told} == {422}
-    assert {one.headers["content-type"] for one in told} == {"application/problem+json"}
-
-
 @pytest.mark.parametrize("path", ["changes?since=2026-01-01&", "pages?", "domains?"])
 def test_parts_of_a_list_are_the_list(served: Served, path: str):
     client, key = served.client(), path.split("?", maxsplit=1)[0]
@@ -232,18 +210,6 @@ def test_the_picture_of_a_layout_is_shown(served: Served):
     assert {one.status_code for one in answers} == {200, 404}
     shown = next(one for one in answers if one.status_code == 200)
     assert (shown.content, shown.headers["content-type"]) == (PICTURE, "image/png")
-
-
-def test_a_run_says_how_far_it_is(served: Served):
-    client = served.client()
-    runs = client.get(f"{API}/runs").json()["runs"]
-
-    running, ended = (client.get(f"{API}/runs/{one['id']}").json() for one in runs)
-
-    assert (running["status"], ended["status"]) == ("running", "finished")
-    assert (running["silent_seconds"] > 0, ended["silent_seconds"]) == (True, None)
-    assert ended["stats"] == {"dedup/url/dropped": 9}
-    assert _but(running, "silent_seconds", "stats") == runs[0]
 
 
 def test_a_project_is_deleted_with_all_its_rows(served: Served):

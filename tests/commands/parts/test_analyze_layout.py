@@ -14,7 +14,7 @@ from scrapy_dedup.service.templates.site_records import template_record
 from scrapy_dedup.settings import Settings
 from tests.browser import Scheme, opened, shared_chromium
 from tests.commands.running import Outcome, Shop, scrapy
-from tests.commands.shown import ARTICLES, NO_BROWSER, server
+from tests.commands.shown import ARTICLES, server
 from tests.server import Answer, WebServer, redirect, serving
 from tests.service.stored_pages import NOON
 from tests.shown_site import BANNER, UNSEEN, article
@@ -171,35 +171,8 @@ def test_robots_txt_may_be_passed_over_and_all_is_told_in_tables(server: WebServ
         assert words in told.out
 
 
-def test_without_a_browser_it_says_what_to_install_and_asks_for_nothing(server: WebServer, tmp_path: Path) -> None:
-    server.requests.clear()
-
-    told = analyze(tmp_path, f"{server.origins[0]}/ropes/1", **NO_BROWSER)
-
-    assert told.code == 1
-    assert "install" in told.err
-    assert "scrapy dedup doctor" in told.err
-    assert server.requests == []
-
-
 def test_a_wrong_address_is_a_wrong_call(tmp_path: Path) -> None:
     assert analyze(tmp_path, "ftp://example.com/").code == 2
-
-
-def test_what_a_style_or_an_attribute_hides_is_told(server: WebServer, tmp_path: Path) -> None:
-    hidden = {"style='display:none'": "By its style", "class=away": "By a style sheet", "hidden": "By an attribute"}
-    blocks = "".join(
-        f"<div {attribute}><p>{words}, and at some length.</p></div>" for attribute, words in hidden.items()
-    )
-    url = f"{server.origins[0]}/hidden"
-    server.site[url] = Answer(f"<style>.away {{ display: none }}</style><p>{'Seen by all. ' * 30}</p>{blocks}")
-
-    told = analyze(tmp_path, url)
-
-    assert told.code == 0, told.err
-    assert [(one["reason"], one["text"].partition(",")[0]) for one in told.json["unseen"]] == [
-        ("not_displayed", words) for words in hidden.values()
-    ]
 
 
 @pytest.mark.parametrize("way", ["redirect", "refresh"])
@@ -211,9 +184,7 @@ def test_a_page_leads_to_no_other_port_of_a_private_address(server: WebServer, t
 
     with serving(1, lambda origins: {f"{origins[0]}/secret": Answer("<p>secret")}) as other:
         server.site[f"{here}/away"] = to(f"{other.origins[0]}/secret")
-        server.site[f"{here}/moved"] = to("/ropes/3")
-        away, moved = (analyze(tmp_path, f"{here}/{path}") for path in ("away", "moved"))
+        away = analyze(tmp_path, f"{here}/away")
 
     assert (away.code, other.requests) == (1, [])
     assert "name the address itself" in away.err
-    assert (moved.code, moved.json["url"]) == (0, f"{here}/ropes/3")

@@ -48,13 +48,6 @@ def test_what_is_set_is_got_and_its_pages_wait(run: Run) -> None:
     assert DOMAIN in run("get").out
 
 
-def test_a_person_is_told_what_to_do_next(run: Run) -> None:
-    out = run("set", DOMAIN, CSS, "header").out
-
-    assert "version 1 is stored; 3 pages to be cleaned again" in out
-    assert "scrapy dedup templates refine" in out
-
-
 def test_entries_are_added_and_taken_away(run: Run) -> None:
     run("set", DOMAIN, CSS, ".a")
     run("add", DOMAIN, CSS, ".b", ".a")
@@ -122,13 +115,6 @@ def test_a_site_is_configured_before_its_first_crawl(run: Run, tmp_path: Path, a
     done = run(action, DOMAIN, CSS, ".header")
     assert (done.code, done.err) == (0, "")
     assert run("get", DOMAIN, "--json").json["config"][CSS] == [".header"]
-
-
-def test_nothing_is_made_to_be_unset(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "dedup.db").unlink()
-
-    assert run("unset", DOMAIN).code == 1
-    assert not (tmp_path / "dedup.db").exists()
 
 
 @table("wrong_calls/config")

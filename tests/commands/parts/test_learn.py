@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from scrapy_dedup.store.records.records import AlarmRecord
-from tests.commands.running import Outcome, Shop, at_a_terminal
+from tests.commands.running import Outcome, Shop
 from tests.commands.shown import ARTICLES, NO_BROWSER, server
 from tests.server import Answer, WebServer, redirect, serving
-from tests.service.stored_pages import NOON, put
+from tests.service.stored_pages import put
 from tests.shown_site import article, publish
 from tests.tables import table
 
@@ -95,13 +94,6 @@ class TestAUrlOfAnUnknownDomain:
         assert picture.picture.startswith(b"\x89PNG")
         assert {box["kind"] for box in picture.boxes} >= {"content", "title", "boilerplate"}
 
-    def test_what_is_sure_is_not_shown_again(self, learned: Learned, server: WebServer) -> None:
-        again = learn(learned[0], f"{server.origins[0]}/ropes/3")
-
-        assert again.code == 0
-        assert [layout["shown"] for layout in again.json["layouts"]] == [[]]
-        assert again.json["browser"] is None
-
 
 class TestADomainWhosePagesAreStored:
     def test_only_style_sheets_are_fetched(self, server: WebServer, asked: list[str], tmp_path: Path) -> None:
@@ -133,29 +125,6 @@ class TestADomainWhosePagesAreStored:
         layout = told.json["layouts"][0]
         assert (told.code, told.json["dry_run"], len(layout["shown"]), layout["after"]) == (0, True, 1, None)
         assert (templates(shop, server), asked) == ([], [])
-
-    def test_progress_and_outcome_are_shown_at_a_terminal(self, server: WebServer, tmp_path: Path) -> None:
-        shop = stored(server, tmp_path)
-
-        told = at_a_terminal(
-            "dedup", "templates", "learn", domain_of(server), "--all", *CHOSEN, *shop.settings, folder=shop.folder
-        )
-
-        assert told.code == 0
-        for words in ("nothing is known of its domain", "none -> live", "scrapy dedup templates refine", "0/1"):
-            assert words in " ".join(told.out.split())
-
-    def test_layouts_with_an_alarm_are_shown_again(self, server: WebServer, tmp_path: Path) -> None:
-        shop = stored(server, tmp_path)
-        learn(shop, domain_of(server))
-        layout = next(one.layout for one in templates(shop, server) if one.layout)
-        with shop.open() as store:
-            alarm = AlarmRecord(domain_of(server), layout, "content root lost", 9, 10, NOON, raised_at=NOON)
-            shop.project(store).write([alarm])
-
-        told = learn(shop, domain_of(server), "--dry-run")
-
-        assert [one["why"] for one in told.json["layouts"]] == ["its template ceased to fit"]
 
 
 def test_a_page_that_cannot_be_shown_is_told_and_nothing_is_stored(server: WebServer, tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ pytestmark = pytest.mark.crawl
 
 PAGES = 12
 STORAGE = BASE["ITEM_PIPELINES"]
-PIPELINES = "tests.end_to_end.refine_pipelines"
 KEYS = {"url", "cleaned_content", "title", "date", "author", "dedup"}
 
 
@@ -144,39 +143,6 @@ def test_next_crawl_finds_pages_unchanged_and_gives_the_new_text(project: Projec
     assert dedup(project, "store", "cache", "verify", "--json").json["damaged"] == {}
 
 
-def test_previous_hash_is_that_of_the_text_that_went_out(crawled: Project, project: Project) -> None:
-    before = {item["url"]: item["dedup"]["content_hash"] for item in lines_of(crawled.folder / "feed.jsonl")}
-
-    refine(project)
-
-    assert {item["url"]: item["dedup"]["previous_hash"] for item in emitted(project)} == before
-
-
-def test_file_has_the_same_items_as_the_run(project: Project, tmp_path: Path) -> None:
-    other = copied(project, tmp_path / "other")
-
-    told = refine(project, "-O", "refined.jsonl")
-
-    refine(other)
-    assert told["output"] == "refined.jsonl"
-    assert emitted(project, "refined.jsonl") == emitted(other)
-    assert emitted(project) == emitted(project, "stored.jsonl") == []
-    assert texts(project) == texts(other)
-    assert changes(project) == 0
-
-
-@pytest.mark.parametrize("old", ['{"url": "a"}\n', '{"url": "a"}'], ids=["whole", "broken-off"])
-def test_file_is_replaced_or_added_to(project: Project, tmp_path: Path, old: str) -> None:
-    other = copied(project, tmp_path / "other")
-    for one in (project, other):
-        (one.folder / "refined.jsonl").write_text(old)
-
-    refine(project, "-o", "refined.jsonl")
-    refine(other, "-O", "refined.jsonl")
-
-    assert [len(emitted(one, "refined.jsonl")) for one in (project, other)] == [PAGES + 1, PAGES]
-
-
 def test_file_that_cannot_be_written_leaves_the_store_as_it_was(project: Project) -> None:
     told = dedup(project, "templates", "refine", "-O", ".")
 
@@ -220,17 +186,6 @@ def test_decision_of_a_person_goes_out(project: Project, server: WebServer) -> N
     assert not any("# On p" in item["cleaned_content"] for item in emitted(project))
 
 
-def test_what_an_analysis_has_cleaned_goes_out_too(project: Project) -> None:
-    """The analysis changes the store, and nobody else hears of it."""
-    dedup(project, "templates", "analyze")
-    assert not any(PROMOTION in text for text in texts(project))
-
-    refine(project)
-
-    assert len(emitted(project)) == PAGES
-    assert changes(project) == 0
-
-
 def test_domains_can_be_chosen(project: Project, server: WebServer) -> None:
     unknown = dedup(project, "templates", "refine", "--domain", "nowhere.example")
 
@@ -261,39 +216,6 @@ class TestSafety:
 
         assert (told.json["emitted"]["pages"], told.json["emitted"]["stored"]) == (PAGES, 0)
         assert refine(project)["emitted"]["stored"] == PAGES
-
-    def test_dropped_items_are_done(self, project: Project) -> None:
-        told = dedup(
-            project, "templates", "refine", "--json", ITEM_PIPELINES=STORAGE | {f"{PIPELINES}.Dropping": 600}
-        ).json
-
-        assert (told["emitted"]["dropped"], told["emitted"]["stored"]) == (PAGES, PAGES)
-        assert changes(project) == 0
-
-    @pytest.mark.parametrize("kind", ["Converting", "Anonymous"])
-    def test_items_may_leave_as_other_objects(self, project: Project, kind: str) -> None:
-        told = refine(project, ITEM_PIPELINES={f"{PIPELINES}.{kind}": 600})
-
-        assert told["emitted"]["stored"] == PAGES
-        assert changes(project) == 0
-
-    @pytest.mark.parametrize(
-        ("named", "stored", "at_the_end"),
-        [
-            pytest.param(["p1", "p2"], 2, False, id="of-some-at-once"),
-            pytest.param([], PAGES, True, id="of-all-at-the-end"),
-        ],
-    )
-    def test_pages_are_safe_by_the_users_word(
-        self, project: Project, named: list[str], stored: int, *, at_the_end: bool
-    ) -> None:
-        confirming = {"tests.end_to_end.recrawl_pipelines.Confirming": 900}
-        settings = {"DEDUP_ACK": "manual", "SAFE": named, "SAFE_AT_THE_END": at_the_end}
-
-        told = refine(project, ITEM_PIPELINES=STORAGE | confirming, **settings)
-
-        assert (told["emitted"]["pages"], told["emitted"]["stored"]) == (PAGES, stored)
-        assert changes(project) == PAGES - stored
 
     def test_killed_call_emits_again_what_was_not_safe(self, project: Project) -> None:
         killed = start(project)

@@ -21,8 +21,6 @@ from tests.waiting import wait_for
 from tests.warm import WarmProcess, start_scrapy
 
 KEYS = {"url", "cleaned_content", "title", "date", "author", "dedup"}
-# Of the whole command, Scrapy's start included, on a machine that may be busy: a page that stalls takes far longer.
-SECONDS = 20
 
 
 @pytest.fixture
@@ -113,16 +111,6 @@ class TestExit:
         assert told.code == 1
         assert told.err.startswith("scrapy dedup: in.jsonl, line 2: no JSON")
         assert names(folder) == ["in.jsonl"]
-
-    def test_is_1_where_a_strict_call_met_a_damaged_record_of_a_warc_file(self, folder: Path) -> None:
-        good = [an_answer(f"{SITE}{number}", a_page(number).encode()) for number in range(3)]
-        (folder / "a.warc").write_bytes(good[0] + good[1].replace(b"Content-Length: ", b"Content-Length: 6") + good[2])
-
-        strict, other = (clean(folder, "a.warc", "-O", "out.jsonl", *more) for more in (["--strict"], []))
-
-        assert (strict.code, other.code) == (1, 0)
-        assert strict.err.startswith(f"scrapy dedup: a.warc, byte {len(good[0])}: ")
-        assert other.out.startswith("2 pages cleaned (2 by fallback); 1 bad record passed over")
 
     @table("wrong_calls/clean")
     def test_wrong_calls_say_so_in_a_line(self, folder: Path, arguments: list[str], code: int, says: str) -> None:

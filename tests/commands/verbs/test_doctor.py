@@ -65,14 +65,6 @@ def test_all_is_well(finished_shop: Shop) -> None:
     assert "started and drew a page" in found["browser"]["found"]
 
 
-def test_all_is_said_in_lines_a_person_reads(tmp_path: Path) -> None:
-    told = doctor(tmp_path, **NO_BROWSER)
-
-    assert told.code == 0
-    assert told.out.splitlines()[-1] == "Everything that the settings ask for works."
-    assert "optional browser" in told.out
-
-
 def test_looking_leaves_no_trace(tmp_path: Path) -> None:
     told = doctor(tmp_path, "--json", **NO_BROWSER)
 
@@ -120,19 +112,6 @@ def test_extras_are_missing_where_they_are_asked_for(tmp_path: Path) -> None:
     for extra in asked:
         check = found[f"extra {extra}"]
         assert (check["state"], check["remedy"]) == ("missing", f"pip install 'scrapy_dedup[{extra}]'")
-
-
-def test_extras_that_nobody_asks_for_may_be_missing(tmp_path: Path) -> None:
-    modules = [module for extra in EXTRAS for module in extra.modules if module != "fastapi"]
-
-    told = cold(tmp_path, without(tmp_path, *(module.partition(".")[0] for module in modules)))
-
-    found = checks(told)
-    assert (told.code, told.json["healthy"]) == (0, True)
-    for extra in EXTRAS:
-        check = found[f"extra {extra.name}"]
-        assert (check["state"], check["remedy"]) == ("optional", f"pip install 'scrapy_dedup[{extra.name}]'")
-    assert found["browser"]["remedy"] == "pip install 'scrapy_dedup[teacher]'"
 
 
 def cold(folder: Path, path: str, *arguments: str) -> Outcome:
@@ -187,15 +166,6 @@ def test_a_store_that_cannot_be_used_is_wrong(shop: Shop, harm: Callable[[Path],
     check = checks(told)["store"]
     assert (told.code, check["state"]) == (1, "wrong")
     assert remedy in check["remedy"]
-
-
-BY_HAND = {
-    "DOWNLOADER_MIDDLEWARES": {"scrapy_dedup.DedupDownloaderMiddleware": 545},
-    "SPIDER_MIDDLEWARES": {"scrapy_dedup.DedupSpiderMiddleware": 950},
-    "ITEM_PIPELINES": {"scrapy_dedup.DedupPipeline": 350},
-    "EXTENSIONS": {"scrapy_dedup.DedupExtension": 100},
-    "REQUEST_FINGERPRINTER_CLASS": "scrapy_dedup.Fingerprinter",
-}
 
 
 @table("verb_doctor/components_are_in_their_places_or_the_line_is_told")

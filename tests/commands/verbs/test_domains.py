@@ -86,26 +86,6 @@ def test_a_pattern_that_fits_nothing_is_no_success(registered: Shop) -> None:
     assert (done.code, done.out) == (1, "No domain fits: nothing is changed.\n")
 
 
-def test_only_what_is_added_is_said_to_be(registered: Shop) -> None:
-    some = registered.run("domains", "add", "b.example", "a.example")
-    again = registered.run("domains", "add", "b.example", "a.example")
-    dry = registered.run("domains", "add", "c.example", "a.example", "--dry-run")
-
-    assert some.out == "1 domain was added, 1 was registered already:\n  b.example\n"
-    assert (again.code, again.out) == (0, "0 domains were added, 2 were registered already.\n")
-    assert dry.out.startswith("1 domain would be added, 1 is registered already:\n  c.example\n")
-
-
-def test_a_domain_off_the_blacklist_is_told_apart_from_none(registered: Shop) -> None:
-    blacklisted = registered.run("domains", "blacklist", "a.example")
-    off = registered.run("domains", "unblacklist", "a.example")
-    again = registered.run("domains", "unblacklist", "a.example")
-
-    assert blacklisted.out == "1 domain was blacklisted:\n  a.example\n"
-    assert off.out == "1 domain was taken off the blacklist:\n  a.example\n"
-    assert (again.code, again.out) == (1, "None of these is blacklisted: nothing is changed.\n")
-
-
 def test_twins_are_joined_when_their_pages_agree(registered: Shop) -> None:
     with registered.open() as store:
         project = registered.project(store)

@@ -78,10 +78,3 @@ def test_the_page_is_drawn(shop: Shop) -> None:
     assert html.startswith("<!doctype html>")
     assert quiet.json["removed"][0]["fingerprint"] in html
     assert "<header><p>" not in html, "nothing of the page's own HTML is in it"
-
-
-def test_nothing_is_drawn_of_a_url_that_was_never_met(shop: Shop) -> None:
-    file = shop.folder / "nothing.html"
-
-    assert shop.run("explain", a_url("nowhere"), "--html", str(file)).code == 1
-    assert not file.exists()

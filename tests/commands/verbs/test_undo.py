@@ -82,16 +82,6 @@ def test_a_rule_is_named_by_its_name_its_path_or_both(run: Run, part: str) -> No
     assert name in run(a_url(1), verb=explain).out
 
 
-def test_a_page_is_named_by_its_url(run: Run) -> None:
-    done = run(a_url("3?utm_source=x"), "--json").json
-
-    page_key = run(a_url(3), "--json", verb=explain).json["page_key"]
-    assert (done["kind"], done["entry"], done["pages"], done["stale"]) == ("page", page_key, 1, 6)
-    listed = run("--list").out
-    assert {"Domain", "Kind", "Kept"} <= set(listed.split())
-    assert a_url(3) in listed
-
-
 def test_a_dry_run_tells_what_would_change_and_writes_nothing(run: Run) -> None:
     menu = removed(run, a_url(1), "Menu")
 
@@ -103,17 +93,6 @@ def test_a_dry_run_tells_what_would_change_and_writes_nothing(run: Run) -> None:
     assert "nothing was written" in told.out
     assert (found["dry_run"], found["version"], found["trial"]["pages"]) == (True, None, 6)
     assert run("--list").out == "Nothing is kept in spite of the rules.\n"
-
-
-def test_a_person_is_told_what_comes_next(run: Run) -> None:
-    menu = removed(run, a_url(1), "Menu")
-
-    first, again = run(menu["fingerprint"]), run(menu["fingerprint"])
-
-    assert "6 stored pages are concerned" in first.out
-    assert "6 pages of the domain are to be cleaned again: run `scrapy dedup templates refine`" in first.out
-    assert "was kept" in again.out
-    assert "nothing is changed" in again.out
 
 
 def test_what_is_kept_is_taken_back(run: Run) -> None:

@@ -47,27 +47,6 @@ def test_a_redesign_is_found_where_it_begins_and_the_blocks_of_both_designs_repe
     assert epochs.boilerplate().counts == dict.fromkeys(OLD, 50) | dict.fromkeys(NEW, 100 - since)
 
 
-def test_a_redesign_that_keeps_two_thirds_of_the_blocks_is_found() -> None:
-    stays = list(range(200, 240))
-
-    assert fed([OLD + stays] * 50 + [NEW + stays] * 50).redesigns == [50]
-
-
-def test_without_one_the_latest_is_all_pages() -> None:
-    epochs = fed([OLD] * 95)
-
-    assert epochs.redesigns == []
-    assert epochs.latest() == epochs.boilerplate()
-    assert epochs.latest().pages == 95
-
-
-def test_each_of_two_redesigns_is_found() -> None:
-    epochs = fed([OLD] * 30 + [NEW] * 30 + [OLD] * 30)
-
-    assert epochs.redesigns == [30, 60]
-    assert list(epochs.latest().counts) == OLD
-
-
 @pytest.mark.parametrize(
     ("new", "found"), [pytest.param(4, False, id="too-few"), pytest.param(5, True), pytest.param(10, True)]
 )
@@ -78,12 +57,6 @@ def test_a_redesign_is_found_before_its_first_epoch_is_over(old: int, new: int, 
     assert epochs.redesigns == [old] * found
     assert list(epochs.boilerplate().counts) == (OLD + NEW if found else OLD)
     assert epochs.boilerplate().of_design.items() >= dict.fromkeys(NEW * found, new).items()
-
-
-def test_the_last_page_of_an_epoch_ends_nothing() -> None:
-    """Else today would be an epoch without pages."""
-
-    assert list(fed([OLD] * 10, epoch_pages=10).latest().counts) == OLD
 
 
 def counted(of: Pages, most_blocks: int) -> BoundedCounts:
@@ -109,14 +82,6 @@ def is_certain(bounded: BoundedCounts, policy: RepeatPolicy) -> bool:
     return bounded.pages < policy.min_pages or bounded.floor < policy.needed(bounded.pages)
 
 
-@given(pages, policies)
-def test_while_there_is_room_counts_are_exact(of: Pages, policy: RepeatPolicy) -> None:
-    bounded = counted(of, most_blocks=31)
-
-    assert bounded.boilerplate(policy) == plain(of).boilerplate(policy)
-    assert not bounded.doubtful(policy)
-
-
 @given(pages, st.integers(1, 20))
 def test_beyond_it_the_true_count_is_within_the_bounds(of: Pages, most_blocks: int) -> None:
     bounded = counted(of, most_blocks)
@@ -126,15 +91,6 @@ def test_beyond_it_the_true_count_is_within_the_bounds(of: Pages, most_blocks: i
         low, high = bounded.bounds(key)
         assert low <= count <= high
         assert high - low <= bounded.floor
-
-
-@given(pages, policies, st.integers(1, 20))
-def test_what_is_certain_is_true(of: Pages, policy: RepeatPolicy, most_blocks: int) -> None:
-    bounded, true = counted(of, most_blocks), plain(of).boilerplate(policy).counts
-
-    assert set(bounded.boilerplate(policy).counts) <= set(true)
-    if is_certain(bounded, policy):
-        assert set(true) <= set(bounded.boilerplate(policy).counts) | bounded.doubtful(policy)
 
 
 @given(pages, policies, st.integers(1, 20))
@@ -161,26 +117,6 @@ def test_merged_counts_bound_those_of_all_pages(one: Pages, other: Pages, most: 
     for key, count in true_counts(one + other).items():
         low, high = merged.bounds(key)
         assert low <= count <= high
-
-
-@given(pages, pages, policies)
-def test_where_nothing_was_forgotten_merged_counts_are_those_of_one_pass(
-    one: Pages, other: Pages, policy: RepeatPolicy
-) -> None:
-    merged = counted(one, most_blocks=31)
-    merged.merge(counted(other, most_blocks=31))
-
-    assert merged.boilerplate(policy) == counted(one + other, most_blocks=31).boilerplate(policy)
-
-
-def test_what_is_on_most_pages_outlives_a_flood_of_other_blocks() -> None:
-    bounded = counted([[-1, *range(100 * page, 100 * page + 100)] for page in range(2_000)], most_blocks=1_000)
-
-    found = bounded.boilerplate(RepeatPolicy())
-
-    assert found.counts == {-1: 2_000}
-    assert found.blocks_total == 200_001
-    assert is_certain(bounded, RepeatPolicy())
 
 
 def test_blocks_that_come_again_and_again_are_forgotten_in_few_passes() -> None:

@@ -5,7 +5,7 @@ from dataclasses import fields
 import pytest
 from hypothesis import given
 
-from scrapy_dedup.core.boilerplate.observations import MOST_BLOCKS, MOST_STEPS, Observation, PageKind, observe
+from scrapy_dedup.core.boilerplate.observations import Observation, PageKind, observe
 from scrapy_dedup.core.pages.blocks import Page
 from tests.core.builders import parsed
 from tests.core.html_soup import anything
@@ -15,16 +15,6 @@ from tests.growth import assert_in_proportion
 def seen(html: str) -> Observation:
     page = parsed(html)
     return observe(page)
-
-
-def test_each_block_is_seen_with_its_path_size_and_links() -> None:
-    found = seen("<main><p>Some text</p><p>and <a href=x>links</a></p></main><footer>End</footer>")
-
-    assert found.paths == ("body>main>p", "body>footer", "body", "body>main")
-    assert list(found.elements) == [2, 1, 1, 1]
-    assert list(found.at) == [0, 0, 1]
-    assert list(found.chars) == [9, 9, 3]
-    assert list(found.link_chars) == [0, 5, 0]
 
 
 def test_usual_page_takes_less_than_four_kilobytes() -> None:
@@ -70,23 +60,11 @@ def test_texts_that_differ_in_numbers_alone_have_one_mask() -> None:
     assert found.masks[2] == found.texts[2]
 
 
-@pytest.mark.parametrize("blocks", [MOST_BLOCKS, MOST_BLOCKS + 1, 7 * MOST_BLOCKS + 3])
-def test_long_page_is_sampled_evenly(blocks: int) -> None:
-    found = seen("<p>a</p>" * (blocks // 2) + "<i>b<hr></i>" * (blocks - blocks // 2))
-
-    assert MOST_BLOCKS // 2 <= len(found.at) <= MOST_BLOCKS
-    assert abs(2 * sum(found.at) - len(found.at)) <= 2
-
-
 def test_long_text_counts_as_what_two_bytes_hold_and_keeps_its_share_of_links() -> None:
     found = seen(f"<p>{'x' * 99_999} <a href=y>{'y' * 100_000}</a></p>")
 
     assert list(found.chars) == [65_535]
     assert list(found.link_chars) == [32_767]
-
-
-def test_what_stands_deep_counts_for_what_it_stands_in() -> None:
-    assert seen("<div>" * 100 + "deep").paths[0] == ">".join(["body"] + ["div"] * (MOST_STEPS - 1))
 
 
 @given(anything)

@@ -21,27 +21,12 @@ def figures(sources: list[str], path: str) -> dict[str, float]:
 PAGES = [article(number) for number in range(1, 11)]
 
 
-def test_what_repeats_and_what_leads_elsewhere_is_counted() -> None:
-    menu = figures(PAGES, "body>nav>ul>li")
-
-    assert (menu["own_links"], menu["own_often"], menu["page_share"]) == (1.0, 1.0, 1.0)
-    assert menu["distinct"] == 0.1
-    assert menu["in_nav"] == 1
-
-
 def test_a_page_s_own_text_is_told_from_what_all_have() -> None:
     text = figures(PAGES, "body>div#wrap>div.main>p")
 
     assert text["own_often"] == text["own_links"] == 0.0
     assert text["cover"] > 0.9
     assert text["contents"] == 1
-
-
-def test_of_one_page_what_only_a_site_tells_is_not_known() -> None:
-    alone = figures(PAGES[:1], "body>nav>ul>li")
-
-    assert all(isnan(alone[name]) for name in ("own_often", "page_share", "shared", "most_often"))
-    assert alone["own_links"] == 1.0
 
 
 def test_what_is_alike_on_a_page_is_a_group_and_told_by_how_it_differs_from_page_to_page() -> None:
@@ -73,14 +58,6 @@ def test_paths_with_names_of_their_own_count_as_one_on_a_page() -> None:
     ]
 
     assert figures(pages, "body>article>p")["group_spread"] == 0.5
-
-
-def test_pages_that_say_what_they_are_are_counted() -> None:
-    said = ["article", "article", "product", "website", ""]
-    pages = [f'<head><meta property="og:type" content="{kind}"></head><p>text {kind}</p>' for kind in said]
-    found = figures(pages, "body>p")
-
-    assert (found["articles"], found["products"], found["others"]) == (0.4, 0.2, 0.2)
 
 
 def test_names_and_hints_of_tags_become_words() -> None:

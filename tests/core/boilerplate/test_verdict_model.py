@@ -2,7 +2,6 @@ import json
 from collections.abc import Sequence
 from copy import deepcopy
 from importlib.resources import files
-from itertools import pairwise
 from math import isnan, nan
 from typing import Any
 
@@ -89,21 +88,6 @@ def test_a_forest_says_what_a_walk_through_its_trees_says(trees: list[Tree], row
         assert (forest.odds(leaves), forest.spoke(leaves)) == (odds, spoke)
 
 
-def test_a_row_of_the_very_thresholds_goes_where_a_walk_through_the_trees_leads() -> None:
-    """Chance does not hit them."""
-    model = verdict_model()
-    forest, width = Forest(model.trees, len(model.columns)), len(model.columns)
-    for tree in model.trees:
-        row, here = [nan] * width, tree
-        while isinstance(here, tuple):
-            row[here[0]] = here[1]
-            here = here[3]
-        spoke = [0.0] * width
-        odds = sum(walked(each, row, spoke) for each in model.trees)
-        leaves = forest.leaves(row)
-        assert (forest.odds(leaves), forest.spoke(leaves)) == (odds, spoke)
-
-
 def test_a_model_of_one_figure_judges_by_it() -> None:
     stored = {"version": 1, "figures": figures_hash(), "columns": ["own_links"], "trees": [[0, 0.5, 0, 1.0, -2.0, 0.0]]}
     found = VerdictModel.from_json(stored | {"scale": 1, "shift": 0, "made": {}}).judge(rows(survey(SEEN)))
@@ -152,17 +136,6 @@ def test_what_is_no_model_is_refused(stored: Any) -> None:
         VerdictModel.from_json(stored)
 
 
-def test_with_more_caution_more_stays() -> None:
-    seen = [observe(parsed(article(number, within="<p class=tags>one, two</p>"))) for number in range(1, 9)]
-    kept = [
-        {path for path, verdict in learn(seen, verdict_model(), caution).paths.items() if verdict.keep}
-        for caution in (0.0, 0.3, 0.5, 0.9, 1.0)
-    ]
-
-    assert all(less <= more for less, more in pairwise(kept))
-    assert kept[0] < kept[-1] == set(learn(seen, verdict_model()).paths)
-
-
 @given(st.lists(anything, min_size=1, max_size=3))
 def test_every_path_has_a_verdict_with_its_reasons(sources: list[str]) -> None:
     seen = [observe(parsed(html)) for html in sources]
@@ -185,7 +158,3 @@ def test_a_verdict_names_of_which_kind_its_first_reason_is() -> None:
     assert reason("in_form") is DropReason.FORM
     assert reason("from_column_end") is DropReason.OUTSIDE
     assert PathVerdict(keep=True, probability=0.9, pages=1, of_pages=1).reason is None
-
-
-def test_each_figure_has_words() -> None:
-    assert [name for name in FIGURES if words_of(name, 0.5) == f"{name.replace('_', ' ')} 0.5"] == []

@@ -128,20 +128,6 @@ def test_an_edit_changes_the_chunks_of_its_own_section_only():
     assert {chunk.headings for chunk in before if chunk.id not in {other.id for other in after}} <= {("Part 4",)}
 
 
-def test_an_edit_of_a_long_section_leaves_most_of_its_chunks_alone():
-    """Chunks that are filled to the brim would all change."""
-    paragraphs = [sentences(1 + n % 3, n) for n in range(300)]
-    before = {chunk.hash for chunk in chunks_of("\n\n".join(paragraphs), 600)}
-    paragraphs[3] = "Something else."
-
-    assert len(before - {chunk.hash for chunk in chunks_of("\n\n".join(paragraphs), 600)}) <= len(before) // 10
-
-
-@table("core/what_fits_stays_whole")
-def test_what_fits_stays_whole(block: str):
-    assert sum(block in text for text in texts(f"{sentences(2)}\n\n{block}\n\n{sentences(2)}")) == 1
-
-
 def test_a_long_table_repeats_its_head_over_whole_rows():
     rows = [f"| name {n} | {n} |" for n in range(30)]
     head = "| name | n |\n| --- | --- |\n"
@@ -176,29 +162,12 @@ def test_a_long_list_is_divided_between_items_with_all_that_is_nested():
     assert all(text.count("- item") == text.count("more of") for text in found)
 
 
-def test_an_item_that_is_too_long_is_divided_and_the_others_are_not():
-    found = texts(f"- short\n- {sentences(8)}\n- last\n\n1. other list")
-
-    assert ink("".join(found)) == ink(f"- short- {sentences(8)}- last1. other list")
-    assert all(text.endswith((".", "last", "list", "short")) for text in found)
-
-
 @table("core/a_long_paragraph_ends_its_chunks_where_its_text_does")
 def test_a_long_paragraph_ends_its_chunks_where_its_text_does(content: str, ends: str):
     found = texts(content)
 
     assert len(found) > 1
     assert all(text.rstrip().endswith(ends) for text in found)
-
-
-def test_a_cut_without_any_space_keeps_characters_whole():
-    assert all(not text.startswith("\u0301") for text in texts("e\u0301" * 300, 7))
-    assert ink("".join(texts("\u0301" * 300, 40))) == "\u0301" * 300
-
-
-@table("core/kind_is_what_all_of_it_is")
-def test_kind_is_what_all_of_it_is(content: str, kind: str):
-    assert chunks_of(content)[0].kind == kind
 
 
 def test_overlap_is_whole_sentences_of_the_same_section():
@@ -221,10 +190,6 @@ def test_repeats_within_a_document_name_the_first():
     assert [first for _, first in once(found)] == [None, None, 0]
     assert found[0].hash == found[2].hash
     assert found[0].id != found[2].id
-
-
-def test_white_space_does_not_change_a_hash():
-    assert chunks_of("a  b\nc")[0].hash == chunks_of("a b c")[0].hash != chunks_of("A b c")[0].hash
 
 
 @pytest.mark.parametrize(("size", "overlap"), [(0, 0), (10, 10), (10, -1)])

@@ -5,12 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.domains.names import MOST_CHARS, bare_name, domain_name, is_pattern, name_pattern, twin_of
-from scrapy_dedup.core.urls.normal_form import DomainScope, extract_domain
+from scrapy_dedup.core.domains.names import MOST_CHARS, domain_name, is_pattern, name_pattern, twin_of
+from scrapy_dedup.core.urls.normal_form import DomainScope
 from tests.tables import table
 
 CASES = json.loads((Path(__file__).parents[2] / "data" / "domains" / "names.json").read_text(encoding="utf-8"))
-NAMES = st.from_regex(r"(www\.){0,2}[a-z0-9]{1,3}(\.(example|org|co\.uk|github\.io|test|42)){0,2}", fullmatch=True)
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in CASES])
@@ -45,25 +44,6 @@ def test_any_text_is_a_domain_or_none(text: str) -> None:
     name = domain_name(text)
 
     assert name is None or (name.isascii() and len(name) <= MOST_CHARS + len(":65535"))
-
-
-@given(st.text(max_size=20) | NAMES, st.sampled_from(["host", "registrable"]))
-def test_a_name_is_its_own_name(text: str, scope: DomainScope) -> None:
-    name = domain_name(text, scope)
-
-    assert name is None or domain_name(name, scope) == name
-
-
-@given(NAMES)
-def test_a_name_and_a_url_of_it_are_one_domain(name: str) -> None:
-    assert domain_name(name) == extract_domain(f"https://{name}/a?b#c")
-
-
-@given(NAMES)
-def test_the_twin_of_a_twin_is_the_name_itself(name: str) -> None:
-    twin = twin_of(name)
-
-    assert twin is None or (twin != name and twin_of(twin) == name and bare_name(twin) == bare_name(name))
 
 
 def test_a_name_that_would_be_too_long_with_www_has_no_twin() -> None:

@@ -44,22 +44,6 @@ def test_a_blacklisted_domain_stays_so_after_a_run_and_remembers_what_it_would_b
     assert unblacklisted(standing) == DomainStanding(HIGH)
 
 
-@given(STANDINGS)
-def test_the_end_of_a_blacklist_brings_back_what_was_before(standing: DomainStanding) -> None:
-    before = unblacklisted(standing)
-
-    assert before.status != BLACKLISTED
-    assert unblacklisted(blacklisted(standing, ANN)) == before
-
-
-def test_who_blacklists_again_says_anew_who_when_and_why() -> None:
-    bob = Blacklisting(NOON + DAY, "bob", None)
-
-    standing = blacklisted(blacklisted(DomainStanding(LOW), ANN), bob)
-
-    assert standing == DomainStanding(BLACKLISTED, LOW, NOON + DAY, "bob", None, None)
-
-
 @pytest.mark.parametrize(
     ("hours", "holds"),
     [pytest.param(0, True, id="now"), pytest.param(23.9, True, id="before"), pytest.param(24, False, id="at-its-end")],
@@ -69,10 +53,6 @@ def test_a_blacklist_ends_by_itself(hours: float, *, holds: bool) -> None:
 
     assert is_blacklisted(standing, at) is holds
     assert present_status(standing, at) == (BLACKLISTED if holds else LOW)
-
-
-def test_a_blacklist_without_an_end_does_not() -> None:
-    assert is_blacklisted(blacklisted(DomainStanding(), Blacklisting(NOON, None, None)), NOON + 10_000 * DAY)
 
 
 @pytest.mark.parametrize("status", list(DomainStatus))

@@ -1,8 +1,5 @@
 """When another page stands for one."""
 
-from collections.abc import Sequence
-from itertools import permutations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +7,6 @@ from hypothesis import strategies as st
 from scrapy_dedup.core.duplicates.matching import (
     DUPLICATE,
     LAYERS,
-    LEAST_SHINGLES,
     NEAR_DUPLICATE,
     TITLE,
     LikenessPolicy,
@@ -71,13 +67,6 @@ def test_title_that_many_texts_have_says_nothing(texts: int, layer: str, policy:
     assert layer_of(stands_for(a_text(LONG, "own"), [a_text(LONG, same_title=True)], texts, policy, LAYERS)) == layer
 
 
-@pytest.mark.parametrize("asked", [LAYERS[start:] for start in range(4)], ids=["all", "two", "one", "none"])
-def test_layer_that_is_not_asked_leaves_a_page_to_the_next(asked: Sequence[str]) -> None:
-    found = stands_for(a_text(LONG, "own"), [a_text(LONG, same_title=True)], 0, LikenessPolicy(), asked)
-
-    assert layer_of(found) == (asked[0] if asked else None)
-
-
 def test_of_several_that_agree_the_earliest_stands() -> None:
     others = [a_text(OTHER, "a", same_title=True), a_text(ALIKE, "c", same_title=True), a_text(LONG, "b")]
 
@@ -87,15 +76,6 @@ def test_of_several_that_agree_the_earliest_stands() -> None:
     assert by_title is not None
     assert by_text is not None
     assert (by_title.keeper, by_text.keeper) == (b"c", b"b")
-
-
-def test_nearest_stands_whatever_the_order() -> None:
-    near = [a_text(LONG + " and", "a"), a_text(LONG + " and so on", "b"), a_text("so " + LONG, "c")]
-
-    for others in permutations(near):
-        found = stands_for(a_text(LONG, "own"), others, 0, LikenessPolicy(near_at=0.5), [NEAR_DUPLICATE])
-
-        assert found == Same(NEAR_DUPLICATE, b"a", "texts alike by 0.982", 56 / 57)
 
 
 def test_reason_says_how_alike_texts_are() -> None:
@@ -111,13 +91,6 @@ def test_reason_says_how_alike_texts_are() -> None:
         ("the same title, which is trusted", 0.0),
         ("the same text", 1.0),
     ]
-
-
-@pytest.mark.parametrize(("number", "layer"), [(LEAST_SHINGLES, DUPLICATE), (LEAST_SHINGLES - 1, None)])
-def test_texts_of_a_dozen_words_can_be_the_same(number: int, layer: str | None) -> None:
-    said = " ".join(LONG.split()[: number + 4])
-
-    assert layer_of(stands_for(a_text(said, "own"), [a_text(said)], 0, LikenessPolicy(), LAYERS)) == layer
 
 
 TEXTS = st.builds(

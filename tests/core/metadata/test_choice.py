@@ -34,9 +34,6 @@ def test_title_is_without_the_sites_name(html: str, title: str | None, source: s
     assert (metadata.title, metadata.sources.get("title")) == (title, source)
 
 
-POSTING = {"@type": "BlogPosting", "datePublished": "2024-05-06T07:08:09+02:00"}
-
-
 @table("metadata/dates")
 def test_date_is_declared_or_plainly_seen(html: str, date: str | None, source: str | None) -> None:
     metadata = found(html)
@@ -49,13 +46,6 @@ def test_day_that_scripts_are_told_is_believed_where_they_agree(script: str, dat
     metadata = found(f"<p>x</p><script>{script}</script>")
 
     assert (metadata.date, metadata.sources.get("date")) == (date, "script" if date else None)
-
-
-def test_seen_day_stands_before_that_of_scripts_and_this_before_that_of_a_change() -> None:
-    script = "<script>x = {publishDate: '2024-05-06'}</script>"
-
-    assert found(f"<h1>A</h1><p>5 May 2024</p>{script}").date == "2024-05-05"
-    assert found(f"<h1>A</h1><p>Updated: 7 May 2024</p>{script}").date == "2024-05-06"
 
 
 def test_date_in_the_address_is_the_pages() -> None:

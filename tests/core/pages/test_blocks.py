@@ -10,7 +10,6 @@ from hypothesis import given
 from selectolax.lexbor import LexborHTMLParser
 
 from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
-from scrapy_dedup.core.pages.fingerprints import block_fingerprint
 from scrapy_dedup.core.pages.guard import ParseLimits, UnparsedReason
 from scrapy_dedup.core.pages.render import render
 from tests.core.builders import parsed
@@ -52,14 +51,6 @@ def test_blocks_of(html: str, expected: list[str]) -> None:
     assert texts(html) == expected
 
 
-def test_serialised_attributes_hide_angle_brackets() -> None:
-    """The walk rests on it: outside of raw text "<" and ">" bound tags alone."""
-    tree = LexborHTMLParser("<p title='<a> \"b\" &amp; c' x<y='>'>d</p>")
-    assert tree.body is not None
-
-    assert tree.body.inner_html == '<p title="&lt;a&gt; &quot;b&quot; &amp; c" x<y="&gt;">d</p>'
-
-
 @table("core/tags_need_not_match_where_svg_hides_text")
 def test_tags_need_not_match_where_svg_hides_text(behind: str, expected: list[str]) -> None:
     """A script in SVG holds text that is not escaped when it is serialised, as if it were raw there, too."""
@@ -86,18 +77,6 @@ def test_deep_marks_and_structure_are_text() -> None:
     assert all(event.name in ("ul", "li") for event in deep.skeleton if not isinstance(event, int))
 
 
-@table("core/characters_in_links_are_counted")
-def test_characters_in_links_are_counted(html: str, link_chars: int) -> None:
-    assert parsed(html).blocks[-1].link_chars == link_chars
-
-
-def test_fingerprint_is_that_of_path_and_text() -> None:
-    block = parsed("<div class='menu m1'><p>Some <b>Text</b></p></div>").blocks[0]
-
-    assert block.path == "body>div.m0.menu>p"
-    assert block.fingerprint == block_fingerprint(block.path, "some text")
-
-
 class TestHead:
     def test_what_head_declares_is_kept_raw_and_in_order(self) -> None:
         page = parsed(
@@ -109,13 +88,6 @@ class TestHead:
         assert (page.title, page.lang, page.base) == ("A B", "de", " /x ")
         assert page.canonicals == ("?a", "b")
         assert page.alternates == (("en", "/en"),)
-
-    def test_a_counting_pixel_does_not_end_head(self) -> None:
-        assert parsed("<head><noscript><img src=x></noscript><link rel=canonical href=a></head>").canonicals == ("a",)
-
-    def test_a_canonical_in_body_is_none(self) -> None:
-        """Anybody who may comment could write one."""
-        assert parsed("<body><p>x</p><link rel=canonical href=a>").canonicals == ()
 
 
 def test_links_are_read_where_they_are_wanted() -> None:

@@ -27,10 +27,6 @@ def test_head_and_header_add_up() -> None:
     assert read_directives(["nofollow"], ["noindex"]) == BOTH
 
 
-def test_names_are_those_that_are_set() -> None:
-    assert [one.names for one in (NONE, NOINDEX, BOTH)] == [[], ["noindex"], ["noindex", "nofollow"]]
-
-
 @given(st.lists(st.text()), st.lists(st.text()))
 def test_any_text_is_read(metas: list[str], headers: list[str]) -> None:
     assert read_directives(metas, headers) == read_directives(metas[::-1], headers[::-1])

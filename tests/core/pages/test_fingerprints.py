@@ -7,7 +7,6 @@ from scrapy_dedup.core.pages.fingerprints import (
     block_fingerprint,
     fold,
     folded_fingerprint,
-    from_hex,
     pack,
     text_hash,
     to_digits,
@@ -37,17 +36,6 @@ def test_any_text_has_fingerprints(path: str, text: str) -> None:
         folded_fingerprint(path, fold(text)) == PathFingerprints(path).of(fold(text)) == block_fingerprint(path, text)
     )
     assert text_hash(text) == text_hash(fold(text))
-
-
-@given(st.text())
-def test_folding_twice_is_folding_once(text: str) -> None:
-    assert fold(fold(text)) == fold(text)
-
-
-@given(fingerprints)
-def test_hexadecimal_form_is_sixteen_digits_and_comes_back(value: int) -> None:
-    assert len(to_hex(value)) == 16
-    assert from_hex(to_hex(value)) == value
 
 
 @pytest.mark.parametrize(

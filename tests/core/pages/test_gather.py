@@ -6,8 +6,6 @@ import pytest
 from scrapy_dedup.core.pages.blocks import Block
 from scrapy_dedup.core.pages.fingerprints import both_hashes, content_hash, text_hash
 from scrapy_dedup.core.pages.gather import FoundBlock, Gatherer
-from scrapy_dedup.core.pages.marking import marked_blocks
-from scrapy_dedup.core.pages.places import BODY, forget_many
 from scrapy_dedup.core.pages.tags import Tag
 from tests.core.builders import parsed
 from tests.growth import assert_in_proportion
@@ -42,12 +40,6 @@ class TestBlock:
     def test_it_has_nothing_else(self) -> None:
         assert not hasattr(parsed("<p>one</p>").blocks[0], "other")
 
-    def test_pictures_inside_their_address_are_not_kept(self) -> None:
-        block = parsed(f"<p>one<img src='data:image/png;base64,{'A' * 9_000}'></p>").blocks[0]
-
-        assert block._source == ""  # type: ignore[attr-defined]
-        assert block.pieces == ("one",)
-
 
 @pytest.mark.parametrize(
     ("source", "pieces"),
@@ -76,16 +68,6 @@ def test_pages_with_the_same_blocks_differ_in_what_is_drawn_around_them() -> Non
     assert "Walk[" in repr(one)
 
 
-def test_places_are_forgotten_between_pages_when_they_are_many() -> None:
-    before = parsed("<div class=known><p>x</p></div>")
-    parsed("".join(f"<div class=known-{number}></div>" for number in range(17_000)))
-
-    forget_many()
-
-    assert BODY.after == {}
-    assert parsed("<div class=known><p>x</p></div>") == before
-
-
 @pytest.mark.parametrize(
     ("make", "size"),
     [
@@ -103,12 +85,6 @@ def test_any_source_takes_time_in_proportion_to_its_length(make: Callable[[int],
 
 def test_both_hashes_are_those_of_one_text() -> None:
     assert both_hashes("A\n\n b") == (content_hash("A\n\n b"), text_hash("A\n\n b"))
-
-
-def test_a_picture_without_text_has_no_marks() -> None:
-    html = "<div class=x><p><img src=a></p><p>one</p></div>"
-
-    assert marked_blocks(html, parsed(html), [".x"]) == [frozenset({0})]
 
 
 def test_what_two_threads_ask_for_at_once_is_made_of_the_source_that_there_was() -> None:

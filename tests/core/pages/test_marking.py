@@ -17,20 +17,6 @@ def marks_of(html: str, *selectors: str) -> dict[str, set[str]]:
     return {block.text: {selectors[place] for place in found} for block, found in zip(page.blocks, marks, strict=True)}
 
 
-class TestMarks:
-    @table("core/blocks_have_the_selectors_that_match_around_them")
-    def test_blocks_have_the_selectors_that_match_around_them(self, selector: str, texts: list[str]) -> None:
-        assert sorted(text for text, selectors in marks_of(HTML, selector).items() if selectors) == texts
-
-    def test_a_block_may_have_several(self) -> None:
-        assert marks_of(HTML, "div.a", ".b", "nav")["two bold"] == {"div.a", ".b"}
-
-    def test_a_page_without_a_body_has_none(self) -> None:
-        html = "<frameset><frame src=a></frameset>"
-
-        assert marks_of(html, "frame") == {}
-
-
 class TestSelectors:
     def test_one_of_five_thousand_parts_is_refused(self) -> None:
         with pytest.raises(SelectorError, match=r"5,000 selectors with commas between: 100 are allowed"):

@@ -26,8 +26,3 @@ def test_any_text_has_words(output: Output, content: str) -> None:
 @pytest.mark.parametrize("output", ["markdown", "html"])
 def test_hostile_text_takes_no_long_time(content: str, output: Output) -> None:
     assert plain(content, output)
-
-
-@given(st.lists(st.sampled_from(["tea", "milk", "sugar"]), max_size=6), st.sampled_from(["/a", "https://b.example/?c"]))
-def test_pages_that_differ_by_their_links_alone_have_the_same_words(said: list[str], target: str) -> None:
-    assert words(plain(" ".join(f"[{word}]({target})" for word in said), "markdown")) == said

@@ -71,14 +71,6 @@ def test_links_lead_somewhere_or_are_text(href: str, expected: str | None) -> No
     assert drawn(f'<p><a href="{href}">a</a></p>', "html", base_url=BASE) == link
 
 
-@table("core/a_page_may_name_its_base")
-def test_a_page_may_name_its_base(base: str, expected: str) -> None:
-    html = f'<head><base href="{base}"></head><p><a href=x>a</a>'
-
-    assert drawn(html, "html", base_url=BASE) == f'<p><a href="{expected}">a</a></p>'
-    assert drawn(html, "html") == '<p><a href="x">a</a></p>'
-
-
 class TestMarkdown:
     @table("render/markdown")
     def test_drawn_as(self, html: str, expected: str) -> None:

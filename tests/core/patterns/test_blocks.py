@@ -26,14 +26,6 @@ class TestPlaces:
 
         assert place(page, keep).markdown == render(page, keep, "markdown")
 
-    def test_each_kept_block_has_its_place(self) -> None:
-        page = a_page("<p>one<p>two<p><a href=/x>three</a>")
-
-        found = place(page, [True, False, True])
-
-        assert [found.markdown[begin:end] for begin, end in found.regions.values()] == ["one", "three"]
-        assert list(found.regions) == [0, 2]
-
     def test_a_page_that_holds_marks_itself_has_no_places(self) -> None:
         assert place(a_page("<p>one\ufdd1<p>two"), [True, True]).regions == {}
 
@@ -51,13 +43,6 @@ class TestPlaces:
 
 
 class TestCuts:
-    def test_a_block_that_is_covered_goes(self) -> None:
-        page, found = cut("<p>Own.<p>Hard to read? <a href=/help>Help</a><p>More.", r"Hard to read.*")
-
-        assert found.gone == {1}
-        assert [(one.block, one.text) for one in found.cuts] == [(1, "Hard to read? Help")]
-        assert found.blocks[0] is page.blocks[0]
-
     @table("text/cuts")
     def test_a_block_loses_what_is_covered(self, body: str, pattern: str, text: str, html: str) -> None:
         page, found = cut(body, pattern)

@@ -17,7 +17,6 @@ from scrapy_dedup.core.patterns.expressions import (
     covers_all,
     cut_out,
     strip_pdf_boilerplate,
-    without_overlaps,
 )
 from tests.growth import assert_in_proportion
 from tests.tables import table
@@ -58,9 +57,6 @@ class TestPatternsOfARealSite:
         assert left == "Own."
         assert [one.pattern for one in stripped] == [COVER, ADDRESS]
 
-    def test_compiled_patterns_serve_many_files(self) -> None:
-        assert strip_pdf_boilerplate("Own.", compile_expressions([ADDRESS])) == ("Own.", [])
-
 
 class TestRefusals:
     @pytest.mark.parametrize(
@@ -95,23 +91,6 @@ class TestRefusals:
 
 
 class TestMatches:
-    def test_of_two_patterns_the_first_has_what_both_match(self) -> None:
-        assert compile_expressions(["bc", "abcd"]).find("xabcdx").spans == (
-            TextSpan(1, 2, "abcd"),
-            TextSpan(2, 4, "bc"),
-            TextSpan(4, 5, "abcd"),
-        )
-
-    def test_places_count_characters(self) -> None:
-        assert matched(["b+", "d"], "é b ü 漢字 bb d") == ["b", "bb", "d"]
-
-    def test_empty_matches_are_no_matches(self) -> None:
-        assert matched(["x*", "(?=a)"], "a b", allow_slow=True) == []
-
-    @pytest.mark.parametrize("text", ["", "nothing of it"], ids=["empty", "other"])
-    def test_a_text_without_matches_stays(self, text: str) -> None:
-        assert compile_expressions(["abc"]).find(text) == patterns.PatternMatches()
-
     def test_a_pattern_that_would_remove_the_page_is_held_back(self) -> None:
         found = compile_expressions([".*", "two"]).find("one two")
 
@@ -169,21 +148,6 @@ class TestHostile:
         if not spans:
             assert cut_out(text, spans) == text
         assert not text.strip() or not covers_all(text, spans)
-
-
-class TestSpans:
-    def test_lines_that_are_left_empty_are_closed_up(self) -> None:
-        assert cut_out("one\n\ntwo\n \n\nthree", [TextSpan(5, 8, "two")]) == "one\n\nthree"
-
-    @given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 9), st.sampled_from("abc")), max_size=8))
-    def test_overlaps_go_to_the_first(self, given_spans: list[tuple[int, int, str]]) -> None:
-        spans = [TextSpan(start, start + length, name) for start, length, name in given_spans]
-        owners: dict[int, str] = {}
-        for span in spans:
-            for place in range(span.start, span.end):
-                owners.setdefault(place, span.pattern)
-
-        assert {place: one.pattern for one in without_overlaps(spans) for place in range(one.start, one.end)} == owners
 
 
 class TestDialect:

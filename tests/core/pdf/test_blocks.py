@@ -22,29 +22,6 @@ def full(*words: str, top: float = 100.0, left: float = 72.0) -> list[PdfLine]:
     return stacked(words, left, top, width=FULL)
 
 
-def test_lines_of_a_paragraph_are_joined():
-    assert texts(full("One line", "and another", "of a text.")) == ["One line and another of a text."]
-
-
-def test_gap_begins_a_paragraph():
-    assert texts([*full("One line", "of a text"), *full("Another", "text", top=140)]) == [
-        "One line of a text",
-        "Another text",
-    ]
-
-
-def test_indent_begins_a_paragraph():
-    lines = [*full("One line", "of a text."), a_line("Another", 90, 124, width=180), *full("text", top=136)]
-
-    assert texts(lines) == ["One line of a text.", "Another text"]
-
-
-def test_short_last_line_ends_a_paragraph():
-    lines = [*full("One line"), a_line("of a text.", 72, 112), *full("Another", "text", top=124)]
-
-    assert texts(lines) == ["One line of a text.", "Another text"]
-
-
 def test_hanging_entry_is_one_paragraph_and_the_next_another():
     lines = [
         *full("Knuth, an author"),
@@ -66,10 +43,6 @@ def test_entries_of_a_list_are_blocks(mark: str):
     ]
 
 
-def test_text_after_a_short_entry_is_no_part_of_it():
-    assert texts([a_line("1. Entry", 72, 100), *full("Text", top=112)]) == ["1. Entry", "Text"]
-
-
 def test_larger_lines_are_headings_and_the_largest_is_the_first_level():
     lines = [
         a_line("A title", 72, 50, 24),
@@ -85,16 +58,6 @@ def test_larger_lines_are_headings_and_the_largest_is_the_first_level():
     ]
 
 
-def test_bold_line_by_itself_is_a_heading_below_the_larger_ones():
-    lines = [a_line("A title", 72, 50, 24), a_line("A point", 72, 86, bold=True), *full("Some", "text", top=98)]
-
-    assert [(block.kind, block.level) for block in blocks(lines)][1] == (BlockKind.HEADING, 2)
-
-
-def test_bold_sentence_is_text():
-    assert blocks([a_line("Mind the gap.", bold=True)])[0].kind is BlockKind.TEXT
-
-
 def test_code_keeps_its_lines_and_indents():
     lines = [
         a_line("if true", 72, 100, fixed=True),
@@ -103,12 +66,6 @@ def test_code_keeps_its_lines_and_indents():
     ]
 
     assert blocks(lines) == [PdfBlock("if true\n  then\nfi", 1, BlockKind.CODE)]
-
-
-def test_rows_of_a_table_stay_lines_of_one_block():
-    lines = [a_line("a 1", 72, 100, cells=2), a_line("b 2\u00ad", 72, 112, cells=2)]
-
-    assert blocks(lines) == [PdfBlock("a 1\nb 2", 1, BlockKind.TABLE)]
 
 
 def test_paragraph_goes_on_over_a_page_and_a_note_below_it():

@@ -39,13 +39,6 @@ def kept(pages: list[PageLines]) -> list[list[str]]:
     return [[line.text for line in lines] for lines in split_furniture(pages)[1]]
 
 
-def test_header_on_every_page_is_taken_off_and_the_body_stays():
-    pages = document(5, header=lambda _: "Annual report")
-
-    assert removed(pages) == [("Annual report", (1, 2, 3, 4, 5), FurnitureReason.REPEATED)]
-    assert all(len(lines) == len(BODY) for lines in kept(pages))
-
-
 @pytest.mark.parametrize(
     "footer",
     [
@@ -62,29 +55,10 @@ def test_page_numbers_are_taken_off(footer: Naming | None):
     assert all(len(lines) == len(BODY) for lines in kept(document(6, footer=footer)))
 
 
-def test_left_and_right_pages_may_have_headers_of_their_own():
-    pages = document(8, header=lambda page: "The book" if page % 2 else "The chapter")
-
-    assert [(text, len(on)) for text, on, _ in removed(pages)] == [("The book", 4), ("The chapter", 4)]
-
-
-def test_header_of_a_short_chapter_goes_by_its_page_number():
-    titles = ["Alpha", "Alpha", "Beta", "Beta", "Gamma", "Delta", "Delta", "Epsilon"]
-
-    assert all(len(lines) == len(BODY) for lines in kept(document(8, header=lambda page: f"{titles[page - 1]} {page}")))
-
-
 def test_line_that_stands_apart_at_the_place_of_running_lines_is_one():
     pages = document(8, header=lambda page: "Errata" if page == 5 else "The book")
 
     assert ("Errata", (5,), FurnitureReason.PLACE) in removed(pages)
-
-
-def test_headers_that_begin_alike_are_running_lines():
-    sections = "bees wasps ants flies moths gnats".split()
-    pages = document(6, header=lambda page: f"Chapter 4. About {sections[page - 1]}")
-
-    assert all(len(lines) == len(BODY) for lines in kept(pages))
 
 
 @pytest.mark.parametrize(
@@ -102,20 +76,6 @@ def test_headers_that_begin_alike_are_running_lines():
 )
 def test_body_stays(pages: list[PageLines]):
     assert removed(pages) == []
-
-
-def test_large_title_of_each_page_stays():
-    pages = [a_page(a_line(f"Chapter {page}", top=60, size=20), *stacked(BODY, top=120)) for page in range(1, 7)]
-
-    assert removed(pages) == []
-
-
-def test_upright_stamp_is_no_row_of_the_edge():
-    stamp = a_line("stamp", 10, 20, width=5)
-    pages = document(4, header=lambda _: "Header")
-    turned = type(stamp)("stamp", 10, 20, 15, 90, 10)
-
-    assert removed([a_page(*page.lines, turned) for page in pages])[0][0] == "Header"
 
 
 @given(st.integers(3, 12), st.text("ab1 ", max_size=6), st.integers(0, 700))

@@ -61,10 +61,6 @@ def test_drawing_marks_headings_and_code_in_markdown_only():
     assert draw(MADE, "text") == "Title\n\na\nb\n\nText"
 
 
-def test_code_that_has_a_fence_gets_another():
-    assert draw(PdfText((PdfBlock("```", 1, BlockKind.CODE),)), "markdown") == "~~~~~~\n```\n~~~~~~"
-
-
 def test_pages_are_drawn_one_by_one_and_the_first_is_the_cover():
     assert draw_pages(MADE, "text") == ["Title\n\na\nb", "", "Text"]
     assert cover(MADE, "text") == "Title\n\na\nb"
@@ -94,12 +90,6 @@ def test_date_is_told_in_iso_8601(written: str, date: str | None):
 @table("text/pdf_lines")
 def test_text_of_a_line_is_made_clean(text: str, clean: str):
     assert clean_text(text) == clean
-
-
-def test_text_printed_twice_counts_once():
-    page = a_page(a_line("Bold", 72, 100), a_line("Bold", 72.4, 100.2), a_line("Bold", 72, 130), a_line("\x01"))
-
-    assert [(line.text, line.top) for line in clean_page(page).lines] == [("Bold", 100), ("Bold", 130)]
 
 
 def test_boxes_are_made_finite_and_the_right_way_round():

@@ -1,6 +1,3 @@
-from hypothesis import given
-from hypothesis import strategies as st
-
 from scrapy_dedup.core.boilerplate.repeats import PageCounts, RepeatPolicy
 from scrapy_dedup.core.recrawl.passages import (
     Repeats,
@@ -10,15 +7,9 @@ from scrapy_dedup.core.recrawl.passages import (
     page_keys,
     repeats_of,
     same_blocks,
-    title_parts,
 )
 from tests.core.builders import parsed
 from tests.tables import table
-
-
-@table("text/title_parts")
-def test_title_has_parts(title: str | None, parts: list[str]) -> None:
-    assert title_parts(title) == parts
 
 
 @table("core/mask_takes_numbers_and_names_of_days_and_months")
@@ -38,10 +29,6 @@ def test_repeats_are_those_of_all_versions() -> None:
         new.add([3])
 
     assert repeats_of([old, new], RepeatPolicy(0.7, 5)) == Repeats({1, 3}, {1, 2, 3})
-
-
-def test_repeats_of_nothing_are_none() -> None:
-    assert repeats_of([]) == Repeats()
 
 
 def test_keys_of_a_page_end_with_its_title() -> None:
@@ -65,17 +52,6 @@ def test_main_text_keeps_what_the_site_does_not_share() -> None:
     assert found.rest == (page.fingerprints[1],)
 
 
-def test_page_that_would_be_empty_is_whole() -> None:
-    page = parsed("<p>One<p>Two")
-
-    assert [one.text for one in main_text(page, Repeats(set(page.fingerprints))).passages] == ["One", "Two"]
-
-
 @table("core/blocks_are_the_same_without_boilerplate")
 def test_blocks_are_the_same_without_boilerplate(old: list[int], new: list[int], *, same: bool) -> None:
     assert same_blocks(old, new, {8, 9}) is same
-
-
-@given(st.lists(st.integers(0, 5), max_size=6), st.sets(st.integers(0, 5)))
-def test_a_page_has_the_same_blocks_as_itself(keys: list[int], ignoring: set[int]) -> None:
-    assert same_blocks(keys, list(keys), ignoring)

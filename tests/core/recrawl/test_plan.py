@@ -18,7 +18,6 @@ from scrapy_dedup.core.recrawl.plan import (
     SkipReason,
     decide,
     next_interval,
-    says_unchanged,
 )
 from tests.tables import table
 
@@ -36,13 +35,6 @@ def seen(days_ago: float, status: int = 200, **fields: object) -> PageState:
 
 def fetch(reason: FetchReason) -> Fetch:
     return Fetch(reason)
-
-
-@table("core/page_is_due_once_its_week_is_over")
-def test_page_is_due_once_its_week_is_over(age_days: float, *, due: bool) -> None:
-    answer = decide(URL, seen(age_days), NOON, WEEK)
-
-    assert answer == (ETAG if due else Skip(SkipReason.FRESH, NOON - age_days * DAY + 7 * DAY))
 
 
 @pytest.mark.parametrize(
@@ -112,13 +104,6 @@ def test_first_rule_that_matches_counts() -> None:
     assert decide("https://example.org/", replace(state, interval=None), NOON, policy) == ETAG
 
 
-@table("recrawl/interval_follows_changes")
-def test_interval_follows_changes(interval_days: float | None, following_days: float, *, changed: bool) -> None:
-    interval = None if interval_days is None else timedelta(days=interval_days)
-
-    assert next_interval(interval, AdaptivePolicy(), changed=changed) == timedelta(days=following_days)
-
-
 def test_interval_of_a_page_settles_near_its_rate_of_change() -> None:
     """A page that changes every ten days, visited for two years on a simulated clock."""
     now, changed_at, interval, waits = NOON, NOON, None, []
@@ -130,13 +115,6 @@ def test_interval_of_a_page_settles_near_its_rate_of_change() -> None:
         now += interval
 
     assert 3 * DAY < sum(waits[10:], timedelta()) / len(waits[10:]) < 12 * DAY
-
-
-@table("core/sitemap_says_whether_a_page_changed")
-def test_sitemap_says_whether_a_page_changed(before: float | None, now: float | None, *, unchanged: bool | None):
-    then, today = (None if days is None else NOON - days * DAY for days in (before, now))
-
-    assert says_unchanged(seen(1, lastmod=then), today) is unchanged
 
 
 @pytest.mark.parametrize(
@@ -152,12 +130,6 @@ def test_dates_of_sitemaps_count_where_they_are_trusted(lastmod: datetime | None
     situation = Situation(lastmod=lastmod, trusts_lastmod=trusted)
 
     assert decide(URL, seen(10), NOON, WEEK, situation) == answer
-
-
-def test_new_date_ends_the_wait() -> None:
-    situation = Situation(lastmod=NOON - DAY / 2, trusts_lastmod=True)
-
-    assert decide(URL, seen(1), NOON, WEEK, situation) == ETAG
 
 
 def test_endless_wait_does_not_overflow() -> None:

@@ -3,7 +3,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.resilience.discovery import (
-    Signposts,
     may_have_signposts,
     read_signposts,
     sitemaps_of_robots,
@@ -48,23 +47,6 @@ def test_archive_is_found_by_its_address(path: str, *, is_archive: bool) -> None
     assert found == ((f"http://a.example{path}",) if is_archive else ())
 
 
-@pytest.mark.parametrize(
-    "link", ['<main><a href="/old">Archive</a></main>', '<nav><a href="mailto:archive">Archive</a></nav>']
-)
-def test_other_link_is_no_archive(link: str) -> None:
-    assert read_signposts(link, URL) == Signposts()
-
-
-def test_feeds_are_found() -> None:
-    head = (
-        '<base href="/b/"><link rel=alternate type="application/rss+xml; x" href="f">'
-        '<link rel="alternate home" type="application/json" href="/j"><link rel=alternate type=text/html href="/h">'
-        '<link rel=alternate type="application/json" href="/wp-json/wp/v2"><link type="application/json" href="/i">'
-    )
-
-    assert read_signposts(f"<head>{head}</head>", URL).feeds == ("http://a.example/b/f", "http://a.example/j")
-
-
 def test_signposts_of_one_page_are_few() -> None:
     links = "".join(f'<a href="/{number}">archive</a>' for number in range(99))
     feeds = "".join(f'<link rel=alternate type="application/rss+xml" href="/{number}">' for number in range(99))
@@ -80,11 +62,6 @@ def test_signposts_of_one_page_are_few() -> None:
 def test_next_part_is_found(tag: str) -> None:
     assert may_have_signposts(tag)
     assert read_signposts(f"<a rel=prev href=/1>{tag}", URL).next_href == "http://a.example/2"
-
-
-def test_page_without_a_next_part_need_not_be_parsed() -> None:
-    assert not may_have_signposts('<a rel="prev" href="/1">next</a>')
-    assert read_signposts('<a rel="next" href="javascript:x">', URL).next_href is None
 
 
 @pytest.mark.parametrize(("unit", "end"), [("rel=", ""), ("rel ", ""), ("<nav>", "<a href=x>archive"), ("rel=a ", "")])

@@ -2,24 +2,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.resilience.novelty import Mixtures, News, Novelty
-from tests.tables import table
 
 PROSE = "A concert of the town band will be given in the old hall by the river on a warm evening"
 NO_LISTING = ("", ())
 
 
 SITE = "http://a.example"
-
-
-def test_text_is_new_once() -> None:
-    seen = Novelty()
-
-    first = seen.meet([PROSE], "http://a/1", (), NO_LISTING)
-    again = seen.meet([PROSE], "http://a/2", (), NO_LISTING)
-
-    assert first.counts(strictly=True)
-    assert again == News(is_same=True)
-    assert not again.counts(strictly=False)
 
 
 def test_number_or_own_address_is_no_news_to_the_strict() -> None:
@@ -56,22 +44,6 @@ def test_everything_is_news_when_nothing_more_can_be_remembered() -> None:
     assert seen.meet([PROSE], "http://a/1", (), NO_LISTING).counts(strictly=True)
 
 
-@given(st.lists(st.text(), max_size=5), st.text())
-def test_nothing_is_new_twice(texts: list[str], url: str) -> None:
-    seen = Novelty()
-    seen.meet(texts, url, texts, (url, texts))
-
-    assert seen.meet(texts, url, texts, (url, texts)) == News(is_same=True)
-
-
-def test_word_that_no_page_had_is_news_to_the_strict() -> None:
-    seen = Novelty()
-    seen.meet(["Photo 1 of 40", "A red house"], "http://a/photo/1", (), NO_LISTING)
-
-    assert seen.meet(["Photo 2 of 40", "A red boat"], "http://a/photo/2", (), NO_LISTING).counts(strictly=True)
-    assert not seen.meet(["Photo 3 of 40", "A red boat"], "http://a/photo/3", (), NO_LISTING).counts(strictly=True)
-
-
 def test_date_of_its_own_address_is_no_news_but_a_price_is() -> None:
     seen = Novelty()
     seen.meet(["Nothing on 2026-11-22"], "http://a/day/2026/11/22", (), NO_LISTING)
@@ -82,27 +54,11 @@ def test_date_of_its_own_address_is_no_news_but_a_price_is() -> None:
     assert (day.texts, seen.meet(["Screw", "Price 5.30"], "http://a/?id=2", (), NO_LISTING).texts) == (0, 1)
 
 
-def test_link_of_known_steps_leads_to_nothing_new() -> None:
-    seen = Novelty()
-    seen.meet([], "http://a/", ["http://a/shop/red/wood", "http://a/tag/x+y", "http://a/tag/z"], NO_LISTING)
-
-    found = seen.meet([], "http://a/", ["http://a/shop/wood/red", "http://a/tag/x+z", "http://a/tag/x"], NO_LISTING)
-
-    assert found.links == 0
-
-
 def met(*paths: str) -> Mixtures:
     mixtures = Mixtures()
     for path in paths:
         mixtures.meet(SITE + path)
     return mixtures
-
-
-@table("urls/mixtures")
-def test_path_is_mixed_where_its_steps_stand_elsewhere_too(path: str, *, is_mixed: bool) -> None:
-    mixtures = met("/shop/red/", "/shop/wood/", "/tag/x/", "/tag/y/", "/docs/v1/open", "/docs/v2/close", "/2026/22/11")
-
-    assert mixtures.is_mixed(SITE + path) is is_mixed
 
 
 def test_mixtures_of_a_section_are_one_kind() -> None:
@@ -123,13 +79,6 @@ def test_no_more_is_remembered_than_the_most() -> None:
 @given(st.text())
 def test_any_path_is_judged(path: str) -> None:
     assert met(f"/{path}", f"/shop/{path}").is_mixed(f"{SITE}/shop/{path}") in (True, False)
-
-
-def test_session_in_a_text_is_no_news() -> None:
-    seen = Novelty()
-    seen.meet(["Visit 4f2a9c71bb02"], "http://a/1", (), NO_LISTING)
-
-    assert seen.meet(["Visit 9c71bb024f2a"], "http://a/2", (), NO_LISTING) == News(is_same=True)
 
 
 def test_step_in_several_places_is_mixed_in_each() -> None:

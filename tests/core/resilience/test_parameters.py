@@ -38,35 +38,6 @@ def test_session_is_known_after_a_handful_of_pages(form: str) -> None:
     assert decided[0].evidence == "3 pages were the same with another value or without it, 0 were not"
 
 
-def test_number_that_the_page_shows_is_one() -> None:
-    """It may be all that tells two products apart."""
-    parameters = ParameterTrials()
-    for number in range(12345670, 12345699):
-        for page in "xyz":
-            fetched(parameters, f"/{page}?sku={number}", [*text(page), f"No. {number}"])
-
-    assert parameters.ignored.of("a.example") == frozenset()
-
-
-def test_session_that_the_page_shows_is_no_difference() -> None:
-    parameters = ParameterTrials()
-
-    found = [
-        fetched(parameters, f"/{page}?sid=4f2a9c0{n}d3", [*text(page), f"4F2A9C0{n}D3"])
-        for n, page in enumerate("xyxyx")
-    ]
-
-    assert found[-1]
-
-
-def test_word_needs_more_pages_than_a_session() -> None:
-    parameters = ParameterTrials()
-    words = ["nav", "top", "foot"]
-    found = [bool(fetched(parameters, f"/{page}?from_where={word}", text(page))) for word in words for page in "wxyz"]
-
-    assert found.index(True) == 4 + 5 - 1
-
-
 @pytest.mark.parametrize("name", ["id", "page", "lang", "q", "offset"])
 def test_parameter_that_selects_by_its_name_is_never_dropped(name: str) -> None:
     """Also where pages are the same: of a page in two languages that was not translated yet."""
@@ -90,20 +61,6 @@ def test_parameter_that_changed_a_page_once_is_never_dropped() -> None:
     assert parameters.ignored.of("a.example") == frozenset()
 
 
-def test_of_two_together_nobody_knows_which_one_changed_the_page() -> None:
-    parameters = ParameterTrials()
-    for value, shown in (("4f2a9c01d3", text("x")), ("4f2a9c02d3", [OTHER])):
-        fetched(parameters, f"/x?a={value}&b={value}", shown)
-
-    assert parameters.take_changed() == []
-
-
-def test_page_without_text_says_nothing() -> None:
-    parameters = ParameterTrials()
-
-    assert not any(fetched(parameters, f"/{page}?sid=4f2a9c0{n}d3", ["404"]) for n in range(9) for page in "xyz")
-
-
 def test_one_page_is_tried_at_a_time_while_it_is_open() -> None:
     parameters = ParameterTrials()
     fetched(parameters, "/x?sid=4f2a9c01d3", text("x"))
@@ -119,29 +76,12 @@ def test_one_page_is_tried_at_a_time_while_it_is_open() -> None:
     assert not parameters.is_full(other, parameters.tests(other))
 
 
-def test_page_that_gave_nothing_leaves_its_place_to_the_next() -> None:
-    parameters = ParameterTrials()
-    parameters.sent(f"{SITE}/x?sid=4f2a9c01d3", ())
-
-    assert parameters.note(f"{SITE}/x?sid=4f2a9c02d3", text("x")) == []
-    assert parameters.note(f"{SITE}/x?sid=4f2a9c03d3", text("x")) == []
-    assert parameters.take_changed() == [Decided("a.example", "sid", 1, 0, is_ignored=False)]
-    assert parameters.take_changed() == []
-
-
 def learned() -> ParameterTrials:
     parameters = ParameterTrials()
     parameters.recall(
         [Decided("a.example", "sid", 5, 0, is_ignored=True), Decided("a.example", "x", 1, 2, is_ignored=False)]
     )
     return parameters
-
-
-def test_what_earlier_crawls_found_out_counts() -> None:
-    parameters = learned()
-
-    assert parameters.ignored.of("a.example") == {"sid"}
-    assert parameters.tests(f"{SITE}/p?sid=1&x=2") == ()
 
 
 def test_dropped_requests_are_tried_now_and_then() -> None:

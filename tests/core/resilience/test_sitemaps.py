@@ -1,6 +1,6 @@
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -195,10 +195,3 @@ def test_any_bytes_are_read(body: bytes) -> None:
 @given(st.text(max_size=40))
 def test_any_date_is_read(text: str) -> None:
     parse_lastmod(text)
-
-
-@given(st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(9000, 1, 1)), st.integers(-12, 14))  # noqa: DTZ001
-def test_date_of_the_w3c_comes_back(at: datetime, hours: int) -> None:
-    zone = f"{'-' if hours < 0 else '+'}{abs(hours):02}:00"
-
-    assert parse_lastmod(at.isoformat() + zone) == at.replace(tzinfo=UTC) - timedelta(hours=hours)

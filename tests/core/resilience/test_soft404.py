@@ -6,7 +6,6 @@ from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.recrawl.passages import Repeats, page_keys
 from scrapy_dedup.core.resilience.soft404 import ErrorPage, PageReason, RealPage, judge_page, probe_url
 from tests.core.builders import parsed
-from tests.tables import table
 
 SITE = "https://example.com"
 PROBE = probe_url(SITE, "run 1")
@@ -43,20 +42,6 @@ def test_error_page_is_told_though_it_names_its_url() -> None:
     assert judged(page_of(NOT_FOUND, url="deleted page")) == ErrorPage()
 
 
-def test_numbers_of_requests_do_not_count() -> None:
-    body = NOT_FOUND + "<p>Request {number} at 12:31:15</p>"
-    error = page_of(body, url=PROBE, number="id-4f2a99")
-
-    page = page_of(body, url="/x", number="id-77bc01")
-
-    assert judge_page(f"{SITE}/x", page, {PROBE: error}, KNOWN) == ErrorPage()
-
-
-@table("core/page_that_says_something_else_is_real")
-def test_page_that_says_something_else_is_real(body: str) -> None:
-    assert judged(page_of(body, title="Cats", url="/x")) == RealPage(PageReason.OTHER_WORDS)
-
-
 def test_short_page_is_real_before_the_site_is_known() -> None:
     chrome = "<nav>" + "Home Products Contact Imprint Privacy " * 100 + "</nav>"
     error, page = page_of(chrome + NOT_FOUND, url=PROBE), page_of(chrome + "<p>We are open.</p>", title="Hours")
@@ -68,10 +53,6 @@ def test_short_page_is_real_before_the_site_is_known() -> None:
 def test_home_page_is_real_though_all_urls_give_it(path: str) -> None:
     assert judged(ERROR, path) == RealPage(PageReason.HOME)
     assert judged(ERROR, "/other") == ErrorPage()
-
-
-def test_home_with_a_query_may_be_an_error_page() -> None:
-    assert judged(ERROR, "/?p=12") == ErrorPage()
 
 
 def test_pages_without_words_agree_only_where_they_are_equal() -> None:

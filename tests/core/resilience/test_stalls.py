@@ -11,13 +11,7 @@ from tests.tables import table
 
 TIMEOUT = {"ResponseFailed": 4}
 SILENT = {"silent.example": HostFigures(4, 0, 4)}
-TWO_SILENT = {**SILENT, "b.example": HostFigures(2, 0, 2)}
 ANSWERING = {"a.example": HostFigures(10, 10, 0)}
-CALENDAR = "a.example/calendar/#/#"
-
-
-MENU = ["Home", "All departments of the hospital", "Contact us by telephone or mail"]
-STORY = "Boats leave the harbour every day at nine."
 
 
 ARTICLE = f"<p>{'Boats leave the harbour every day at nine. ' * 60}</p>"
@@ -95,26 +89,6 @@ def test_whatever_happens_has_a_cause_that_does_not_depend_on_order(found: Figur
     assert judge(other) == judge(found)
 
 
-def seen() -> SeenTexts:
-    texts = SeenTexts()
-    texts.is_news([*MENU, STORY, "December 2031", *map(str, range(1, 32))])
-    return texts
-
-
-@table("text/news")
-def test_page_is_news_when_it_brings_text_that_was_not_met(texts: list[str], *, news: bool) -> None:
-    assert seen().is_news(texts) is news
-
-
-def test_only_dates_are_passed_over_among_numbers() -> None:
-    texts = SeenTexts()
-    months = [texts.is_news([f"No appointments are free in week {n} of {2031 + n}"]) for n in range(3)]
-    valves = [texts.is_news([f"A valve of brass with a diameter of {n} mm"]) for n in range(3)]
-
-    assert months == [True, False, False]
-    assert valves == [True, True, True]
-
-
 @given(st.lists(st.lists(st.text(max_size=60), max_size=4), max_size=8))
 def test_memory_is_bounded_and_no_page_is_news_twice_in_a_row(pages: list[list[str]]) -> None:
     texts = SeenTexts(most=4)
@@ -149,11 +123,6 @@ def test_article_with_a_captcha_for_its_comments_is_none(mark: str, maker: str) 
 @table("core/challenge_is_known_by_its_headers")
 def test_challenge_is_known_by_its_headers(status: int, headers: dict[str, str], maker: str | None) -> None:
     assert challenge_of(status, headers, "<p>No</p>") == maker
-
-
-@table("core/other_pages_are_none")
-def test_other_pages_are_none(html: str) -> None:
-    assert challenge_of(200, {}, html) is None
 
 
 @given(st.integers(100, 599), st.text("<>/scriptform captcha='\"=", max_size=300))

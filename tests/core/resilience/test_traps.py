@@ -32,14 +32,6 @@ def test_calendar_is_a_trap_after_so_many_pages_without_news() -> None:
     assert traps.ask(f"{SITE}/other/2050/1") == PASS
 
 
-def test_page_with_news_begins_the_count_again() -> None:
-    traps = Traps()
-    noted(traps, *months(7))
-    noted(traps, "/cal/2010/1", news=True)
-
-    assert noted(traps, *months(7, 20)) == []
-
-
 def test_path_that_repeats_is_given_up_sooner() -> None:
     traps = Traps()
 
@@ -60,24 +52,6 @@ def test_filters_are_one_trap_however_they_are_combined() -> None:
     assert traps.ask(f"{SITE}/shop?color=9&brand=7").trap is not None
     assert traps.ask(f"{SITE}/shop?page=10").trap is None
     assert traps.ask(f"{SITE}/shop?never=1").trap is None
-
-
-def test_listing_that_brought_news_is_asked_for_longer() -> None:
-    """Of forty parts some repeat."""
-    traps = Traps()
-    noted(traps, *(f"/list?page={number}" for number in range(40)), news=True)
-
-    noted(traps, *(f"/list?page={number}" for number in range(40, 52)))
-    assert traps.ask(f"{SITE}/list?page=50").trap is None
-
-
-def test_page_of_a_kind_that_brings_news_is_no_part_of_a_folders_trap() -> None:
-    traps = Traps()
-    noted(traps, "/shop/item-1", news=True)
-    noted(traps, *(f"/shop/x{chr(97 + number)}/y" for number in range(20)))
-
-    assert traps.ask(f"{SITE}/shop/other/z").trap is not None
-    assert traps.ask(f"{SITE}/shop/item-2").trap is None
 
 
 def test_page_that_others_lead_to_is_given_up_last() -> None:
@@ -111,14 +85,6 @@ def test_slow_lets_one_in_ten_through() -> None:
     assert sum(traps.ask(f"{SITE}/cal/2050/1").trap is None for _ in range(100)) == 10
 
 
-def test_off_notes_nothing() -> None:
-    traps = Traps(TrapPolicy(action="off"))
-    traps.sent(f"{SITE}/cal/2000/1")
-
-    assert noted(traps, *months(30)) == []
-    assert traps.ask(f"{SITE}/cal/2050/1") == PASS
-
-
 def test_no_more_are_under_way_than_may_be_in_vain() -> None:
     traps = Traps()
     url = f"{SITE}/cal/2000/1"
@@ -133,15 +99,6 @@ def test_no_more_are_under_way_than_may_be_in_vain() -> None:
     assert not traps.ask(url).waits
     noted(traps, *months(5))
     assert traps.ask(url).waits
-
-
-def test_kind_that_brings_news_does_not_wait() -> None:
-    traps = Traps()
-    noted(traps, "/p/1", news=True)
-    for _ in range(50):
-        traps.sent(f"{SITE}/p/2")
-
-    assert traps.ask(f"{SITE}/p/3") == PASS
 
 
 def test_link_to_what_brought_nothing_is_barren() -> None:
@@ -201,15 +158,6 @@ def test_parameter_that_brings_nothing_takes_no_other_down_with_it() -> None:
     assert "a/p?id&print" in found
     assert traps.ask("http://a/p?id=99&print=1").trap is not None
     assert traps.ask("http://a/p?id=99").trap is None
-
-
-def test_parameter_without_news_is_a_trap_whatever_the_path() -> None:
-    traps = Traps()
-
-    found = [trap.pattern for name in "abcdefghij" for trap in traps.note(f"http://a/{name}?share=x", news=False)]
-
-    assert found == ["a/**?*share*"]
-    assert traps.ask("http://a/z?share=y").trap is not None
 
 
 def test_equal_parts_behind_the_last_end_a_listing_that_was_good() -> None:

@@ -1,9 +1,6 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from scrapy_dedup.core.runs.totals import ELAPSED, WorkerPart, seconds_covered, total
 from tests.tables import table
 
@@ -17,11 +14,6 @@ def parts(*stats: dict[str, Any]) -> list[WorkerPart]:
 @table("core/workers_count_as_one")
 def test_workers_count_as_one(first: dict[str, Any], second: dict[str, Any], together: dict[str, Any]) -> None:
     assert total(parts(first, second)) == together
-
-
-@given(st.lists(st.dictionaries(st.sampled_from(["b/max", "a", "c/min"]), st.integers(0, 99)), max_size=4))
-def test_the_order_of_workers_does_not_matter(stats: list[dict[str, Any]]) -> None:
-    assert list(total(parts(*stats)).items()) == list(total(parts(*reversed(stats))).items())
 
 
 @table("core/a_run_takes_the_time_in_which_anybody_works")

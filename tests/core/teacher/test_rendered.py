@@ -43,34 +43,10 @@ def test_what_hides_or_lifts_a_text_is_told(words: str, flags: list[str]) -> Non
     assert all(run.flags & Flag[flag] for run in runs for flag in flags)
 
 
-@pytest.mark.parametrize("words", ["light words on dark ground are read by all", "white words on a picture"])
-def test_text_that_a_person_reads_is_seen(words: str) -> None:
-    page = recorded("article")
-    place = next(place for place, block in enumerate(page.page.blocks) if block.text == words)
-    runs = [run for run in page.sight.runs if run.number == page.numbered.of_blocks[place]]
-
-    assert [run.is_seen for run in runs] == [True]
-
-
 def _is_in(page: Recorded, number: int, block: int) -> bool:
     while number not in (NO_ELEMENT, block):
         number = page.numbered.parents[number]
     return number == block
-
-
-def test_text_that_scripts_made_has_no_number_and_is_most_of_such_a_page() -> None:
-    sight = recorded("scripted").sight
-
-    assert sight.js_share > 0.9
-    assert sight.scripted_chars == sum(run.chars for run in sight.runs if run.number == NO_ELEMENT)
-    assert any(run.chars == len("Words in a shadow") for run in sight.runs)
-
-
-@table("core/a_page_is_styled_where_its_sheets_came")
-def test_a_page_is_styled_where_its_sheets_came(wanted: int, came: int, written: int, *, styled: bool) -> None:
-    answer = ANSWER | {"sheets_wanted": wanted, "sheets_came": came, "css_chars": written}
-
-    assert Sight.from_json(answer).is_styled is styled
 
 
 @pytest.mark.parametrize(
@@ -100,13 +76,6 @@ def test_a_page_is_styled_where_its_sheets_came(wanted: int, came: int, written:
 def test_what_a_hostile_page_answers_is_refused(answer: object) -> None:
     with pytest.raises(SightError):
         Sight.from_json(answer)
-
-
-def test_an_error_says_what_was_wrong_in_a_line() -> None:
-    with pytest.raises(SightError, match=r"needs a whole number, 0 to 1000000") as raised:
-        Sight.from_json(changed("width", "x" * 10_000))
-
-    assert len(str(raised.value)) < 250
 
 
 JSON = st.recursive(

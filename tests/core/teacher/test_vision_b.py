@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.boilerplate.names import PathLooks
 from scrapy_dedup.core.teacher.numbering import numbered
 from scrapy_dedup.core.teacher.rendered import Box, Flag, SeenElement, Sight, TextRun
 from scrapy_dedup.core.teacher.vision import (
@@ -21,7 +20,6 @@ from scrapy_dedup.core.teacher.vision_blocks import looks_of
 from tests.core.builders import parsed
 from tests.core.sights import Recorded, recorded
 from tests.growth import assert_in_proportion
-from tests.tables import table
 
 
 @pytest.mark.parametrize(
@@ -63,44 +61,11 @@ def looks(words: str, page: Recorded = ARTICLE) -> float | None:
     )
 
 
-@pytest.mark.parametrize(
-    "words",
-    ["The bridge at dawn", "At six the ferryman", "By noon the boats", "First card", "A text of the second card"],
-)
-def test_content_looks_like_content_in_columns_of_cards_too(words: str) -> None:
-    assert looks(words) == 1
-
-
-@table("core/what_surrounds_content_looks_apart")
-def test_what_surrounds_content_looks_apart(words: str, most: float) -> None:
-    share = looks(words)
-
-    assert share is not None
-    assert share <= most
-
-
-@pytest.mark.parametrize("words", ["What the second ferryman", "comes in with a script", "folded to no height"])
-def test_nothing_is_said_of_the_looks_of_what_is_not_seen_yet(words: str) -> None:
-    assert looks(words) is None
-
-
 def test_the_container_is_the_main_column() -> None:
     container = looks_of(ARTICLE.page, ARTICLE.numbered, ARTICLE.sight).container
 
     assert ARTICLE.sight.elements[container].box.width == 760
     assert ARTICLE.numbered.tags[container] == "div"
-
-
-def test_a_list_of_links_beside_the_text_is_apart_within_the_container_too() -> None:
-    """The column is the text's; the list stands in the same container."""
-    page = shown(
-        "<div><ul><li><a href=a>one more of them</a></ul>" + f"<p>{'long text ' * 20}</p>" * 2 + "</div>",
-        {"li": Box(0, 0, 100, 20), "p": Box(200, 0, 600, 400)},
-        links=("a",),
-    )
-
-    assert looks("one more", page) == pytest.approx(0.2)
-    assert looks("long text", page) == 1
 
 
 @pytest.mark.parametrize("around", ["<div class=pagination>{}</div><p>a</p>", "<form><input>{}</form>"])
@@ -138,45 +103,10 @@ def test_text_that_no_person_sees_is_listed_with_its_reason() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "words",
-    ["What the second ferryman", "The harbour book", "waits beside", "comes in", "shows when", "folded to", "zero"],
-)
-def test_what_a_click_opens_or_a_script_brings_is_not_unseen(words: str) -> None:
-    assert not any(one.text.startswith(words) for one in unseen_text(ARTICLE.page, ARTICLE.numbered, ARTICLE.sight))
-
-
-def test_what_is_not_displayed_is_listed_where_it_is_asked_for() -> None:
-    found = unseen_text(ARTICLE.page, ARTICLE.numbered, ARTICLE.sight, closed=True)
-
-    closed = [one.text for one in found if one.reason is UnseenReason.NOT_DISPLAYED]
-    assert closed
-    assert len(found) - len(closed) == len(unseen_text(ARTICLE.page, ARTICLE.numbered, ARTICLE.sight))
-
-
-def test_a_block_is_unseen_where_all_of_it_is() -> None:
-    html = "<p>hidden <b>and shown</b></p>"
-    page = shown(html, {})
-    hidden, seen = (TextRun(number, Box(0, 0, 9, 9), flags, 16.0, 400, 9) for number, flags in ((1, 64), (2, 0)))
-
-    assert unseen_text(page.page, page.numbered, replace(page.sight, runs=(hidden, seen))) == []
-    assert unseen_text(page.page, page.numbered, replace(page.sight, runs=(hidden, hidden))) != []
-
-
 def test_the_list_of_unseen_text_ends() -> None:
     page = shown("<p>spam</p>" * 500, {}, flags=Flag.CLIPPED)
 
     assert len(unseen_text(page.page, page.numbered, page.sight)) == 200
-
-
-def test_a_seen_page_says_of_each_path_how_it_looks() -> None:
-    seen = see(ARTICLE.page, ARTICLE.numbered, ARTICLE.sight)
-
-    assert seen.paths["body>div.page>div.story>h1"] == PathLooks(seen=18, main=18, unseen=0)
-    assert seen.paths["body>div.page>div.story>p.far"] == PathLooks(0, 0, 41)
-    assert "body>div.page>div.story>p.fade" not in seen.paths
-    assert seen.js_share == 0
-    assert len(seen.unseen) == 5
 
 
 def test_of_a_page_without_its_sheets_nothing_is_learned_but_what_scripts_made() -> None:

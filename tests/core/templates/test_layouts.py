@@ -13,11 +13,9 @@ from scrapy_dedup.core.templates.layouts import (
     StoredLayoutsError,
     cluster,
     likeness,
-    similarity,
     skeleton_of,
 )
 from tests.core.builders import parsed
-from tests.core.html_soup import pages
 from tests.tables import table
 
 
@@ -30,9 +28,6 @@ def a_skeleton(paths: str = "", classes: str = "", l1: int | None = None) -> Ske
     digest = blake2b(f"{paths}|{classes}".encode(), digest_size=7).digest()
     number = int.from_bytes(digest, "big") if l1 is None else l1
     return Skeleton(frozenset(paths.split()), frozenset(classes.split()), number, 0)
-
-
-ARTICLE = "<div class=head></div><main><article class=post><h2>{}</h2><p>{}</p></article></main><footer></footer>"
 
 
 def test_skeleton_holds_containers_down_to_prose() -> None:
@@ -50,19 +45,6 @@ def test_what_changes_from_page_to_page_changes_no_signature(one: str, other: st
     assert skeleton(one) == skeleton(other)
 
 
-@table("core/a_design_changes_signatures")
-def test_a_design_changes_signatures(one: str, other: str, *, same_structure: bool) -> None:
-    left, right = skeleton(one), skeleton(other)
-
-    assert left.l1 != right.l1
-    assert (left.l2 == right.l2) is same_structure
-
-
-@given(pages)
-def test_a_page_given_twice_in_one_has_its_own_skeleton(html: str) -> None:
-    assert skeleton(html) == skeleton(html + html)
-
-
 def test_skeletons_are_bounded() -> None:
     html = "".join(f"<div class={'abcdefghij'[i % 10]}{'x' * (i // 10)}></div>" for i in range(590))
     html += "".join(f"<nav class={'abcdefghij'[i % 10]}{'x' * (i // 10)}></nav>" for i in range(590))
@@ -74,39 +56,7 @@ def test_skeletons_are_bounded() -> None:
 sets = st.frozensets(st.sampled_from("abcdefgh"))
 
 
-@given(sets, sets, st.integers(0, 5))
-def test_similarity_is_jaccard_with_an_allowance(a: frozenset[str], b: frozenset[str], more: int) -> None:
-    found = similarity(a, b, more)
-
-    assert found == similarity(b, a, more)
-    assert 0.0 <= found <= 1.0
-    assert (found == 1.0) is (a == b)
-    assert similarity(a, b, 0) == pytest.approx(len(a & b) / len(a | b) if a | b else 1.0)
-
-
-def test_pages_that_body_tells_apart_are_not_alike() -> None:
-    one, other = a_skeleton("a b c", "product"), a_skeleton("a b c", "collection")
-
-    assert likeness(one, other, {"product", "collection"}) == 0.0
-    assert likeness(one, other, set()) == 1.0
-
-
 class TestCluster:
-    def test_a_few_other_containers_make_no_other_layout(self) -> None:
-        full, short, other = a_skeleton("a b c d e"), a_skeleton("a b c d"), a_skeleton("p q r s t u v")
-
-        assert cluster([short, full, full, other]) == [full.l1, full.l1, full.l1, other.l1]
-
-    def test_a_class_that_one_page_alone_has_names_no_layout(self) -> None:
-        about, contact = a_skeleton("a b c", "site about"), a_skeleton("a b c", "site contact")
-
-        assert len(set(cluster([about, contact]))) == 1
-
-    def test_a_class_of_many_pages_names_a_layout(self) -> None:
-        product, collection = a_skeleton("a b c", "product"), a_skeleton("a b c", "collection")
-
-        assert len(set(cluster([product, collection, product, collection]))) == 2
-
     def test_a_small_layout_joins_the_larger_one_that_is_its_kin(self) -> None:
         large, small, stranger = a_skeleton("a b c d e f"), a_skeleton("a b c p q"), a_skeleton("u v w x y z")
 
@@ -146,27 +96,6 @@ class TestLayoutIndex:
         assert index.add(like).signature == first.l1
         assert index.add(other, times=5).signature == other.l1
         assert [(layout.signature, layout.pages) for layout in index.layouts] == [(other.l1, 5), (first.l1, 2)]
-
-    def test_of_two_layouts_the_nearer_is_found_and_how_near(self) -> None:
-        index = LayoutIndex()
-        far, near = a_skeleton("a b c d e f g h"), a_skeleton("a b c d w x y z")
-        index.add(far)
-        index.add(near)
-
-        found = [index.find(a_skeleton(paths)) for paths in ("a b c d w x y", "a b c d e f g h")]
-
-        assert [(one.signature, one.similarity) for one in found if one] == [
-            (near.l1, pytest.approx(10 / 11)),
-            (far.l1, 1.0),
-        ]
-
-    def test_a_class_counts_from_its_second_page_on(self) -> None:
-        index = LayoutIndex()
-        product, collection = a_skeleton("a b c", "product"), a_skeleton("a b c", "collection")
-
-        found = [index.add(page).signature for page in (product, collection, collection, product, collection)]
-
-        assert found == [product.l1, product.l1, collection.l1, product.l1, collection.l1]
 
     def test_a_full_index_forgets_the_rarest_that_was_not_met_for_longest(self) -> None:
         index = LayoutIndex(most=3)
@@ -215,12 +144,3 @@ class TestLayoutIndex:
         assert len(index.layouts) <= 2
         assert len(index.to_json()["classes"]) <= 2_000
         assert index.to_json()["classes"]["kind"] == 3_009
-
-    @given(st.lists(st.tuples(sets, st.frozensets(st.sampled_from("xyz"))), max_size=12))
-    def test_what_it_says_of_a_page_is_one_of_its_layouts(self, made: list[tuple[frozenset[str], frozenset[str]]]):
-        index = LayoutIndex(most=3)
-        for paths, classes in made:
-            match = index.add(a_skeleton(" ".join(sorted(paths)), " ".join(sorted(classes))))
-
-            assert match.signature in {layout.signature for layout in index.layouts}
-        assert len(index.layouts) <= 3

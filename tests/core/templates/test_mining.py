@@ -16,7 +16,6 @@ FOOT = "<footer>Imprint and all that stands below</footer>"
 PLAIN = KindEvidence(
     "https://example.com/a", "A", status=200, chars=300, link_chars=30, items=1, headings=0, longest=80
 )
-TEXT = replace(PLAIN, chars=2_000, longest=400)
 
 
 def a_page(path: str, html: str, title: str = "T", status: int = 200) -> MinedPage:
@@ -74,15 +73,6 @@ def test_order_of_pages_matters_for_indexes_only() -> None:
     assert [sorted(last - index for index in one.pages) for one in backwards] == [
         list(one.pages) for one in mine(PAGES)
     ]
-
-
-def test_pages_without_text_are_pages() -> None:
-    blank = parsed("")
-
-    (found,) = mine([MinedPage.of(HOST, blank), MinedPage.of(f"{HOST}/a", blank)])
-
-    assert found.named.name is ClusterKind.PAGE
-    assert found.common == found.varying == ()
 
 
 def test_families_are_structures_of_several_domains() -> None:

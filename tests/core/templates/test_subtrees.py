@@ -23,30 +23,6 @@ def test_largest_subtrees_are_told_apart_with_their_evidence() -> None:
     assert [(one.path, one.pages, one.same, one.chars) for one in varying] == [("body>main", 10, 1, 98)]
 
 
-def test_a_page_in_ten_may_differ() -> None:
-    current = [a_page(n, ("body>aside", 5 if n else 6, 1)) for n in range(10)]
-    more = [a_page(n, ("body>aside", 5 if n > 1 else 6, 1)) for n in range(10)]
-
-    assert "body>aside" in paths(current)[0]
-    assert "body>aside" in paths(more)[1]
-
-
-def test_what_few_pages_have_is_neither() -> None:
-    rare = [a_page(n, *([("body>div", 9, 9)] if n < 4 else [])) for n in range(10)]
-
-    assert "body>div" not in [*paths(rare)[0], *paths(rare)[1]]
-
-
-def test_order_of_blocks_counts() -> None:
-    lists = [[("ul>li", 1 + n % 2, 5), ("ul>li", 2 - n % 2, 5)] for n in range(10)]
-
-    assert paths(lists) == ([], ["ul"])  # type: ignore[arg-type]
-
-
-def test_what_is_new_on_each_page_comes_first() -> None:
-    assert paths([a_page(n, ("body>nav>div", 30 + n // 8, 300)) for n in range(10)])[1] == ["body>main", "body>nav>div"]
-
-
 def test_deep_pages_are_seen_as_their_beginning() -> None:
     deep = [[(">".join(["div"] * 5_000), n, 1)] for n in range(3)]
 
@@ -75,9 +51,3 @@ def test_subtrees_never_overlap_and_pages_come_in_any_order(
 
     assert split_subtrees(pages) == found
     assert not [one for one in every for other in every if other.startswith(f"{one}>")]
-
-
-def test_twenty_are_named_at_most() -> None:
-    many = [[(f"body>{'x' * (at + 1)}", at, 1) for at in range(25)] + [("body>main", n, 1)] for n in range(3)]
-
-    assert len(split_subtrees(many)[0]) == 20

@@ -55,22 +55,6 @@ def test_page_is_cut_to_its_content_and_each_removal_tells_why() -> None:
     assert (found.fit, found.moved) == (1.0, 0.0)
 
 
-def test_of_a_page_without_own_text_counts_what_stays_of_all() -> None:
-    menu = parsed("<nav><ul><li><a href=/>Home</a><li><a href=/a>About us</a></ul></nav>")
-    found = cut(menu, TEMPLATE)
-
-    assert None not in found.removed
-    assert found.own == 0.0
-
-
-@pytest.mark.parametrize("within", ["<section><p>{}</p></section>", "<h2>{}</h2>"], ids=["section", "heading"])
-def test_what_is_new_is_as_what_it_stands_in(within: str) -> None:
-    other = article(99).replace("</ul></nav>", "<li><b>New link</b></ul></nav>")
-
-    assert "Something new" in kept(parsed(article(99, within=within.replace("{}", "Something new"))), TEMPLATE)
-    assert "New link" not in kept(parsed(other), TEMPLATE)
-
-
 def test_surroundings_that_stand_elsewhere_are_left_out_and_told() -> None:
     anew = article(99).replace("<nav><ul>", "<div class=fresh><section>").replace("</ul></nav>", "</section></div>")
     page = parsed(anew.replace("<li>", "<p>").replace("<header>", "<div class=top>").replace("</header>", "</div>"))
@@ -113,13 +97,6 @@ def test_long_text_of_most_pages_is_dropped_wherever_it_stands() -> None:
     at = [block.text for block in pages[0].blocks].index(notice)
     assert found.removed[at] == Why(DropReason.REPEATS, f"{MAIN}>p", "the same text on 10 of 10 pages")
     assert found.removed[at] is cut(pages[0], template).removed[at]
-
-
-def test_long_text_of_some_pages_stays_within_the_main_column() -> None:
-    notice = "This text stands as a paragraph among others on a little more than half of the pages."
-    pages = site(lambda number: article(number, within=f"<p>{notice}</p>" if number < 12 else ""), 20)
-
-    assert notice in kept(pages[0], template_of(learned(pages)))
 
 
 def _product(number: int) -> str:

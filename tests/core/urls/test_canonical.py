@@ -55,18 +55,6 @@ def test_declaration_is_believed_or_not(case: Case) -> None:
     assert answer == expected, case["why"]
 
 
-def test_every_reason_has_a_case() -> None:
-    """Contents are compared by callers, length has a test of its own."""
-    assert {case.get("own") for case in CASES} - {None} == set(OwnReason) - {OwnReason.TOO_LONG}
-
-
-def test_resolve_tells_the_target_before_anything_is_known() -> None:
-    foreign = "https://example.org/b"
-
-    assert resolve(Declaration(PAGE, (foreign,))) == Address(foreign, page_key(foreign))
-    assert resolve(Declaration(PAGE, (PAGE,))) == Own(OwnReason.SELF)
-
-
 def test_rules_decide_what_is_the_page_itself() -> None:
     declaration = Declaration(f"{SITE}/a/index.html", ("/a/",))
 
@@ -104,25 +92,6 @@ def test_any_declaration_gets_an_answer(declaration: Declaration) -> None:
     if isinstance(answer, Alias):
         assert answer.target == resolve(declaration)
         assert answer.target.page_key == page_key(answer.target.url) != page_key(declaration.url)
-
-
-@given(st.lists(st.sampled_from(["/b", "/c", "/b?utm_a=1", "javascript:x", "", "/a"]), max_size=4), st.randoms())
-def test_order_of_declarations_changes_no_verdict(hrefs: list[str], random: Any) -> None:
-    shuffled = random.sample(hrefs, len(hrefs))
-
-    one, other = (judge(Declaration(PAGE, tuple(each)), CanonicalEvidence()) for each in (hrefs, shuffled))
-
-    assert one == other or (
-        isinstance(one, Alias) and isinstance(other, Alias) and one.target.page_key == other.target.page_key
-    )
-
-
-@given(st.integers(0, 10_000), st.integers(0, 10_000), st.integers(0, 100))
-def test_more_claims_never_make_a_target_more_trusted(pages: int, claims: int, more: int) -> None:
-    declaration = Declaration(PAGE, ("/b",))
-
-    if isinstance(judge(declaration, CanonicalEvidence(pages, claims + more)), Alias):
-        assert isinstance(judge(declaration, CanonicalEvidence(pages, claims)), Alias)
 
 
 def test_redirects_make_aliases() -> None:

@@ -26,23 +26,12 @@ def test_parameters_are_left_out(url: str, names: list[str], left: str) -> None:
     assert without(url, names) == left
 
 
-def test_url_without_the_parameter_is_the_same_object() -> None:
-    url = "http://a/p?x=1"
-
-    assert without(url, ["sid"]) is url
-
-
 def test_names_and_values_of_all_kinds_are_found() -> None:
     url = "http://a/4F2A9C01D3/p;sid=1?x=2&&x=3"
 
     assert names_in(url) == [";sid", "/@0", "x"]
     assert values_in(url, names_in(url)) == ["2", "3", "1", "4F2A9C01D3"]
     assert names_in("http://a") == []
-
-
-def test_host_has_its_port_and_no_user() -> None:
-    assert host_of("HTTP://me@A.example:81/p") == "a.example:81"
-    assert host_of("mailto:me") == ""
 
 
 def test_keys_leave_out_what_is_ignored_from_the_moment_on_which_it_is() -> None:

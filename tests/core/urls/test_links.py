@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.urls.normal_form import base_of, pages_linked, target_of
+from scrapy_dedup.core.urls.normal_form import pages_linked, target_of
 from tests.tables import table
 
 PAGE = "https://example.com/a/b.html"
@@ -12,18 +12,8 @@ def test_target_is_absolute_and_harmless(href: str, target: str | None) -> None:
     assert target_of(href, PAGE) == target
 
 
-def test_link_of_a_page_without_an_address_stays_relative() -> None:
-    assert target_of("/c", None) == "/c"
-
-
 def test_endless_link_has_no_target() -> None:
     assert target_of("x" * 4_001, PAGE) is None
-
-
-@table("urls/bases")
-def test_page_may_name_another_base(named: str | None, base: str) -> None:
-    assert base_of(PAGE, named) == base
-    assert base_of(None, named) is None
 
 
 def test_pages_linked_are_pages_each_once_in_order() -> None:

@@ -19,10 +19,8 @@ from scrapy_dedup.core.urls.normal_form import (
     is_tracker,
     normalize_url,
     page_key,
-    same_site,
     without_trackers,
 )
-from tests.tables import table
 
 DATA = Path(__file__).parents[2] / "data" / "urls"
 PROJECT = str(Path(__file__).parents[3])
@@ -65,20 +63,11 @@ def test_url_has_its_domain(case: Case) -> None:
     assert extract_domain(case["url"], "registrable") == case["registrable"], case["why"]
 
 
-@table("urls/sites")
-def test_site_is_the_registrable_domain(one: str, other: str, *, same: bool) -> None:
-    assert same_site(one, other) is same
-
-
 def test_page_key_never_changes_unnoticed() -> None:
     """Stores hold keys: raise KEY_VERSION when one of these changes."""
     assert urls.KEY_VERSION == 1
     assert page_key("https://example.com/").hex() == "3259687d649f8e86106dd28ba70f1016"
     assert page_key("no URL, but a lone surrogate: \ud800").hex() == "9f4b66c335365b2212ff33013041c29b"
-
-
-def test_long_url_is_treated_like_a_short_one() -> None:
-    assert normalize_url(f"HTTP://example.com/?b={'x' * 10_000}&a=%61") == f"http://example.com/?a=a&b={'x' * 10_000}"
 
 
 def test_endless_url_is_no_url() -> None:
@@ -143,53 +132,12 @@ def test_no_text_raises(text: str, start: str, rules: UrlRules) -> None:
     assert len(page_key(start + text, rules)) == 16
 
 
-@given(any_urls)
-def test_normal_form_of_a_web_url_is_ascii_without_spaces(url: str) -> None:
-    normal = normalize_url(url)
-
-    assert extract_domain(url) is None or (normal.isascii() and not set(normal) & set(' "<>\\^`{|}'))
-
-
-@given(
-    st.from_regex(urls._PLAIN, fullmatch=True)
-    | st.from_regex(r"https?://[a-z.]{1,5}(:[0-9]{1,5})?(/[a-z.%;,'~@]{0,3}){0,3}", fullmatch=True)
-)
-@example("http://a.b:80/")
-@example("http://a.b:70000/")
-@example(f"http://{'a' * 64}.b/")
-@example("http://a.b/it's/(x):@,=+$!*&/")
-def test_url_that_looks_plain_is_its_own_normal_form(url: str) -> None:
-    """The short cut gives what the long way gives."""
-    assert normalize_url(url) == urls._normal_form(url, UrlRules())
-
-
-@given(fields, trackers, words, st.data())
-def test_tracking_parameter_changes_nothing_wherever_it_stands(
-    pairs: list[tuple[str, str]], tracker: str, value: str, data: st.DataObject
-) -> None:
-    place = data.draw(st.integers(0, len(pairs)))
-
-    assert page_key(a_url([*pairs[:place], (tracker, value), *pairs[place:]])) == page_key(a_url(pairs))
-
-
 @given(st.dictionaries(names, words, max_size=5), st.randoms(use_true_random=False))
 def test_order_of_parameters_changes_nothing(values: dict[str, str], random: Random) -> None:
     pairs = list(values.items())
     random.shuffle(pairs)
 
     assert page_key(a_url(pairs)) == page_key(a_url(values.items()))
-
-
-@given(fields, names, words, words)
-def test_other_value_is_another_page(pairs: Pairs, name: str, one: str, other: str) -> None:
-    assert (page_key(a_url([*pairs, (name, one)])) == page_key(a_url([*pairs, (name, other)]))) is (one == other)
-
-
-@given(names, st.lists(words, max_size=4), st.lists(words, max_size=4))
-def test_values_of_one_name_keep_their_order(name: str, one: list[str], other: list[str]) -> None:
-    same = page_key(a_url([(name, value) for value in one])) == page_key(a_url([(name, value) for value in other]))
-
-    assert same is (one == other)
 
 
 @given(
@@ -207,28 +155,6 @@ def test_case_of_host_default_port_and_fragment_change_nothing(
     decorated = f"{scheme.upper()}://{label.upper()}.COM:{port}{path}#{fragment}"
 
     assert page_key(decorated) == page_key(f"{scheme}://{label}.com{path}")
-
-
-@given(st.lists(words, min_size=1, max_size=3))
-def test_escaping_what_needs_no_escape_changes_nothing(segments: list[str]) -> None:
-    path = "/" + "/".join(segments)
-    escaped = "/" + "/".join("".join(f"%{ord(letter):02x}" for letter in segment) for segment in segments)
-
-    assert page_key(f"http://a.b{escaped}?q={escaped}") == page_key(f"http://a.b{path}?q={path}")
-
-
-@given(web_urls, st.builds(UrlRules, st.just(True), *[st.booleans()] * 4))
-def test_removing_only_the_fragment_keeps_the_key(url: str, rules: UrlRules) -> None:
-    """A safe address that can be requested leads to the same page."""
-    address = normalize_url(url, UrlRules(query_order=False, tracking_parameters=False))
-
-    assert page_key(address, rules) == page_key(url, rules)
-
-
-@given(web_urls)
-def test_domain_is_that_of_the_normal_form(url: str) -> None:
-    assert extract_domain(normalize_url(url)) == extract_domain(url)
-    assert extract_domain(normalize_url(url), "registrable") == extract_domain(url, "registrable")
 
 
 @given(fields, trackers, words, st.sampled_from(["", "#part"]))

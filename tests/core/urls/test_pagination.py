@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.urls.pagination import PageLinks, is_part_name, listing_part, next_parts
+from scrapy_dedup.core.urls.pagination import PageLinks, listing_part, next_parts
 from tests.tables import table
 
 SITE = "http://a.example"
@@ -18,10 +18,6 @@ def test_next_part_is_what_the_page_says(named: str, expected: list[str]) -> Non
     assert next_parts(f"{SITE}/list", PageLinks(next_href=named)) == [SITE + one for one in expected]
 
 
-def test_part_that_the_page_links_itself_is_named_once() -> None:
-    assert next_parts(f"{SITE}/list?page=2", PageLinks(["?page=3"], next_href="?page=3")) == [f"{SITE}/list?page=3"]
-
-
 @pytest.mark.parametrize("url", ["mailto:x", f"{SITE}/", f"{SITE}/list?page=x", f"{SITE}/about"])
 def test_other_url_is_no_part(url: str) -> None:
     assert listing_part(url) is None
@@ -34,15 +30,6 @@ def test_parts_of_one_listing_share_their_place() -> None:
     assert second is not None
     assert first.place == second.place
     assert (first.number, second.number) == (1, 2)
-
-
-def test_names_of_parts_are_known() -> None:
-    assert [name for name in ("page", "Offset", "p", "id", "page%5Bsize%5D", "x[page]") if is_part_name(name)] == [
-        "page",
-        "Offset",
-        "p",
-        "x[page]",
-    ]
 
 
 @given(st.text(), st.lists(st.text(), max_size=3))

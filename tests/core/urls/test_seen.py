@@ -70,24 +70,8 @@ def test_filter_grows_by_a_quarter_and_is_never_larger_than_that() -> None:
     assert len(layers) == 3
 
 
-def test_small_filter_does_not_become_one_of_many_layers() -> None:
-    layers = Layers(Exact, 1)
-    for number in range(2_000):
-        layers.add(key(number))
-
-    assert len(layers) == 2
-
-
 def test_key_of_a_hash_is_its_beginning() -> None:
     assert key_of(bytes(range(20)), is_hash=True) == bytes(range(16))
-
-
-def test_fingerprints_that_begin_alike_have_keys_of_their_own() -> None:
-    """Such as those of a spider that takes the URL itself."""
-    first, second = (key_of(b"https://example.com/products/%d" % number, is_hash=False) for number in (1, 2))
-
-    assert first != second
-    assert len(first) == len(second) == 16
 
 
 @given(st.lists(st.integers(0, 30), max_size=200))

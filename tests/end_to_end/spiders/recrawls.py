@@ -31,17 +31,6 @@ class Walker(scrapy.Spider):
             yield from response.follow_all(css="a")
 
 
-class ReadsAgain(Walker):
-    """Asks for each page once more, with dont_filter."""
-
-    name = "reads-again"
-
-    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
-        yield from super().parse(response, **kwargs)
-        if not kwargs:
-            yield scrapy.Request(response.url, dont_filter=True, cb_kwargs={"again": True})
-
-
 class Insists(Walker):
     """Asks for every page with dont_filter, once."""
 
@@ -105,23 +94,6 @@ class TwoSteps(Walker):
 
     def failed(self, failure: Any) -> Iterator[Any]:
         yield noted({"id": f"failed {failure.request.url}", "content": "There is no such page"})
-
-
-class TwoReaders(Walker):
-    """Reads its start page by one callback, and all pages, that one included, by another."""
-
-    name = "two-readers"
-
-    async def start(self) -> AsyncIterator[Any]:
-        for url in self.start_urls:
-            yield scrapy.Request(url, dont_filter=True)
-
-    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
-        for output in super().parse(response, **kwargs):
-            yield output.replace(callback=self.page) if isinstance(output, scrapy.Request) else output
-
-    def page(self, response: Response) -> Iterator[Any]:
-        yield noted({"id": f"page {response.url}", "url": response.url})
 
 
 class NoItems(Walker):

@@ -69,17 +69,6 @@ class StartsSlowly(Pages):
             yield scrapy.Request(url, dont_filter=True)
 
 
-class StartsWithItems(Pages):
-    """Yields an item for each page before it is asked for."""
-
-    name = "starts-with-items"
-
-    async def start(self) -> AsyncIterator[Any]:
-        for url in self.start_urls:
-            yield noted({"id": f"announced {url}", "url": url, "html": f"<p>Announced: {url}</p>"})
-            yield scrapy.Request(url)
-
-
 class NeverIdle(Pages):
     """Stays open when there is nothing to do, for a while."""
 
@@ -96,19 +85,6 @@ class NeverIdle(Pages):
     def stay(self) -> None:
         if time.monotonic() < self.until:
             raise DontCloseSpider
-
-
-class Polls(Pages):
-    """Asks for its start page again and again, past the duplicate filter."""
-
-    name = "polls"
-
-    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
-        turn = response.meta.get("turn", 1)
-        yield noted({"id": f"turn {turn}", "url": response.url, "html": response.text})
-        if turn < 5:
-            assert response.request is not None
-            yield response.request.replace(dont_filter=True, meta={**response.meta, "turn": turn + 1})
 
 
 class RetriesInCallback(Pages):

@@ -39,18 +39,6 @@ def test_engine_that_downloads_nothing_at_any_look_but_has_new_pages_is_not_quie
     assert [state.quiet(arrived) for arrived in (1, 2, 3, 4, 4, 4, 4)] == [False] * 6 + [True]
 
 
-@pytest.mark.parametrize("busy", [{"pending": True}, {"active": ("a request",)}])
-def test_engine_that_works_is_not_quiet(busy: dict[str, Any]) -> None:
-    assert quiet_after(state_of(an_engine(**busy)), 5) is False
-
-
-def test_closing_and_pressure_are_seen() -> None:
-    assert state_of(an_engine(closing=object())).closing()
-    assert state_of(an_engine(full=True)).pressed()
-    assert not state_of(an_engine()).closing()
-    assert not state_of(an_engine()).pressed()
-
-
 @pytest.mark.parametrize("engine", [None, SimpleNamespace(), SimpleNamespace(_slot=None)])
 def test_answer_is_no_where_scrapy_has_changed(engine: Any) -> None:
     state = state_of(engine)

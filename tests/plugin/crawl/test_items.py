@@ -3,13 +3,11 @@ from typing import Any
 
 import pytest
 from itemadapter import ItemAdapter
-from scrapy.http import Response
 
-from scrapy_dedup import PageItem
 from scrapy_dedup.core.recrawl.verdicts import VerdictKind
 from scrapy_dedup.plugin.crawl.items import REPORT, ItemFields, text_field, url_of
 from scrapy_dedup.settings import Settings
-from tests.plugin.builders import PAGE, a_response
+from tests.plugin.builders import PAGE
 
 
 @pytest.mark.parametrize(
@@ -29,19 +27,10 @@ def test_field_is_text_or_nothing(value: Any, text: str | None) -> None:
     assert text_field(ItemAdapter({"html": value}), "html") == text
 
 
-def test_bytes_are_read_as_the_response_declares() -> None:
-    assert text_field(ItemAdapter({"html": b"\xa4"}), "html", "text/html; charset=iso-8859-15") == "€"
-
-
 @pytest.mark.parametrize(("value", "url"), [(f" {PAGE}\n", PAGE), ("", None), ("  ", None), (None, None), (5, None)])
 def test_url_is_stripped_text_or_nothing(value: Any, url: str | None) -> None:
     assert url_of(ItemAdapter({"url": value}), Settings()) == url
     assert url_of(ItemAdapter({"link": value}), Settings(url_field="link")) == url
-
-
-def test_page_item_of_a_response() -> None:
-    assert PageItem.from_response(a_response(body="<p>x</p>")) == PageItem(PAGE, "<p>x</p>")
-    assert PageItem.from_response(Response(PAGE, body=b"\x89PNG")) == PageItem(PAGE)
 
 
 def test_what_is_set_is_plain_all_the_way_down() -> None:

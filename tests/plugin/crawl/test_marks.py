@@ -1,9 +1,8 @@
-from functools import partial
 from typing import Any
 
 import pytest
 
-from scrapy_dedup.plugin.crawl.marks import READMITTED, callback_name, is_unfiltered, mark_new, redirected_from
+from scrapy_dedup.plugin.crawl.marks import READMITTED, is_unfiltered, mark_new, redirected_from
 from tests.plugin.builders import a_request
 
 OLD = "https://example.com/old"
@@ -25,14 +24,6 @@ def test_what_we_let_past_the_filter_is_filtered_but_not_what_a_callback_makes_o
     assert is_unfiltered(request)
 
 
-@pytest.mark.parametrize(
-    ("callback", "name"),
-    [(None, "parse"), (len, "len"), (partial(print, end=""), "partial"), (lambda response: response, "<lambda>")],
-)
-def test_callback_has_a_name(callback: Any, name: str) -> None:
-    assert callback_name(a_request(callback=callback)) == name
-
-
 def test_redirects_of_a_request_count_from_when_it_was_new() -> None:
     request = a_request(meta={"redirect_urls": [OLDER]})
     assert redirected_from(request) == (OLDER,)
@@ -42,12 +33,3 @@ def test_redirects_of_a_request_count_from_when_it_was_new() -> None:
 
     redirected = request.replace(meta={**request.meta, "redirect_urls": [OLDER, OLD]})
     assert redirected_from(redirected) == (OLD,)
-
-
-def test_request_without_redirects_has_none() -> None:
-    request = a_request()
-
-    mark_new(request)
-
-    assert redirected_from(request) == ()
-    assert request.meta == {}

@@ -11,7 +11,6 @@ from scrapy import FormRequest, Request, Spider
 from scrapy.http import JsonRequest
 
 from scrapy_dedup.core.recrawl.values import Unkeepable
-from scrapy_dedup.plugin.crawl.marks import READMITTED
 from scrapy_dedup.plugin.crawl.outcomes import OutcomeError, Recorder, item_entry, kept_items, kept_output
 from scrapy_dedup.service.crawl.commits import Recorded
 from tests.store.builders import an_extraction
@@ -94,26 +93,6 @@ def test_request_comes_back_as_it_was(case: str) -> None:
     assert recorded.unkeepable is None
 
 
-def test_requests_keep_their_order_and_plain_ones_take_no_more_than_their_url() -> None:
-    urls = [f"{URL}{number}" for number in range(4)]
-    requests = [Request(url) for url in urls[:2]] + [Request(urls[2], priority=1), Request(urls[3])]
-
-    recorded = outcome_of(*requests)
-
-    assert [again.url for again in given_again(recorded.requests)] == urls
-    assert recorded.requests[0] == [None, None, *urls[:2]]
-    assert recorded.requests[2] == [None, None, urls[3]]
-
-
-@pytest.mark.parametrize("special", [False, True], ids=["plain", "with-more"])
-def test_marks_of_ours_are_not_kept(*, special: bool) -> None:
-    meta = {READMITTED: True, **({"own": 1} if special else {})}
-
-    (again,) = given_again(outcome_of(Request(URL, meta=meta)).requests)
-
-    assert again.meta == ({"own": 1} if special else {})
-
-
 @pytest.mark.parametrize(
     "request_",
     [
@@ -148,26 +127,10 @@ def test_spider_whose_properties_raise_loses_nothing() -> None:
     assert recorded.unkeepable == "log in first"
 
 
-def test_method_under_another_name_is_called_again() -> None:
-    """As long as the spider has a method of the function's own name."""
-    (again,) = given_again(outcome_of(Request(URL, SPIDER.renamed)).requests)
-
-    assert again.callback == SPIDER.detail
-
-
 @table("outcomes/outcome_that_cannot_be_given_is_found_before_anything_is")
 def test_outcome_that_cannot_be_given_is_found_before_anything_is(entries: list[Any]) -> None:
     with pytest.raises(OutcomeError):
         given_again(entries)
-
-
-def test_items_and_requests_keep_their_order() -> None:
-    recorded = outcome_of({"a": 1}, Request(URL), Request(f"{URL}2"), {"a": 2}, Request(f"{URL}3"), {"a": 3})
-
-    again = given_again(recorded.requests, recorded.items)
-
-    told = [one.url.removeprefix(URL) if isinstance(one, Request) else one["a"] for one in again]
-    assert told == [1, "", "2", 2, "3", 3]
 
 
 def test_damaged_request_is_told() -> None:
@@ -220,16 +183,6 @@ def test_item_comes_back_as_it_was(item: Any) -> None:
 def test_item_that_cannot_be_kept_keeps_the_outcome_from_being_kept() -> None:
     """A page's items are given again together, or not at all."""
     assert outcome_of({"a": 1}, {"a": SPIDER}, {"a": 2}).unkeepable == "Shop"
-
-
-def test_item_is_kept_as_it_was_yielded() -> None:
-    recorded, tags = Recorded(b"key", "parse", {}, ""), ["new"]
-    item: dict[str, Any] = {"price": 10.0, "tags": tags}
-    Recorder(SPIDER).item(item, recorded)
-    item["price"] = 12.0
-    tags.append("dear")
-
-    assert kept_items(recorded.items) == [{"price": 10.0, "tags": ["new"]}]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
 from scrapy_dedup.core.templates.drift import WINDOW
 from scrapy_dedup.plugin.crawl.parking import ParkingLot, Release
 from scrapy_dedup.service.learning.learning import Learner
-from tests.tables import table
 
 MAX_WAIT = timedelta(seconds=30)
 LEARNERS = [Learner(f"{name}.example", "html", RepeatPolicy(), 60) for name in "abc"]
@@ -42,27 +41,6 @@ class Parked:
         self.lot.tick(now, closing=closing, pressure=pressure, quiet=quiet)
 
 
-def test_full_batch_is_let_go_by_the_page_that_fills_it() -> None:
-    parked = Parked(batch_pages=3)
-
-    for _ in range(3):
-        parked.park()
-
-    assert parked.released == [(0, "full"), (1, "full"), (2, "full")]
-    assert parked.batches == [("a.example", Release.FULL, 3)]
-
-
-def test_items_of_one_page_fill_one_place() -> None:
-    parked = Parked(batch_pages=2)
-
-    for _ in range(5):
-        parked.park(key=b"one page")
-
-    assert parked.released == []
-    assert len(parked.lot) == 1
-    assert parked.lot.size_bytes == 10
-
-
 def test_of_a_known_domain_no_more_pages_wait_than_tell_a_redesign() -> None:
     known = Learner("known.example", "template", RepeatPolicy(), 60)
     known.known = True
@@ -83,25 +61,6 @@ def test_pages_go_on_once_it_is_known_whether_their_site_was_designed_anew() -> 
     parked.lot.settle(LEARNERS[2])
 
     assert parked.batches == [("a.example", Release.JUDGED, 1)]
-
-
-@table("runtime/tick_lets_go")
-def test_tick_lets_go(state: dict[str, bool], why: str) -> None:
-    parked = Parked()
-    parked.park()
-
-    parked.tick(**state)
-
-    assert parked.released == [(0, why)]
-
-
-def test_tick_lets_nothing_go_without_a_reason() -> None:
-    parked = Parked()
-    parked.park(now=0)
-
-    parked.tick(now=29.9)
-
-    assert parked.released == []
 
 
 def test_pressure_lets_the_largest_quarter_go() -> None:
@@ -135,18 +94,6 @@ def test_page_that_parks_another_while_it_is_let_go_breaks_nothing() -> None:
 
     assert sorted(number for number, _ in parked.released) == parked.parked
     assert parked.lot.size_bytes == len(parked.lot) == 0
-
-
-def test_pages_go_on_once_their_domain_is_learned_and_others_do_not_wait_for_it() -> None:
-    learned: dict[str, Callable[[], None]] = {}
-    lot = ParkingLot(10, 1_000, MAX_WAIT, lambda learner, _why, _pages, go_on: learned.update({learner.domain: go_on}))
-    waiting = [lot.park(learner, b"key", 10, 0) for learner in LEARNERS]
-
-    lot.release_all()
-    learned["b.example"]()
-
-    assert [deferred.called for deferred in waiting] == [False, True, False]
-    assert len(lot) == 0
 
 
 PARK = st.tuples(st.just("park"), st.integers(0, 2), st.integers(0, 7), st.integers(0, 600))

@@ -19,16 +19,6 @@ EVERY_KIND: list[Record] = [
 ]
 
 
-@pytest.mark.parametrize("times", [1, 450], ids=["in-memory", "in-a-file"])
-def test_records_come_back_in_order_and_once(times: int) -> None:
-    records, waiting = EVERY_KIND * times, Spool()
-    for start in range(0, len(records), 7):
-        waiting.add(records[start : start + 7])
-
-    assert list(waiting.take()) == records
-    assert list(waiting.take()) == []
-
-
 def test_memory_is_bounded_and_nothing_is_left_on_the_disk(tmp_path: Path) -> None:
     waiting = Spool(folder=tmp_path)
     for number in range(5_000):

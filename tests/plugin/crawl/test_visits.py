@@ -14,7 +14,7 @@ from scrapy_dedup.core.urls.normal_form import DEFAULT_RULES
 from scrapy_dedup.plugin.crawl.visits import Visit, Visits, is_signpost
 from scrapy_dedup.service.crawl.drafts import Draft
 from scrapy_dedup.settings import Settings
-from tests.plugin.builders import a_request, a_response
+from tests.plugin.builders import a_response
 
 SETTINGS = Settings()
 
@@ -29,19 +29,6 @@ def a_visit(visits: Visits, response: HtmlResponse, settings: Settings | None = 
 @pytest.fixture
 def visits() -> Visits:
     return Visits(SETTINGS, DEFAULT_RULES)
-
-
-def test_response_without_a_domain_has_no_visit(visits: Visits) -> None:
-    response = a_response("data:text/html,x")
-
-    assert visits.begin(a_request(response.url), response, SETTINGS) is None
-
-
-def test_response_that_is_left_alone_has_a_visit_that_says_so(visits: Visits) -> None:
-    """Else an item that another pipeline replaced would be taken for one without a response, and cleaned."""
-    response = a_response()
-
-    assert a_visit(visits, response, None).settings.enabled is False
 
 
 def test_endless_callback_keeps_two_pages_at_most(visits: Visits) -> None:

@@ -12,7 +12,7 @@ from scrapy_dedup.plugin.crawl.write_behind import WriteBehind
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.crawl.waiting_rows import RowBounds
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.engine.errors import AwayStoreError, FullStoreError
+from scrapy_dedup.store.engine.errors import AwayStoreError
 from scrapy_dedup.store.records.records import LeaseRecord, Record
 from scrapy_dedup.store.store import Store
 from tests.databases import Server, postgresql
@@ -55,39 +55,6 @@ def a_writer(crawl: Crawl, counts: Counter[str], every_rows: int = 10) -> WriteB
 async def until(happens: Callable[[], object]) -> None:
     while not happens():  # noqa: ASYNC110 (no event tells it)
         await asyncio.sleep(0.05)
-
-
-def test_rows_are_written_when_there_are_enough(crawl: Crawl, path: Path) -> None:
-    async def work() -> None:
-        writer = a_writer(crawl, Counter())
-        crawl.rows += [a_document(n) for n in range(9)]
-        writer.if_due()
-        assert len(crawl.rows) == 9
-        crawl.rows.append(a_document(9))
-        writer.if_due()
-        assert crawl.rows == []
-        await writer.end()
-
-    asyncio.run(work())
-
-    assert documents(path) == 10
-
-
-def test_whoever_catches_up_goes_on_when_the_rows_are_written(crawl: Crawl, path: Path) -> None:
-    async def note_and_catch_up(writer: WriteBehind, n: int) -> None:
-        crawl.rows.append(a_document(n))
-        await writer.catch_up()
-        with closing(sqlite3.connect(path)) as store:
-            assert store.execute("SELECT count(*) FROM documents WHERE url = ?", [a_document(n).url]).fetchone() == (1,)
-
-    async def work() -> None:
-        writer = a_writer(crawl, Counter())
-        await asyncio.gather(*(note_and_catch_up(writer, n) for n in range(8)))
-        await writer.catch_up()
-
-    asyncio.run(work())
-
-    assert documents(path) == 8
 
 
 def test_row_that_can_never_be_written_keeps_no_other_back(crawl: Crawl, path: Path) -> None:
@@ -156,22 +123,6 @@ def test_the_end_waits_for_locks_of_others(crawl: Crawl, path: Path) -> None:
     assert not counts["store/rows_given_up"]
 
 
-def test_what_waits_is_written_in_order_and_in_parts(crawl: Crawl) -> None:
-    """A whole outage in one transaction would keep others from writing for as long as it takes."""
-    batches: list[int] = []
-
-    async def work() -> None:
-        writer = WriteBehind(crawl, 500, lambda _what, n: batches.append(n))
-        crawl.rows += [a_document(n % 3, title=str(n)) for n in range(5_000)]
-        await writer.catch_up()
-        assert crawl.rows == []
-
-    asyncio.run(work())
-
-    assert batches == [2_000, 2_000, 1_000]
-    assert {document_of(crawl.store, n).title for n in range(3)} == {"4999", "4998", "4997"}
-
-
 def test_while_the_store_fails_only_begin_tries_again(crawl: Crawl, path: Path) -> None:
     counts: Counter[str] = Counter()
 
@@ -217,23 +168,6 @@ def test_more_rows_than_may_wait_are_given_up_the_oldest_first(crawl: Crawl, pat
     assert set(left) == {a_document(n).url for n in range(100 - len(left), 100)}
 
 
-def test_who_waits_for_room_goes_on_when_the_store_fails(crawl: Crawl, path: Path) -> None:
-    async def work() -> None:
-        writer = WriteBehind(crawl, 2, lambda _what, _n: None, bounds=RowBounds(rows=20))
-        with locked(path):
-            crawl.rows += [a_document(n) for n in range(18)]
-            await asyncio.wait_for(asyncio.gather(*(writer.room() for _ in range(3))), 30)
-            assert len(crawl.rows) == 18
-            assert not writer.is_full
-            # What can wait on the disk stays there; of what is in memory some may have to be given up.
-            assert not writer.takes_more
-        await writer.catch_up()
-        assert crawl.rows == []
-        assert writer.takes_more
-
-    asyncio.run(work())
-
-
 def test_large_pages_are_waited_for_before_an_original_is_given_up(crawl: Crawl) -> None:
     counts: Counter[str] = Counter()
 
@@ -275,26 +209,3 @@ def test_server_that_is_away_at_the_end_is_waited_for(crawl: Crawl, path: Path) 
 
     assert counts == {"store/errors": 2, "store/rows": 3}
     assert documents(path) == 3
-
-
-def test_full_disk_is_told_once_until_there_is_room(crawl: Crawl) -> None:
-    full = FullStoreError("the disk is full", 0)
-    answers: list[FullStoreError | None] = [full, full, None, full, None]
-    told: list[int] = []
-
-    class SmallStore:
-        def write(self, _rows: list[Record]) -> None:
-            answer = answers.pop(0)
-            if answer is not None:
-                raise answer
-
-    async def work() -> None:
-        small = Crawl(SmallStore(), crawl.run, crawl.settings, lambda _what, _n: None)  # type: ignore[arg-type]
-        writer = WriteBehind(small, 1, lambda _what, _n: None, on_full=lambda _error, waiting: told.append(waiting))
-        for n in range(5):
-            small.rows.append(a_document(n))
-            await writer.catch_up()
-
-    asyncio.run(work())
-
-    assert told == [1, 1]

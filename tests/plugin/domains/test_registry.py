@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scrapy_dedup.plugin.domains.registry import ConfidenceError, Confidences
+from scrapy_dedup.plugin.domains.registry import Confidences
 from scrapy_dedup.settings import Settings
 
 
@@ -62,25 +62,3 @@ def test_it_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
 @pytest.mark.parametrize("item", [{"url": "u"}, Item, "no item", None, 5], ids=repr)
 def test_item_without_the_field_says_nothing(item: Any) -> None:
     assert read(item) is None
-
-
-def test_another_field_may_be_named_or_none() -> None:
-    assert read({"score": 0.5}, confidence_field="score") == 0.5
-    assert read({"confidence": 0.5}, confidence_field="") is None
-
-
-def test_function_goes_before_the_field() -> None:
-    function = f"{__name__}.of_title"
-
-    assert read({"confidence": 0.1, "title": 0.9}, confidence_function=function) == 0.9
-    assert read({"confidence": 0.1}, confidence_function=function) is None
-
-
-def of_title(item: Any) -> Any:
-    return item["title"]
-
-
-@pytest.mark.parametrize("path", ["no.such.thing", "json.nothing", "json", "math.pi", "a b.c", ".x"])
-def test_path_that_names_no_function_is_refused(path: str) -> None:
-    with pytest.raises(ConfidenceError, match="DEDUP_CONFIDENCE_FUNCTION="):
-        read({}, confidence_function=path)

@@ -52,15 +52,6 @@ def test_all_who_ask_at_once_get_the_same_site_with_its_knowledge(project: Proje
     assert found[0].validators.sent == 9
 
 
-def test_old_counts_weigh_half_in_a_new_run(project: ProjectStore) -> None:
-    project.write([ValidatorRecord(DOMAIN, sent=1_000, not_modified=10, lastmod_right=600, lastmod_wrong=400)])
-
-    (site,) = recalled(sites_of(project))
-
-    assert (site.validators.sent, site.validators.not_modified) == (500, 5)
-    assert (site.lastmod.right, site.lastmod.wrong) == (300, 200)
-
-
 @pytest.mark.parametrize("damage", ["DROP TABLE domain_validators", "UPDATE documents SET blocks = x'0102'"])
 def test_site_that_cannot_be_recalled_is_found_out_anew(
     project: ProjectStore, path: Path, caplog: pytest.LogCaptureFixture, damage: str
@@ -88,11 +79,3 @@ def test_domain_is_complete_where_there_was_nothing_else_to_see(
     site.fetches, site.failures, site.failed_sitemap = fetches, failures, failed_sitemap
 
     assert sites.complete(0.1) == ([DOMAIN] if complete else [])
-
-
-def test_complete_domains_come_in_order_and_are_named(project: ProjectStore) -> None:
-    sites = sites_of(project)
-    for domain in ("b.example", "", "a.example"):
-        sites.of(domain).fetches = 1
-
-    assert sites.complete(0.1) == ["a.example", "b.example"]

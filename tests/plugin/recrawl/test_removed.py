@@ -24,7 +24,7 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import Forgotten
 from scrapy_dedup.store.writer import ProjectStore
 from tests.plugin.builders import a_crawler, a_response
-from tests.store.builders import DOMAIN, NOON, a_document, a_key, a_sight, a_time, state_of
+from tests.store.builders import DOMAIN, NOON, a_document, a_key, a_sight, a_time
 
 PAGES = 6
 
@@ -88,27 +88,6 @@ def test_removal_of_forgotten_pages_is_told_by_their_keys_alone(project: Project
     assert item == {"dedup": told | {"page_key": a_key("forgotten").hex()}}
     project.write(ending.departures.records_of(item))
     assert project.forgotten() == [a_key("met")]
-
-
-def test_tombstone_that_is_not_ours_says_nothing(project: ProjectStore) -> None:
-    ending = Ending(project)
-
-    assert ending.departures.records_of({"dedup": {"verdict": "removed", "page_key": "00"}}) == []
-
-
-def test_run_counts_once(project: ProjectStore) -> None:
-    ending = Ending(project, removed_after=3, emit_removed=False)
-    for _ in range(2):
-        ending.departures.persist()
-
-    assert state_of(project, 0).missed_runs == 1
-
-
-def test_domain_that_was_not_crawled_has_no_missing_pages(project: ProjectStore) -> None:
-    ending = Ending(project, fetches=0, emit_removed=False)
-    ending.departures.persist()
-
-    assert ending.counts == {}
 
 
 class Shared:

@@ -18,14 +18,12 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import CleanedRecord, DocumentRecord, ExtractionRecord
 from scrapy_dedup.store.records.stored import StoredSource
 from tests.service.stored_pages import DOMAIN, NOON, a_url
-from tests.tables import table
 
 URL = a_url("tea")
 KEY = page_key(URL)
 TEXT = "Green tea"
 SOURCE = StoredSource(KEY, URL, DOMAIN, None, "html", "<p>", "old", None, None, NOON)
 CLEANED = Cleaned(TEXT, 20, 9, [], content_hash(TEXT))
-REPORT = {"url": URL, "content_hash": "00", "run": "r1", "diff": "-a"}
 
 
 @dataclass
@@ -57,29 +55,6 @@ def outgoing(*items: Any, title: str | None = "Tea", **fields: Any) -> Outgoing:
     refinement = Refinement(SOURCE, "template", CLEANED, Metadata(title), Sent("00", "old"), outcome)
     refinement = replace(refinement, places=tuple(range(len(items))), **fields)
     return Renewer(Settings(), "shop").outgoing(refinement)
-
-
-def test_the_callbacks_item_has_todays_text() -> None:
-    page = outgoing({"url": URL, "cleaned_content": "old", "price": 7, "dedup": REPORT})
-
-    (item,) = page.items
-    assert not page.is_made_anew
-    assert (item["cleaned_content"], item["price"], item["title"]) == (TEXT, 7, "Tea")
-    assert item["dedup"].keys() >= {"run", "refined", "removed", "cleaned_hash", "reason"}
-    assert "diff" not in item["dedup"]
-    assert item["dedup"]["content_hash"] == content_hash(TEXT).hex()
-    assert (item["dedup"]["verdict"], item["dedup"]["change"], item["dedup"]["previous_hash"]) == (
-        "changed",
-        "none",
-        "00",
-    )
-
-
-@table("refined_items/a_title_is_renewed_where_it_was_ours")
-def test_a_title_is_renewed_where_it_was_ours(filled: list[str], title: str, expected: str) -> None:
-    page = outgoing({"url": URL, "cleaned_content": "old", "title": title, "dedup": REPORT | {"filled": filled}})
-
-    assert page.items[0]["title"] == expected
 
 
 def test_items_of_any_kind_are_made_again() -> None:

@@ -9,8 +9,7 @@ import pytest
 import redis
 from hypothesis import given
 from hypothesis import strategies as st
-from scrapy import FormRequest, Request, Spider
-from scrapy.http import JsonRequest
+from scrapy import Request, Spider
 from scrapy.utils.test import get_crawler
 
 from scrapy_dedup.core.errors import DedupError
@@ -60,30 +59,6 @@ def emptied(queue: LeasedServer) -> list[bytes]:
 
 
 # Order and filter.
-
-
-def test_the_best_priority_comes_first_and_then_whoever_came_first(worker: Worker) -> None:
-    queue = worker("a")
-    for number, priority in enumerate((0, 5, 0, -2, 5)):
-        queue.push(WantedRequest(str(number).encode(), priority))
-
-    assert emptied(queue) == [b"1", b"4", b"0", b"2", b"3"]
-
-
-def test_two_requests_that_are_alike_are_both_queued_where_nobody_filters_them(worker: Worker) -> None:
-    queue = worker("a")
-    filled(queue, b"same", b"same")
-
-    assert emptied(queue) == [b"same", b"same"]
-
-
-def test_what_was_seen_is_not_queued_again(worker: Worker) -> None:
-    queue = worker("a")
-
-    assert queue.push(WantedRequest(b"1", 0, "link", b"page", "parse"))
-    assert not worker("b").push(WantedRequest(b"2", 0, "link", b"page", "parse_item"))
-    assert queue.is_seen(b"page")
-    assert len(queue) == 1
 
 
 FIRST = WantedRequest(b"1", 0, "first", b"home", "parse", b"start|1")
@@ -198,18 +173,6 @@ def test_what_was_in_the_same_hands_as_a_deadly_request_is_not_given_up(worker: 
     assert living.state().is_over
 
 
-def test_a_worker_does_not_clear_the_queue_of_others(worker: Worker) -> None:
-    one, other = worker("one"), worker("other")
-    one.renew()
-    other.renew()
-    filled(one, b"1")
-
-    assert not one.clear()
-    other.leave(finished=False)
-    assert one.clear()
-    assert len(one) == 0
-
-
 def test_of_eight_that_pop_at_once_each_request_has_one(redis_server: RedisServer, client: "redis.Redis") -> None:
     """And of those that die in between, others have what they had, once; after five it is given up."""
     total, lock = 400, threading.Lock()
@@ -285,20 +248,6 @@ def test_a_request_comes_back_as_it_was(requests: LeasedRequests) -> None:
     came = copied(requests, request)
 
     assert came.to_dict(spider=spider) == request.to_dict(spider=spider)
-
-
-@pytest.mark.parametrize(
-    "request_",
-    [
-        pytest.param(FormRequest("https://example.com/", formdata={"a": "1"}), id="form"),
-        pytest.param(JsonRequest("https://example.com/", data={"a": 1}), id="json"),
-        pytest.param(Request("https://example.com/"), id="plain"),
-    ],
-)
-def test_a_request_keeps_its_class_and_body(requests: LeasedRequests, request_: Request) -> None:
-    came = copied(requests, request_)
-
-    assert (type(came), came.body, came.method) == (type(request_), request_.body, request_.method)
 
 
 def test_a_new_request_does_not_carry_the_token_of_the_one_that_led_to_it(requests: LeasedRequests) -> None:

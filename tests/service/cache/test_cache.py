@@ -9,10 +9,9 @@ from sqlalchemy import text
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.cache import cache
-from scrapy_dedup.service.cache.cache import CacheCheck, CacheRemoval
+from scrapy_dedup.service.cache.cache import CacheCheck
 from scrapy_dedup.service.cut.reading import read_again
 from scrapy_dedup.service.stored.analysis import DomainDedupService
-from scrapy_dedup.service.views.explain import UrlError
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import (
     DecisionRecord,
@@ -37,10 +36,6 @@ OTHER = "https://docs.other.example/news/1"
 def extractions(project: ProjectStore) -> Iterator[ExtractionRecord]:
     for url in (OTHER, *(a_url(name) for name in range(3))):
         yield from project.extractions_of(page_key(url))
-
-
-def held(project: ProjectStore) -> list[str]:
-    return sorted(extraction.url for extraction in extractions(project))
 
 
 def a_visit(
@@ -105,13 +100,6 @@ class TestStats:
         ]
         assert (stats.total.visits, stats.total.extractions) == (10, 8)
 
-    def test_without_a_run_are_of_all_visits_that_are_kept(self, store: Store, project: ProjectStore) -> None:
-        nothing = cache.cache_stats(store, project)
-        project.write(a_page(1))
-
-        assert (nothing.run, nothing.domains, nothing.total.hit_rate) == (None, (), 0.0)
-        assert cache.cache_stats(store, project).total.misses == 1
-
 
 class TestRemoval:
     @pytest.fixture
@@ -120,33 +108,6 @@ class TestRemoval:
         project.write([record for name in range(3) for record in a_page(name)])
         project.write([*a_page("other", url=OTHER), an_alias("old", 0)])
         return project
-
-    @pytest.mark.parametrize(
-        ("url", "left"),
-        [
-            pytest.param(a_url(1), [OTHER, a_url(0), a_url(2)], id="page"),
-            pytest.param(f"{a_url(1)}?utm_source=x", [OTHER, a_url(0), a_url(2)], id="other-spelling"),
-            pytest.param(a_url("old"), [OTHER, a_url(1), a_url(2)], id="alias"),
-        ],
-    )
-    def test_of_a_page_by_any_of_its_urls(self, filled: ProjectStore, url: str, left: list[str]) -> None:
-        would = cache.invalidate(filled, [url, a_url(9)], Settings(), dry_run=True)
-        assert len(held(filled)) == 4
-
-        did = cache.invalidate(filled, [url, a_url(9)], Settings(), dry_run=False)
-
-        assert did == CacheRemoval(1, would.packed_bytes, dry_run=False, unknown=(a_url(9),))
-        assert held(filled) == sorted(left)
-
-    def test_stops_at_what_is_no_url_before_anything_is_deleted(self, filled: ProjectStore) -> None:
-        with pytest.raises(UrlError):
-            cache.invalidate(filled, [a_url(1), "nonsense"], Settings(), dry_run=False)
-        assert len(held(filled)) == 4
-
-    def test_of_all_of_an_age(self, filled: ProjectStore) -> None:
-        did = cache.remove(filled, ExtractionChoice(created_before=NEXT_DAY), dry_run=False)
-
-        assert (did.extractions, did.memos, held(filled)) == (4, 0, [])
 
     def test_of_what_no_crawl_would_use(self, project: ProjectStore) -> None:
         fill(project)
@@ -174,15 +135,6 @@ class TestVerify:
             values = {"key": KEY, "bad": b"\x01\x02\x03", "older": older}
             session.execute(text(statement), {name: value for name, value in values.items() if f":{name}" in statement})
             session.commit()
-
-    @on_both
-    def test_leaves_alone_what_is_sound(self, store: Store, filled: ProjectStore) -> None:
-        told: list[int] = []
-
-        check = cache.verify(store, filled, Settings(), told.append, fix=True)
-
-        assert check == CacheCheck(pages=3, extractions=4, fixed=True)
-        assert (len(held(filled)), sum(told)) == (4, 3)
 
     @pytest.mark.parametrize(
         ("statement", "part"),
@@ -223,19 +175,6 @@ class TestVerify:
         self.damage(store, "UPDATE sources SET cleaned_content = 'cut' WHERE page_key = :key")
 
         assert verify(store, filled).damaged == {"text": 1}
-
-    def test_frees_the_room_of_an_emptied_original(self, store: Store, filled: ProjectStore) -> None:
-        from scrapy_dedup.store.repositories import ProjectRepository
-
-        def stored_bytes() -> int:
-            with store.session(read_only=True) as session:
-                return next(one.stored_bytes for one in ProjectRepository(session).list() if one.name == "shop")
-
-        before = stored_bytes()
-        self.damage(store, "UPDATE sources SET cleaned_content = 'flipped' WHERE page_key = :key")
-        verify(store, filled, fix=True)
-
-        assert stored_bytes() * 3 == pytest.approx(before * 2, rel=0.02)
 
     def test_takes_an_original_that_is_not_kept_for_no_damage(self, store: Store, project: ProjectStore) -> None:
         project.write(record for record in a_page(1) if not isinstance(record, SourceRecord))

@@ -9,9 +9,6 @@ import pytest
 
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.cache.content_index import ContentIndexError, ContentIndexManager
-from scrapy_dedup.service.cache.tree import export_cache
-from scrapy_dedup.service.views.explain import UrlError
-from scrapy_dedup.store.records.stored import ExtractionChoice
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.cached import a_page, an_extraction, text_of
@@ -101,18 +98,6 @@ class TestRecord:
         assert index.get_cached_extraction(a_url(9)) is None
         assert index.is_content_changed(a_url(9), "00" * 32)
 
-    @pytest.mark.parametrize("url", ["", "no url", "javascript:alert(1)", "file:///etc/passwd"])
-    def test_only_pages_have_one(self, index: ContentIndexManager, url: str) -> None:
-        with pytest.raises(UrlError, match="needs http"):
-            index.get_url_record(url)
-
-    def test_is_gone_with_its_extraction(self, saved: ContentIndexManager, project: ProjectStore) -> None:
-        project.delete_extractions(ExtractionChoice(), dry_run=False)
-
-        assert saved.get_url_record(a_url(1)) is None
-        assert saved.is_content_changed(a_url(1), saved.calculate_content_hash(TEXT))
-        assert list(saved.load_index()) == []
-
 
 class TestSaving:
     def test_is_one_transaction_for_all_updates(self, store: Store, project: ProjectStore) -> None:
@@ -173,14 +158,6 @@ class TestExtraction:
 
         assert index.get_cached_extraction(a_url(1)) is None
 
-    def test_without_items_is_a_record_and_no_extraction(
-        self, index: ContentIndexManager, project: ProjectStore
-    ) -> None:
-        project.write([*a_page(1), an_extraction(a_url(1), text_of(1), items=None)])
-
-        assert index.get_url_record(a_url(1)) is not None
-        assert index.get_cached_extraction(a_url(1)) is None
-
 
 class TestUpdate:
     @pytest.mark.usefixtures("saved")
@@ -221,36 +198,6 @@ class TestUpdate:
         assert (state.etag, state.blocks) == (None, None)
         assert (state.visits_count, state.changes_count, state.verdict) == (3, 2, "changed")
         assert state.first_seen_at == NOON - timedelta(days=1)
-
-    @pytest.mark.parametrize(
-        ("given", "seen_at"),
-        [
-            pytest.param("2026-03-01T12:00:00Z", NOON, id="iso"),
-            pytest.param(NOON, NOON, id="datetime"),
-            pytest.param("2026-03-01T12:00:00", NOON, id="without-zone-is-utc"),
-        ],
-    )
-    def test_says_when_the_page_was_crawled(
-        self, index: ContentIndexManager, project: ProjectStore, given: object, seen_at: datetime
-    ) -> None:
-        index.update_url_record(a_url(1), "00" * 32, {}, {"crawl_timestamp": given})
-        index.save_index()
-
-        assert project.page_states([page_key(a_url(1))])[page_key(a_url(1))].last_seen_at == seen_at
-
-    def test_gives_the_export_its_explanation(
-        self, index: ContentIndexManager, store: Store, project: ProjectStore, tmp_path: Path
-    ) -> None:
-        import json
-
-        metadata = {"included": False, "decision_explanation": "a login page", "title": "Login", "depth": 1}
-        index.update_url_record(a_url(1), "00" * 32, {}, metadata)
-        index.save_index()
-        export_cache(store, project, tmp_path, lambda _pages: None)
-
-        (path,) = (tmp_path / "metadata").iterdir()
-        exported = json.loads(path.read_text())
-        assert {name: exported[name] for name in metadata} == metadata
 
     @pytest.mark.parametrize(
         ("arguments", "words"),

@@ -14,17 +14,13 @@ from scrapy_dedup.service.cache.content_index import ContentIndexManager
 from scrapy_dedup.service.cache.tree import CacheTreeError, Transfer, export_cache, import_cache
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import DecisionRecord, DocumentRecord, SourceRecord
-from scrapy_dedup.store.records.stored import ExtractionChoice
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.service.cached import a_page, an_extraction, fill, rows, text_of
-from tests.service.conftest import on_both
+from tests.service.cached import a_page, fill, rows, text_of
 from tests.service.stored_pages import NOON, a_url
 from tests.tables import table
 
 INDEX = "content_index.json"
-# Their SHA-256 begin with the same twelve digits: found among the hashes of 45 million such URLs.
-TWINS = ("https://a.example/926326", "https://a.example/29902992")
 
 Edit = Callable[[dict[str, Any]], object]
 
@@ -94,45 +90,6 @@ class TestExport:
         }
         assert names == {INDEX} | {one[kind] for one in index.values() for kind in ("extraction_file", "metadata_file")}
 
-    def test_extraction_has_the_lines_of_the_content_and_all_that_was_made_of_it(self, tree: Path) -> None:
-        held, made = read(file_of(tree, 0)), an_extraction(a_url(0), text_of(0))
-
-        assert (held["url"], "\n".join(held["content"])) == (a_url(0), text_of(0))
-        assert held["extraction_timestamp"] == "2026-03-01T13:00:00+00:00"
-        assert {one["callback"] for one in held["extractions"][:2]} == {"parse", "other"}
-        assert (held["extractions"][0]["items"], held["extractions"][2]["items"]) == (made.items, None)
-
-    @pytest.mark.parametrize(
-        ("gone_at", "by_hand", "said"),
-        [
-            pytest.param(None, None, (True, "2 blocks"), id="by-a-layer"),
-            pytest.param(NOON, None, (False, "2 blocks"), id="gone"),
-            pytest.param(None, ("excluded", "a login page"), (False, "a login page"), id="left-out-by-hand"),
-            pytest.param(None, ("included", "the manual"), (True, "the manual"), id="kept-by-hand"),
-        ],
-    )
-    def test_metadata_say_what_became_of_the_page(
-        self, store: Store, project: ProjectStore, tmp_path: Path, gone_at: Any, by_hand: Any, said: tuple[bool, str]
-    ) -> None:
-        document, *others = a_page(1)
-        assert isinstance(document, DocumentRecord)
-        project.write([replace(document, gone_at=gone_at), *others])
-        if by_hand:
-            action, why = by_hand
-            earlier = NOON - timedelta(days=1)
-            project.write([DecisionRecord(document.page_key, "content_index", action, why, earlier)])
-
-        export(store, project, tmp_path)
-
-        assert read(tmp_path / "metadata" / f"{stem(a_url(1))}_meta.json") == {
-            "url": a_url(1),
-            "title": "Page 1",
-            "depth": 3,
-            "included": said[0],
-            "decision_explanation": said[1],
-            "crawl_timestamp": "2026-03-01T12:00:00+00:00",
-        }
-
     @pytest.mark.parametrize(
         "url",
         [
@@ -153,34 +110,6 @@ class TestExport:
         names = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.json")}
         assert names == {f"x/{INDEX}", f"x/extractions/{stem(url)}.json", f"x/metadata/{stem(url)}_meta.json"}
         assert list(read(tmp_path / "x" / INDEX)) == [url]
-
-    def test_urls_that_share_a_name_are_counted(self, store: Store, project: ProjectStore, tmp_path: Path) -> None:
-        assert stem(TWINS[0]) == stem(TWINS[1])
-        project.write([record for url in TWINS for record in a_page(1, url=url)])
-
-        export(store, project, tmp_path)
-
-        index = read(tmp_path / INDEX)
-        for url, record in index.items():
-            assert read(tmp_path / record["extraction_file"])["url"] == url
-            assert read(tmp_path / record["metadata_file"])["url"] == url
-        names = {one["extraction_file"] for one in index.values()}
-        assert names == {f"extractions/{stem(TWINS[0])}{counter}.json" for counter in ("", "_2")}
-        with Store.open("sqlite://") as other:
-            assert take(other, other.project("shop"), tmp_path).pages == 2
-
-    def test_a_page_that_was_begun_again_goes_out_as_it_was_last_acknowledged(
-        self, store: Store, project: ProjectStore, tmp_path: Path
-    ) -> None:
-        document, *others = a_page(1)
-        assert isinstance(document, DocumentRecord)
-        project.write([document, *others])
-        project.write([replace(document, status="processing", updated_at=NOON + timedelta(1))])
-
-        export(store, project, tmp_path)
-
-        held = read(file_of(tmp_path, 1))["document"]
-        assert (held["status"], held["updated_at"]) == ("completed", "2026-03-01T12:00:00Z")
 
     def test_a_page_with_half_a_character_is_left_out(
         self, store: Store, project: ProjectStore, tmp_path: Path
@@ -228,25 +157,6 @@ class TestExport:
 
 
 class TestImport:
-    @on_both
-    def test_brings_back_every_row_and_the_same_tree(
-        self, store: Store, project: ProjectStore, tmp_path: Path, tree: Path
-    ) -> None:
-        with Store.open("sqlite://") as other:
-            fill(other.project("shop"))
-            before = rows(other, other.project("shop"))
-
-        assert take(store, project, tree, dry_run=True) == Transfer(pages=3, extractions=5)
-        assert not any(rows(store, project).values())
-        assert take(store, project, tree) == Transfer(pages=3, extractions=5)
-
-        assert rows(store, project) == before
-        assert take(store, project, tree) == Transfer(pages_held=3, extractions=5)
-        assert rows(store, project) == before
-        export(store, project, tmp_path / "again")
-        for path in [tree / INDEX, *(tree / "extractions").iterdir()]:
-            assert (tmp_path / "again" / path.relative_to(tree)).read_bytes() == path.read_bytes()
-
     @pytest.mark.parametrize(
         ("changed", "pages", "title"),
         [
@@ -272,60 +182,8 @@ class TestImport:
         assert page.document is not None
         assert (page.document.title, page.document.status) == (title, changed.get("status", "completed"))
 
-    def test_brings_invalidated_extractions_back(self, store: Store, project: ProjectStore, tree: Path) -> None:
-        take(store, project, tree)
-        project.delete_extractions(ExtractionChoice(), dry_run=False)
-
-        assert take(store, project, tree) == Transfer(pages_held=3, extractions=5)
-        assert sum(one.extractions for one in project.extraction_figures().values()) == 5
-
-    def test_leaves_pages_with_other_keys_under_todays_settings(
-        self, store: Store, project: ProjectStore, tmp_path: Path
-    ) -> None:
-        with Store.open("sqlite://") as before:
-            same = before.project("shop")
-            same.write([*a_page(1, url=a_url("dir/")), *a_page(2)])
-            export(before, same, tmp_path)
-
-        done = take(store, project, tmp_path, url_trailing_slash=True)
-
-        assert seen(store, project) == {a_url(2)}
-        assert "other DEDUP_URL_ settings" in done.problems[0]
-
 
 class TestIndex:
-    @pytest.mark.parametrize(
-        "damage",
-        [
-            pytest.param(lambda path: path.unlink(), id="missing"),
-            pytest.param(lambda path: path.write_bytes(path.read_bytes()[:-2]), id="without-its-end"),
-            pytest.param(lambda path: path.write_bytes(path.read_bytes()[:300]), id="cut-in-a-record"),
-            pytest.param(lambda path: path.write_bytes(b""), id="empty"),
-            pytest.param(lambda path: path.write_bytes(b"\xff\xfe{"), id="no-text"),
-            pytest.param(lambda path: path.write_bytes(b"{\n" + b"[" * 100_000), id="deep"),
-            pytest.param(lambda path: path.write_bytes(b'{\n"https://a.example/": 7\n}\n'), id="no-record"),
-            pytest.param(lambda path: path.write_bytes(b" " * 100_000_001), id="too-large"),
-            pytest.param(pipe, id="pipe"),
-        ],
-    )
-    def test_that_is_damaged_is_made_anew_from_the_files(
-        self, store: Store, project: ProjectStore, tree: Path, damage: Callable[[Path], object]
-    ) -> None:
-        damage(tree / INDEX)
-
-        done = take(store, project, tree)
-
-        assert (done.pages, done.pages_left_out) == (3, 0)
-        assert done.index_rebuilt is not None
-        assert done.index_rebuilt.startswith("content_index.json is ")
-
-    def test_says_what_is_taken(self, store: Store, project: ProjectStore, tree: Path) -> None:
-        lines = (tree / INDEX).read_text().splitlines(keepends=True)
-        (tree / INDEX).write_text("".join(line for line in lines if a_url(1) not in line).replace(",\n}", "\n}"))
-
-        assert take(store, project, tree) == Transfer(pages=2, extractions=4)
-        assert seen(store, project) == {a_url(0), a_url(2)}
-
     @pytest.mark.parametrize(
         ("name", "words"),
         [
@@ -346,19 +204,6 @@ class TestIndex:
 
         assert seen(store, project) == {a_url(0), a_url(2)}
         assert done.problems == [f"{a_url(1)} ({name}) is left out: {words}; the page is done again"]
-
-    def test_of_two_files_with_one_url_the_newer_counts(self, store: Store, project: ProjectStore, tree: Path) -> None:
-        (tree / INDEX).unlink()
-        copy = tree / "extractions" / "0123456789ab_2.json"
-        copy.write_bytes(file_of(tree, 1).read_bytes())
-        edit(copy, lambda held: held["document"].update(title="newer", last_seen_at="2026-04-01T00:00:00Z"))
-
-        take(store, project, tree)
-
-        page = project.page(page_key(a_url(1)))
-        assert page is not None
-        assert page.document is not None
-        assert page.document.title == "newer"
 
 
 def test_a_flipped_byte_never_gets_in(store: Store, project: ProjectStore, tree: Path) -> None:
@@ -436,16 +281,6 @@ def test_a_file_that_is_none_of_ours_is_left_out(
     assert (project.page_states([key]), project.extractions_of(key)) == ({}, [])
 
 
-@pytest.mark.parametrize("there", ["link", "nothing"])
-def test_a_folder_without_a_tree_is_refused(store: Store, project: ProjectStore, tree: Path, there: str) -> None:
-    (tree / "extractions").rename(tree.parent / "elsewhere")
-    if there == "link":
-        (tree / "extractions").symlink_to(tree.parent / "elsewhere")
-
-    with pytest.raises(CacheTreeError, match="name the folder that `scrapy dedup store cache export` wrote"):
-        take(store, project, tree)
-
-
 class TestTreeOfTheSpecification:
     """As it shows it: an index, a file of lines and one of metadata for each page, and no checksum."""
 
@@ -493,32 +328,3 @@ class TestTreeOfTheSpecification:
         export(store, project, with_us)
         assert read(with_us / "metadata" / f"{stem(a_url(1))}_meta.json")["decision_explanation"] == "a login page"
         assert take(store, store.project("third"), with_us).pages == 1
-
-    def test_without_its_index_the_lines_are_the_content(
-        self, store: Store, project: ProjectStore, plain: Path
-    ) -> None:
-        (plain / INDEX).unlink()
-        (plain / "metadata" / "abc123def_meta.json").unlink()
-
-        assert take(store, project, plain).pages == 1
-        index = ContentIndexManager(store, project)
-        assert not index.is_content_changed(a_url(1), index.calculate_content_hash("line 1\nline 2"))
-
-    @pytest.mark.parametrize(
-        ("name", "text", "words"),
-        [
-            pytest.param("extractions/abc123def.json", '{"url": "', "was altered", id="cut-off"),
-            pytest.param("metadata/abc123def_meta.json", '{"url": 1}', "holds no metadata", id="metadata"),
-            pytest.param("metadata/abc123def_meta.json", '{"url": "x"}', "is of the page x", id="of-another"),
-            pytest.param(INDEX, None, "64 hexadecimal digits", id="hash"),
-        ],
-    )
-    def test_what_is_damaged_is_told_and_left_out(
-        self, store: Store, project: ProjectStore, plain: Path, name: str, text: str | None, words: str
-    ) -> None:
-        (plain / name).write_text(text or (plain / name).read_text().replace(self.HASH, "no hash"))
-
-        done = take(store, project, plain)
-
-        assert (done.pages, done.pages_left_out) == (0, 1)
-        assert words in done.problems[0]

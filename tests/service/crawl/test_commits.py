@@ -1,7 +1,5 @@
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
-from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -16,7 +14,6 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import (
     BARE,
     CrawledUrlRecord,
-    DecisionRecord,
     DocumentRecord,
     ExtractionRecord,
     SeenRecord,
@@ -28,7 +25,6 @@ from tests.core.builders import parsed
 from tests.store.builders import DOMAIN, NOON, a_key, a_time, a_url
 
 UNCHANGED = Verdict(VerdictKind.UNCHANGED, Change.NONE, "main text is the same")
-CHANGED = Verdict(VerdictKind.CHANGED, Change.TITLE, "title differs")
 HTML = "<title>Cats</title><main><p>Cats sleep a lot.</p></main>"
 OLD_HASH = b"o" * 32
 STAY = Stay(a_url(), a_key(), DOMAIN, a_time(5), 200, 1.5, callback_run=True)
@@ -106,33 +102,6 @@ def test_page_is_seen_and_its_outcome_held_once_its_items_are_safe(
     assert (outcome.memo_key, outcome.items, outcome.requests) == (RECORDED.key, RECORDED.items, RECORDED.requests)
 
 
-def test_new_page_begins_its_history() -> None:
-    document = of_kind(committed(a_judgement(NEW, depth=2)), DocumentRecord)
-
-    assert (document.first_seen_at, document.last_seen_at, document.last_changed_at) == (STAY.at,) * 3
-    assert (document.visits_count, document.changes_count, document.verdict, document.depth) == (1, 0, "new", 2)
-    assert (document.etag, document.blocks) == ('"1"', b"b" * 8)
-
-
-def test_changed_page_goes_on_with_its_history() -> None:
-    written = committed(a_judgement(CHANGED, a_state(), diff="-a\n+b"))
-    document = of_kind(written, DocumentRecord)
-
-    assert (document.first_seen_at, document.last_changed_at) == (a_time(-9), STAY.at)
-    assert (document.visits_count, document.changes_count, document.verdict) == (4, 2, "changed")
-    assert of_kind(written, DecisionRecord).detail == {"diff": "-a\n+b"}
-    visit = of_kind(written, VisitRecord)
-    assert (visit.verdict, visit.change_class, visit.reason) == ("changed", "title", "title differs")
-
-
-def test_unchanged_page_is_seen_and_its_document_stays() -> None:
-    written = committed(a_judgement(UNCHANGED, a_state(interval_seconds=7.0)))
-    seen = of_kind(written, SeenRecord)
-
-    assert (seen.visits_count, seen.verdict, seen.validated_at, seen.interval_seconds) == (4, "unchanged", STAY.at, 7.0)
-    assert not [one for one in written.at_once if isinstance(one, SourceRecord)]
-
-
 @pytest.mark.parametrize(
     ("fetched", "status", "url_written"), [("get", 200, True), ("304", 200, True), ("skip", None, False)]
 )
@@ -169,15 +138,6 @@ def test_what_is_no_page_is_known_by_the_hash_of_its_bytes() -> None:
     assert of_kind(written, ExtractionRecord).content_hash == b"h" * 32
 
 
-def test_page_that_is_not_to_be_kept_is_known_by_its_blocks() -> None:
-    written = commit(STAY, a_judgement(NEW, blocks=b"12345678"), RECORDED, None, Settings(), a_time(6))
-    unparsed = commit(STAY, a_judgement(NEW, blocks=None), RECORDED, None, Settings(), a_time(6))
-
-    assert kinds(written) == ([], [DocumentRecord, VisitRecord, ExtractionRecord, CrawledUrlRecord])
-    assert of_kind(written, ExtractionRecord).content_hash == sha256(b"12345678").digest()
-    assert kinds(unparsed) == ([], [DocumentRecord, VisitRecord, CrawledUrlRecord])
-
-
 def test_duplicate_stands_for_the_page_that_has_its_content() -> None:
     written = committed(a_judgement(NEW, duplicate_of=a_key(2)))
     url = of_kind(written, CrawledUrlRecord)
@@ -200,23 +160,3 @@ def test_outcome_that_cannot_be_kept_is_not() -> None:
     written = committed(a_judgement(NEW), recorded=replace(RECORDED, unkeepable="Kind"))
 
     assert kinds(written) == ([SourceRecord], [DocumentRecord, VisitRecord, CrawledUrlRecord])
-
-
-DAY = 86_400.0
-
-
-@pytest.mark.parametrize(
-    ("verdict", "last", "fetched", "expected"),
-    [
-        pytest.param(UNCHANGED, 10 * DAY, "304", 14 * DAY, id="unchanged-waits-longer"),
-        pytest.param(CHANGED, 10 * DAY, "get", 8 * DAY, id="changed-comes-sooner"),
-        pytest.param(UNCHANGED, 10 * DAY, "skip", 10 * DAY, id="not-asked-for-stays"),
-        pytest.param(UNCHANGED, None, "get", DAY, id="first"),
-    ],
-)
-def test_interval_follows_what_was_found(verdict: Verdict, last: float | None, fetched: Any, expected: float) -> None:
-    judgement = a_judgement(verdict, a_state(interval_seconds=last), fetched=fetched)
-
-    written = committed(judgement, adaptive=True, adaptive_first=timedelta(days=1))
-
-    assert of_kind(written, SeenRecord if judgement.is_unchanged else DocumentRecord).interval_seconds == expected

@@ -20,18 +20,6 @@ def known(page: Page, *texts: str, pages: int = 44, on: int = 41) -> Boilerplate
 
 
 class TestHtml:
-    def test_blocks_that_repeat_are_removed_with_the_reason(self) -> None:
-        page = a_page()
-
-        cleaned = clean_html(page, known(page, "Menu"), "markdown")
-
-        assert cleaned.content == "# Title\n\nOwn **text**"
-        assert [(one.path, one.text, one.removal.rule.evidence) for one in cleaned.removed] == [
-            ("body>nav", "Menu", "on 41 of 44 pages"),
-            ("body>footer", "Menu", "on 41 of 44 pages"),
-        ]
-        assert (cleaned.chars_in, cleaned.chars_out, cleaned.chars_removed) == (page.chars, 13, 8)
-
     @pytest.mark.parametrize("output", ["markdown", "text", "html"])
     def test_the_hash_of_what_is_left_does_not_depend_on_the_form(self, output: Output) -> None:
         page = a_page()

@@ -10,9 +10,8 @@ from scrapy_dedup.core.pages.fingerprints import to_hex
 from scrapy_dedup.core.pages.render import Output
 from scrapy_dedup.core.patterns.config import SiteConfig
 from scrapy_dedup.core.patterns.expressions import HeldBack, PatternError, PatternHeld
-from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.cut.cleaned_report import hashes_and_removed
-from scrapy_dedup.service.cut.cleaning import Cleaned, clean_html, clean_text, markdown_of
+from scrapy_dedup.service.cut.cleaning import Cleaned, clean_html, clean_text
 from scrapy_dedup.service.cut.removals import SHADOW, removal_decisions, removals_in
 from scrapy_dedup.service.cut.site_cleaning import cut_page
 from scrapy_dedup.service.cut.site_patterns import Strikes, check_configs, patterns_of
@@ -122,12 +121,6 @@ class TestTextPatterns:
         assert [text for _, text in paths(cleaned)] == ["Hard to read? Help", "A-17"]
         assert cleaned.chars_in == a_page().chars
 
-    def test_the_markdown_of_what_is_left_is_that_of_the_output_markdown(self) -> None:
-        config = SiteConfig(boilerplate_text_patterns=(WIDGET,))
-
-        assert markdown_of(a_page(), cut(config, output="html"), URL) == cut(config).content
-        assert markdown_of(a_page(), cut(SiteConfig(), output="html"), URL) == cut(SiteConfig()).content
-
     def test_items_without_html_lose_it_from_their_text(self) -> None:
         patterns = patterns_of(Settings(), SiteConfig(boilerplate_text_patterns=(WIDGET,)))
 
@@ -194,21 +187,8 @@ class TestShadow:
         (decision,) = removal_decisions(b"k" * 16, cleaned, NOON)
         assert (decision.layer, decision.action) == ("patterns", SHADOW)
 
-    def test_a_layer_that_is_off_does_nothing(self) -> None:
-        assert cut(SiteConfig((".top",), (WIDGET,)), patterns_enabled=False).removed == []
-
 
 class TestKeeping:
-    def test_a_page_that_is_kept_loses_nothing(self) -> None:
-        assert cut(SiteConfig((".top",), (WIDGET,), keep_pages=(page_key(URL).hex(),))).removed == []
-
-    @pytest.mark.parametrize("rule", [".top", "selector of the site", "selector of the site: .top"])
-    def test_a_rule_that_is_taken_back_is_not_carried_out(self, rule: str) -> None:
-        assert cut(SiteConfig((".top",), keep_rules=(rule,))).removed == []
-
-    def test_an_expression_that_is_taken_back_is_not_carried_out(self) -> None:
-        assert cut(SiteConfig((), (WIDGET,), keep_rules=(WIDGET,))).removed == []
-
     def test_a_block_that_is_kept_stays_whichever_layer_drops_it(self) -> None:
         page = a_page()
         top = page.blocks[0]

@@ -3,13 +3,11 @@
 import io
 import json
 from collections.abc import Iterable
-from datetime import timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.domains.states import CandidateOutcome
 from scrapy_dedup.service.domains.candidate_files import BadProposal, Proposal, read_proposals
 from scrapy_dedup.service.domains.candidates import CandidateIntake, candidates_of
 from scrapy_dedup.service.domains.registry import DomainService
@@ -18,15 +16,6 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.stored_pages import NOON
 from tests.tables import table
-
-LATER = NOON + timedelta(days=1)
-BARE, WWW = "us-bulgaria.org", "www.us-bulgaria.org"
-# The example of the document that this grew from.
-THREE_ENGINES = [
-    ("searxng", f"https://{BARE}/programs/education-grant"),
-    ("tavily", f"https://{BARE}/about/mission"),
-    ("perplexity", f"https://{WWW}/contact"),
-]
 
 
 def results(proposals: Iterable[tuple[str, str]]) -> list[Proposal]:
@@ -38,31 +27,6 @@ def outcomes(project: ProjectStore, *urls: str, session: str = "spring", **optio
     judged = list(intake.take(results(("e", url) for url in urls), NOON))
     intake.finish(NOON)
     return [each.outcome.value for each in judged]
-
-
-@pytest.mark.parametrize("dry_run", [False, True], ids=["written", "dry-run"])
-@pytest.mark.parametrize("at_once", [True, False], ids=["one-file", "one-after-the-other"])
-def test_three_engines_that_found_one_site_make_one_candidate(
-    store: Store,
-    project: ProjectStore,
-    dry_run: bool,  # noqa: FBT001
-    at_once: bool,  # noqa: FBT001
-) -> None:
-    intake = CandidateIntake(project, Settings(), "spring", dry_run=dry_run)
-    parts = [THREE_ENGINES] if at_once else [[each] for each in THREE_ENGINES]
-
-    judged = [each for part in parts for each in intake.take(results(part), NOON)]
-    intake.finish(NOON)
-
-    assert [each.outcome.value for each in judged] == ["new", "known", "twin"]
-    assert {engine: dict(counts) for engine, counts in intake.tally.engines.items()} == {
-        "searxng": {CandidateOutcome.NEW: 1},
-        "tavily": {CandidateOutcome.KNOWN: 1},
-        "perplexity": {CandidateOutcome.TWIN: 1},
-    }
-    assert [each.url for each in candidates_of(project, [BARE, WWW])] == ([] if dry_run else [THREE_ENGINES[0][1]])
-    counts = DomainService(store, project, Settings()).counts()
-    assert (counts.total, counts.twins) == ((0, 0) if dry_run else (2, 2))
 
 
 def test_what_was_decided_about_a_domain_says_what_becomes_of_its_urls(store: Store, project: ProjectStore) -> None:
@@ -79,19 +43,6 @@ def test_what_was_decided_about_a_domain_says_what_becomes_of_its_urls(store: St
     assert [each.domain_name for each in candidates_of(project, [f"{name}.example" for name in names])] == [
         "new.example"
     ]
-
-
-def test_a_domain_is_known_the_second_time(project: ProjectStore) -> None:
-    urls = [f"https://{number}.example/{part}" for number in range(600) for part in "ab"]
-
-    assert outcomes(project, *urls) == ["new", "known"] * 600
-    assert outcomes(project, *urls, session="summer") == ["known"] * 1_200
-
-
-@table("service/what_is_no_url_is_told_and_leaves_no_row")
-def test_what_is_no_url_is_told_and_leaves_no_row(store: Store, project: ProjectStore, url: str) -> None:
-    assert outcomes(project, url) == ["invalid"]
-    assert DomainService(store, project, Settings()).counts().total == 0
 
 
 def test_a_session_counts_all_that_was_read_in_it(store: Store, project: ProjectStore) -> None:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scrapy_dedup.service.duplicates.chunking import (
     ACROSS,
     GONE,
-    WITHIN,
     JudgedChunk,
     PageChunks,
     TokenizerError,
@@ -24,7 +23,6 @@ from scrapy_dedup.service.duplicates.chunking import (
 from scrapy_dedup.service.duplicates.index import chunks_record
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.page_records import StoredChunk
 from tests.hospital.words import prose
 from tests.service.known_facts import a_paragraph
 from tests.store.builders import a_key
@@ -45,26 +43,7 @@ def judged(chunks: Sequence[JudgedChunk], settings: Settings = DUTCH, **held: in
     return across(chunks, holders, (), settings)
 
 
-def said(chunks: PageChunks) -> list[tuple[str, str | None]]:
-    return [(one.state, one.layer) for one in chunks.chunks]
-
-
 class TestPageAlone:
-    def test_repeats_are_left_out(self) -> None:
-        first, second, third = a_page(a_paragraph(1), a_paragraph(2), a_paragraph(1))
-
-        assert [one.state for one in (first, second, third)] == ["added", "added", "removed"]
-        assert (third.layer, third.reason, third.chunk.hash) == ("chunk", WITHIN, first.chunk.hash)
-        assert third.chunk.id != first.chunk.id
-
-    def test_other_languages_are_left_out(self) -> None:
-        dutch, french = a_page(a_paragraph(1), FRENCH_PART)
-
-        assert (dutch.state, dutch.language, dutch.layer) == ("added", "nl", None)
-        assert (french.state, french.language, french.layer) == ("removed", "fr", "language")
-        assert french.reason is not None
-        assert french.reason.startswith("fr is not wanted (")
-
     @pytest.mark.parametrize(
         ("settings", "states"),
         [
@@ -94,13 +73,6 @@ class TestPageAlone:
     def test_is_divided_where_a_layer_asks_for_it(self, settings: Settings, *, makes: bool) -> None:
         assert makes_chunks(settings) is makes
 
-    @pytest.mark.parametrize("size", [100, 400])
-    def test_size_and_overlap_are_those_of_the_settings(self, size: int) -> None:
-        chunks = a_page(prose("long", 40), settings=Settings(chunk_size=size, chunk_overlap=size))
-
-        assert max(len(one.chunk.text) for one in chunks) <= size
-        assert max(len(one.chunk.overlap) for one in chunks) <= size // 2
-
     def test_tokens_count_where_a_tokenizer_is_named(self) -> None:
         settings = Settings(chunk_size=50, chunk_tokenizer=f"{__name__}.by_spaces")
 
@@ -111,27 +83,6 @@ class TestPageAlone:
 
 
 class TestBesideOthers:
-    @pytest.mark.parametrize(
-        ("most", "states"), [(1, ["removed", "added"]), (2, ["removed", "added"]), (3, ["added"] * 2)]
-    )
-    def test_text_that_enough_pages_hold_is_left_out(self, most: int, states: list[str]) -> None:
-        found = judged(a_page(a_paragraph(1), a_paragraph(2)), Settings(chunk_min_documents=most), at_0=2)
-
-        assert [one.state for one in found.chunks] == states
-        assert [(one.reason, one.holder) for one in found.chunks if one.layer] == [(ACROSS, a_key(0))] * (most < 3)
-
-    def test_text_in_another_language_is_left_out_for_that(self) -> None:
-        found = judged(a_page(FRENCH_PART, a_paragraph(1)), at_0=1, at_1=1)
-
-        assert said(found) == [("removed", "language"), ("removed", "chunk")]
-
-    def test_shadow_lets_it_out_and_counts_it(self) -> None:
-        found = judged(a_page(a_paragraph(1)), Settings(shadow=frozenset(["chunk"])), at_0=1)
-
-        assert said(found) == [("added", None)]
-        assert found.left_out() == {}
-        assert found.left_out(in_shadow=True) == {"chunk": (1, len(a_paragraph(1)))}
-
     @given(
         st.lists(st.integers(0, 3), max_size=8),
         st.dictionaries(st.integers(0, 3), st.integers(0, 3)),
@@ -189,19 +140,6 @@ class TestReport:
         assert (held["layer"], held["reason"], held["holder"]) == ("chunk", ACROSS, a_key(0).hex())
         assert [one["position"] for one in (given_out, french, held)] == [0, 1, 2]
 
-    def test_is_stored_as_it_went_out(self) -> None:
-        chunks = judged(a_page(a_paragraph(1), FRENCH_PART), at_0=1)
-        shadowed = judged(a_page(a_paragraph(1)), replace(DUTCH, shadow=frozenset(["chunk"])), at_0=1)
-
-        first, second = chunks_record(a_key(1), chunks, replace(DUTCH, chunk_min_documents=4)).chunks
-        (out,) = chunks_record(a_key(1), shadowed, DUTCH).chunks
-
-        assert (first.state, first.layer, first.reason, first.holder) == ("removed", "chunk", ACROSS, a_key(0))
-        assert (second.language, second.layer, second.holder) == ("fr", "language", None)
-        assert (out.state, out.layer, out.reason, out.holder) == ("added", None, None, None)
-        assert isinstance(out, StoredChunk)
-        assert len(out.content_hash) == 16
-
 
 def by_spaces(text: str) -> list[str]:
     return text.split()
@@ -209,13 +147,6 @@ def by_spaces(text: str) -> list[str]:
 
 def by_number(text: str) -> int:
     return len(text.split())
-
-
-def failing(text: str) -> int:
-    raise RuntimeError("no model")
-
-
-NO_FUNCTION = "words"
 
 
 @pytest.mark.parametrize(
@@ -228,6 +159,13 @@ NO_FUNCTION = "words"
 )
 def test_measure_is_characters_or_what_a_function_counts(path: str, size: int) -> None:
     assert measure_of(path)("two words.") == size
+
+
+def failing(text: str) -> int:
+    raise RuntimeError("no model")
+
+
+NO_FUNCTION = "words"
 
 
 @table("service/tokenizer_that_does_not_count_is_told_by_its_name")

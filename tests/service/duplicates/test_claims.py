@@ -1,14 +1,10 @@
 """Two workers of one run that meet the same texts: one of them gives each, whoever was first."""
 
-from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from scrapy_dedup.core.duplicates.matching import Same
 from scrapy_dedup.service.duplicates.claims import claims_of, not_needed, waits_for_title, with_holders
@@ -55,33 +51,6 @@ def workers(lasting: Store, chosen: Settings = SETTINGS) -> tuple[Worker, Worker
     return Worker(lasting, name, chosen), Worker(lasting, name, chosen)
 
 
-@settings(max_examples=40)
-@given(st.data(), st.lists(st.integers(0, 3), min_size=1, max_size=6))
-def test_two_workers_give_each_text_exactly_once(lasting: Store, data: st.DataObject, texts: list[int]) -> None:
-    """In any order in which pages ask, claim and are decided, with nothing of it written."""
-    pair = workers(lasting)
-    under_way: list[Iterator[PageComparison | None]] = []
-
-    def steps(worker: Worker, facts: PageFacts) -> Iterator[PageComparison | None]:
-        found = worker.run.ask(facts)
-        yield None
-        found = worker.claim(facts, found)
-        yield None
-        yield worker.decide(facts, found)
-
-    for number, paragraph in enumerate(texts):
-        under_way.append(steps(pair[data.draw(st.integers(0, 1))], a_fact(number, [paragraph])))
-    given_texts: Counter[bytes] = Counter()
-    while under_way:
-        one = data.draw(st.sampled_from(under_way))
-        decided = next(one)
-        if decided is not None:
-            given_texts[decided.facts.text_hash] += not decided.dropped
-            under_way.remove(one)
-
-    assert given_texts == Counter({a_fact(0, [paragraph]).text_hash: 1 for paragraph in texts})
-
-
 @pytest.mark.parametrize(
     ("title", "layer"), [pytest.param(None, "duplicate", id="text"), pytest.param("T", "title", id="title-too")]
 )
@@ -111,16 +80,6 @@ def test_pages_that_name_each_other_as_translations_are_both_kept(lasting: Store
     assert not second.give(other, found).dropped
 
 
-def test_a_title_that_another_worker_has_is_enough_where_titles_are_trusted(lasting: Store) -> None:
-    first, second = workers(lasting, replace(SETTINGS, title_trust="always"))
-    facts, other = a_fact(1, [1], title="T"), a_fact(2, [2], title="T")
-    found = second.run.ask(other)
-
-    first.claim(facts, first.run.ask(facts))
-
-    assert second.give(other, found).dropped
-
-
 def test_else_the_text_of_the_page_that_has_the_title_is_waited_for(lasting: Store) -> None:
     first, second = workers(lasting)
     facts, other = a_fact(1, [1], title="T"), a_fact(2, [2], title="T")
@@ -134,14 +93,6 @@ def test_else_the_text_of_the_page_that_has_the_title_is_waited_for(lasting: Sto
     first.decide(facts, first.run.ask(facts))
     first.run.write()
     assert not waits_for_title(other, second.run.ask(other), lost, second.chosen)
-
-
-def test_layers_that_do_not_act_claim_nothing() -> None:
-    facts = a_fact(1, [1, 2], title="T")
-    shadowed = replace(SETTINGS, shadow=frozenset({"title", "duplicate"}))
-
-    assert [one.kind for one in claims_of(facts, KnownDuplicates(), SETTINGS)] == [ClaimKind.TITLE, ClaimKind.TEXT]
-    assert claims_of(facts, KnownDuplicates(), shadowed) == []
 
 
 @pytest.mark.parametrize(

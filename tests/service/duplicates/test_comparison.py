@@ -122,58 +122,7 @@ class TestPageThatFails:
         assert texts_of(run.decide(second, found)) == [a_paragraph(2), a_paragraph(3)]
 
 
-def test_chunks_of_the_last_version_are_kept_added_or_gone(project: ProjectStore) -> None:
-    run = Run(project)
-    before = run.give(a_fact(1, [1, 2]))
-    run = run.later()
-    after = run.give(a_fact(1, [2, 3]))
-
-    assert [one.state for one in before.chunks.chunks] == ["added", "added"]
-    assert [one.state for one in after.chunks.chunks] == ["kept", "added"]
-    assert [one.chunk_id for one in after.chunks.gone] == [before.chunks.chunks[0].chunk.id]
-    assert after.counts()["chunks/gone"] == 1
-
-
-class TestShadow:
-    def test_of_one_layer_leaves_a_page_to_the_next(self, project: ProjectStore) -> None:
-        run = Run(project, Settings(shadow=frozenset(["title"])))
-        run.give(a_fact(1, TEN, title="Plan"))
-
-        found = run.give(a_fact(2, TEN, title="Plan"))
-
-        assert found.dropped
-        assert found.same is not None
-        assert (found.same.layer, [one.layer for one in found.shadowed]) == ("duplicate", ["title"])
-        assert found.counts()["shadow/title/items"] == 1
-
-    def test_of_all_layers_lets_a_page_out_with_all_its_text(self, project: ProjectStore) -> None:
-        shadow = frozenset(["title", "duplicate", "near_duplicate", "chunk"])
-        run = Run(project, Settings(shadow=shadow))
-        run.give(a_fact(1, TEN, title="Plan"))
-
-        found = run.give(a_fact(2, TEN, title="Plan"))
-
-        counts = found.counts()
-        assert (found.same, found.dropped, len(texts_of(found))) == (None, False, len(TEN))
-        assert counts["chunks/in"] == counts["chunks/out"] == counts["shadow/chunk/chunks"] == len(TEN)
-        assert {name.split("/")[1] for name in counts if name.startswith("shadow/")} == shadow
-
-
 class TestCounts:
-    @pytest.mark.parametrize("mode", ["mark", "drop"])
-    def test_of_a_near_duplicate(self, project: ProjectStore, mode: str) -> None:
-        chosen = Settings(near_duplicate=mode, near_duplicate_jaccard=0.7)  # type: ignore[arg-type]
-        run = Run(project, chosen)
-        run.give(a_fact(1, TEN))
-
-        found = run.give(a_fact(2, NEARLY))
-
-        counts = {name: number for name, number in found.counts().items() if not name.startswith("seconds/")}
-        chars = sum(len(a_paragraph(number)) for number in NEARLY[:9])
-        left_out = {"chunk/chunks": 9, "chunk/chars": chars}
-        marked = {"near_duplicate/marked": 1, "chunks/in": 10, "chunks/out": 1} | left_out
-        assert counts == ({} if mode == "drop" else marked)
-
     def test_agree_with_what_is_written_down(self, project: ProjectStore) -> None:
         chosen = Settings(near_duplicate_jaccard=0.7)
         run = Run(project, chosen)

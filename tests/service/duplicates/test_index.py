@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 
 from scrapy_dedup.service.duplicates.comparison import PageComparison
-from scrapy_dedup.service.duplicates.index import KnownDuplicates, drops
+from scrapy_dedup.service.duplicates.index import KnownDuplicates
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.known_facts import Run, a_fact, a_paragraph, given
 from tests.store.builders import a_key
-from tests.tables import table
 
 TEN = list(range(10))
 NEARLY = [*TEN[:9], 99]
@@ -38,36 +37,10 @@ def said(comparison: PageComparison) -> tuple[str | None, bytes | None]:
     return (same.layer, same.keeper) if same is not None else (None, None)
 
 
-@table("service/page_finds_one_that_came_before")
-def test_page_finds_one_that_came_before(after: Any, paragraphs: list[int], fields: Any, layer: str | None) -> None:
-    siblings = frozenset(map(a_key, fields.get("siblings", [])))
-    run = after(a_fact("first", TEN, title="Plan"), settings=replace(LOW, title_agreement=0.7))
-
-    found = said(run.give(a_fact("second", paragraphs, **fields | {"siblings": siblings})))
-    assert found == (layer, a_key("first") if layer else None)
-
-
-def test_page_that_comes_again_is_not_its_own_twin(after: Any) -> None:
-    run = after(a_fact("first", TEN, title="Plan"))
-
-    again = run.give(a_fact("first", TEN, title="Plan"))
-
-    assert said(again) == (None, None)
-    assert len(given(again)) == len(TEN)
-
-
 def test_no_page_leads_to_one_that_was_dropped(after: Any) -> None:
     run = after(a_fact("first", TEN, title="Plan"), a_fact("second", TEN, title="Plan"))
 
     assert said(run.give(a_fact("third", TEN, title="Plan"))) == ("title", a_key("first"))
-
-
-@pytest.mark.parametrize(("scope", "layer"), [("domain", None), ("project", "duplicate")])
-def test_scope_says_among_which_domains_is_looked(after: Any, scope: Any, layer: str | None) -> None:
-    settings = Settings(near_duplicate_scope=scope)
-    run = after(a_fact("first", TEN, settings), settings=settings)
-
-    assert said(run.give(a_fact("second", TEN, settings, domain="other.example")))[0] == layer
 
 
 def test_chain_of_likeness_ends_at_a_keeper(after: Any) -> None:
@@ -158,23 +131,3 @@ def test_only_so_many_pages_are_remembered_and_the_oldest_go(project: ProjectSto
     assert said(before) == ("duplicate", a_key("first"))
     assert had == [a_key("first")]
     assert run.others.with_text(second, Settings()) == []
-
-
-@pytest.mark.parametrize(
-    ("settings", "dropped"),
-    [
-        pytest.param(Settings(), False, id="mark"),
-        pytest.param(Settings(near_duplicate="drop"), True, id="drop"),
-        pytest.param(Settings(near_duplicate="drop", shadow=frozenset(["near_duplicate"])), False, id="in-the-shadow"),
-    ],
-)
-def test_near_duplicates_are_dropped_where_that_was_chosen(project: ProjectStore, settings: Settings, *, dropped: bool):
-    settings = replace(settings, near_duplicate_jaccard=0.7)
-    run = Run(project, settings)
-    run.give(a_fact(1, TEN))
-
-    comparison = run.give(a_fact(2, NEARLY))
-
-    assert comparison.dropped is dropped
-    assert [one.layer for one in comparison.shadowed] == (["near_duplicate"] if settings.shadow else [])
-    assert drops(comparison.same, settings) is dropped if comparison.same is not None else settings.shadow

@@ -20,8 +20,7 @@ from scrapy_dedup.service.files.inputs import Inputs
 from scrapy_dedup.service.files.inputs_records import BadRecord, InputError, InputPage, NoPage, decoded
 from scrapy_dedup.service.packed_files import FileRefusedError
 from scrapy_dedup.settings import Settings
-from tests.service.warc_files import HTML, a_record, an_answer
-from tests.tables import table
+from tests.service.warc_files import an_answer
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -116,24 +115,7 @@ def test_a_page_of_json_that_is_all_values_is_no_item() -> None:
     assert isinstance(good, InputPage)
 
 
-def test_several_are_read_in_the_order_in_which_they_are_given(tmp_path: Path) -> None:
-    two = a_file(tmp_path, lines(ROWS[1]), "two")
-
-    assert [url for url, _ in pages(read(two, "-", two, stdin=lines(ROWS[0])))] == [TWO, ONE, TWO]
-
-
 class TestLines:
-    def test_fields_have_the_names_that_the_settings_give_them(self) -> None:
-        raw = lines({"link": f" {ONE} ", "page": "<p>"})
-
-        assert pages(read("-", stdin=raw, url_field="link", html_field="page")) == [(ONE, "<p>")]
-
-    def test_a_body_is_decoded_by_its_content_type(self) -> None:
-        body = b64encode("<p>één".encode("latin-1")).decode()
-        row = {"url": ONE, "body": f"{body[:4]}\n{body[4:]}", "content_type": "text/html; charset=iso-8859-1"}
-
-        assert pages(read("-", stdin=lines(row))) == [(ONE, "<p>één")]
-
     def test_what_is_no_html_is_no_page(self) -> None:
         row = {"url": ONE, "body": "", "content_type": "image/png"}
 
@@ -177,10 +159,6 @@ class TestLines:
 
 
 class TestFolders:
-    @table("service/a_manifest_says_what_url_each_file_has")
-    def test_a_manifest_says_what_url_each_file_has(self, tmp_path: Path, name: str, manifest: str) -> None:
-        assert pages(read(a_folder(tmp_path, name, manifest, a="<p>één".encode(), b=b"<p>two"))) == PAGES
-
     @pytest.mark.parametrize(
         "damaged",
         [
@@ -266,38 +244,6 @@ class TestWarc:
 
         assert [type(one) for one in read("-", stdin=b"".join(records))] == [NoPage] * 3
 
-    @pytest.mark.parametrize(
-        ("record", "reason"),
-        [
-            pytest.param(a_record(ONE, b"junk"), "no answer by HTTP", id="no-http"),
-            pytest.param(a_record("", b"HTTP/1.1 200 OK\r\n\r\n"), "no WARC-Target-URI", id="no-url"),
-            pytest.param(an_answer(ONE, b"x" * 4_100_000), "larger than 4006000 bytes", id="large"),
-            pytest.param(an_answer(ONE, b"\x1f\x8b\xff", HTML, b"Content-Encoding: gzip"), "gzip", id="damaged-body"),
-            pytest.param(
-                an_answer(ONE, b"x", HTML, b"Content-Encoding: rot13"), "not known here", id="unknown-packing"
-            ),
-            pytest.param(a_record(ONE, b"HTTP/1.1 200 OK\r\nx: " + b"y" * 70_000), "no answer by HTTP", id="headers"),
-        ],
-    )
-    def test_a_bad_record_is_told_and_the_next_one_read(self, record: bytes, reason: str) -> None:
-        found = read(
-            "-", stdin=an_answer(ONE, "<p>één".encode()) + record + an_answer(TWO, b"<p>two"), max_page_bytes=1_000
-        )
-
-        bad = [one for one in found if isinstance(one, BadRecord)]
-        assert pages(found) == PAGES
-        assert len(bad) == 1
-        assert reason in bad[0].reason
-
-    def test_a_file_that_is_cut_off_says_so(self) -> None:
-        found = read("-", stdin=ANSWERS[:-6])
-
-        assert pages(found) == PAGES[:1]
-        assert found[-1] == BadRecord(
-            f"standard input, byte {len(an_answer(ONE, '<p>één'.encode()))}",
-            "the record is cut off, or its Content-Length is wrong",
-        )
-
     def test_a_file_full_of_damages_is_given_up(self) -> None:
         found = read("-", stdin=b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: x\r\n\r\n" * 2_000)
 
@@ -345,45 +291,3 @@ def test_bodies_are_decoded_as_scrapy_decodes_them(body: bytes, content_type: st
 @choose(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_bytes_end_the_reading(raw: bytes, start: bytes) -> None:
     assert all(isinstance(one, InputPage | BadRecord | NoPage) for one in read("-", stdin=start + raw))
-
-
-class TestPagesThemselves:
-    """Files of HTML that no manifest names: their addresses are where they lie."""
-
-    def test_a_folder_is_read_by_name(self, tmp_path: Path) -> None:
-        inner = tmp_path / "a b"
-        inner.mkdir()
-        written = {"x.html": b"<p>x", "a b/z.HTM": gzip.compress(b"<p>z"), "a b/é.xhtml": b"<p>e", "style.css": b"p {}"}
-        for name, raw in written.items():
-            (tmp_path / name).write_bytes(raw)
-        (tmp_path / "a b" / "again").symlink_to(tmp_path, target_is_directory=True)
-
-        found = pages(read(str(tmp_path)))
-
-        assert found == [
-            ("http://localhost/x.html", "<p>x"),
-            ("http://localhost/a%20b/z.HTM", "<p>z"),
-            ("http://localhost/a%20b/%C3%A9.xhtml", "<p>e"),
-        ]
-
-    @pytest.mark.parametrize(
-        "raw", [b"<p>x", b"\xef\xbb\xbf\n <p>x", gzip.compress(b"<p>x")], ids=["bare", "mark", "gz"]
-    )
-    @pytest.mark.parametrize(
-        ("base", "url"),
-        [("https://www.example.com/news/", "https://www.example.com/news/page"), ("https://a.example/b?c", None)],
-    )
-    def test_a_file_has_the_address_that_is_given(self, tmp_path: Path, raw: bytes, base: str, url: str | None) -> None:
-        with Inputs([a_file(tmp_path, raw, "page")], io.BytesIO(), base) as inputs:
-            (record,) = inputs.records(Settings(), lambda _: None)
-
-        assert not isinstance(record, BadRecord | NoPage)
-        page = record.page(Settings())
-        assert isinstance(page, InputPage)
-        assert (page.url, page.html.strip("\ufeff\n ")) == (url or base, "<p>x")
-
-    def test_a_folder_without_any_says_what_it_needs(self, tmp_path: Path) -> None:
-        (tmp_path / "notes.txt").write_text("no page", encoding="utf-8")
-
-        with pytest.raises(InputError, match=r"needs files of HTML or PDF, or one of manifest\.json"):
-            read(str(tmp_path))

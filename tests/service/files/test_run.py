@@ -4,21 +4,17 @@ import io
 import json
 import os
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from scrapy_dedup.service.files.inputs import Inputs
 from scrapy_dedup.service.files.inputs_records import BadRecord
-from scrapy_dedup.service.files.output import OutputError, replacing_alone
-from scrapy_dedup.service.files.run import BadInputError, CleaningPlan, CleaningRun, WorkerError, Workers
+from scrapy_dedup.service.files.output import replacing_alone
+from scrapy_dedup.service.files.run import CleaningPlan, CleaningRun, WorkerError, Workers
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.scratch import MOST_SAMPLE_BYTES, DomainPages, Samples
@@ -116,32 +112,12 @@ class TestRun:
         assert done.plan == CleaningPlan(learned=[DomainPages("shop.example", 8, 8)])
         assert (done.tally.pages, done.tally.hows, done.tally.flags) == (8, {"template": 8}, {})
 
-    def test_any_number_of_processes_gives_the_same(self) -> None:
-        sites = [f"https://{name}.example/" for name in "abc"]
-        odd = {"url": f"{SITE}\ud83d", "html": "<p>tea \U0001f375"}
-        rows = [b"bad", odd, *(a_row(number, site) for number in range(40) for site in sites), b"worse"]
-
-        one, two = Done(*rows), Done(*rows, jobs=2)
-
-        assert one.lines == two.lines
-        assert without_seconds(one.tally.counts) == without_seconds(two.tally.counts)
-        assert replace(one.tally, counts=Counter()) == replace(two.tally, counts=Counter())
-        assert one.watching.bad == two.watching.bad
-        assert one.learned == two.learned
-
     def test_the_order_of_pages_changes_no_page(self) -> None:
         rows = [a_row(number) for number in range(30)]
 
         there, back = Done(*rows, learn_pages=10), Done(*rows[::-1], learn_pages=10)
 
         assert there.lines == back.lines[::-1]
-
-    def test_a_site_with_few_pages_is_not_learned(self) -> None:
-        done = Done(a_row(1), a_row(1), a_row(2))
-
-        assert done.plan == CleaningPlan(small=[DomainPages("shop.example", 2)])
-        assert (done.learned, done.tally.pages) == ([], 2)
-        assert [(left["url"], left["layer"]) for left in done.watching.left] == [("https://shop.example/1", "url")]
 
     def test_what_is_known_already_is_not_learned_again(self) -> None:
         learned_from = io.BytesIO(as_lines([a_row(number) for number in range(8)]))
@@ -158,26 +134,11 @@ class TestRun:
         assert "Home Products" not in done.contents[0]
         assert done.rows[0]["dedup"]["how"] == "template"
 
-    def test_bad_records_are_told_counted_and_passed_over(self) -> None:
-        done = Done(a_row(1), b"{", {"url": SITE, "body": "", "content_type": "image/png"}, a_row(2))
-
-        assert [bad.where for bad in done.watching.bad] == ["standard input, line 2"]
-        assert (done.tally.pages, done.tally.bad, done.tally.no_page) == (2, 1, 1)
-
-    @pytest.mark.parametrize("bad", [b"{", b'{"url": "u"}', b"x" * 4_100_000])
-    def test_a_strict_run_ends_at_a_bad_record(self, bad: bytes) -> None:
-        with pytest.raises(BadInputError, match="standard input, line 2: "):
-            Done(a_row(1), bad, strict=True, max_page_bytes=1_000)
-
     def test_each_pass_tells_of_every_byte(self) -> None:
         done = Done(*map(a_row, range(8)))
 
         assert done.watching.read == 2 * done.total
         assert done.watching.phases == ["surveying", "learning", "cleaning"]
-
-    @pytest.mark.parametrize("url", ["no url", "https://", "ftp://a.example/", "https://" + "a" * 70_000, "\ud800"])
-    def test_a_page_without_a_domain_is_cleaned_as_well(self, url: str) -> None:
-        assert "Tea number 1 grows" in Done({"url": url, "html": a_page(1)}).contents[0]
 
     def test_the_output_is_utf_8_whatever_the_page_holds(self) -> None:
         done = Done({"url": f"{SITE}\ud83d", "html": "<p>tea \U0001f375"})
@@ -207,17 +168,6 @@ def test_what_stands_for_a_page_is_told() -> None:
 
 
 class TestSamples:
-    @given(keys=st.lists(st.binary(max_size=2), max_size=30), most=st.integers(1, 10))
-    def test_in_whatever_order_they_come(self, keys: list[bytes], most: int) -> None:
-        def chosen(keys: Sequence[bytes]) -> list[bytes]:
-            with Samples() as samples:
-                for place, key in enumerate(keys):
-                    samples.add("a", key, place, 1)
-                samples.choose("a", most)
-                return [keys[place] for place, _, _ in sorted(samples.chosen(), key=lambda one: one[2])]
-
-        assert chosen(keys) == chosen(keys[::-1]) == sorted(set(keys))[:most]
-
     def test_a_sample_is_bounded_in_bytes(self) -> None:
         with Samples() as samples:
             for place in range(5):
@@ -225,13 +175,6 @@ class TestSamples:
             samples.add("b", b"x", 5, 2 * MOST_SAMPLE_BYTES)
 
             assert (samples.choose("a", 60), samples.choose("b", 60)) == (3, 1)
-
-    def test_sources_come_domain_by_domain(self) -> None:
-        with Samples() as samples:
-            for domain, rank in (("b", 2), ("a", 1), ("b", 1)):
-                samples.put(domain, rank, f"u{rank}", "\ud800")
-
-            assert list(samples.sources()) == [("a", [("u1", "\ud800")]), ("b", [("u1", "\ud800"), ("u2", "\ud800")])]
 
 
 def doubled(given: int) -> int:
@@ -294,24 +237,6 @@ class TestOutput:
         assert path.read_text() == "before"
         assert list(tmp_path.iterdir()) == [path]
 
-    def test_what_a_killed_process_left_is_written_over(self, tmp_path: Path) -> None:
-        (tmp_path / "out.part").write_text("half of a longer text")
-
-        with replacing_alone(tmp_path / "out") as file:
-            file.write(b"after")
-
-        assert (tmp_path / "out").read_text() == "after"
-
-    def test_two_at_once_are_refused(self, tmp_path: Path) -> None:
-        path = tmp_path / "out"
-
-        with replacing_alone(path) as file:
-            file.write(b"first")
-            with pytest.raises(OutputError, match="another process is writing it"), replacing_alone(path):
-                pass
-
-        assert path.read_text() == "first"
-
     def test_a_link_is_followed(self, tmp_path: Path) -> None:
         (tmp_path / "link").symlink_to(tmp_path / "out")
 
@@ -320,8 +245,3 @@ class TestOutput:
 
         assert (tmp_path / "link").is_symlink()
         assert (tmp_path / "out").read_text() == "x"
-
-    @pytest.mark.parametrize(("name", "reason"), [(".", "is a folder"), ("no/out", "cannot be written")])
-    def test_what_can_be_no_file_is_told(self, tmp_path: Path, name: str, reason: str) -> None:
-        with pytest.raises(OutputError, match=reason), replacing_alone(tmp_path / name):
-            pass

@@ -15,7 +15,6 @@ from scrapy_dedup.service.jobs.jobs import (
     JobState,
     Progress,
     TooManyJobsError,
-    VerbError,
     run_verb,
 )
 
@@ -148,18 +147,6 @@ def test_the_end_of_a_server_ends_its_jobs():
         found = jobs.get(job.id)
         assert found is not None
         assert found.state in ENDED
-
-
-def test_a_command_s_answer_is_the_job_s(tmp_path: Path):
-    found = run_verb(["doctor"], tmp_path, lambda _done, _total: None)
-
-    assert found["exit_code"] in (0, 1)
-    assert "checks" in found
-
-
-def test_a_command_that_fails_says_why(tmp_path: Path):
-    with pytest.raises(VerbError, match="there is none yet"):
-        run_verb(["templates", "refine", "--dry-run"], tmp_path, lambda _done, _total: None)
 
 
 def test_a_command_is_ended_with_its_job(tmp_path: Path):

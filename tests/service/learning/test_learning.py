@@ -1,27 +1,11 @@
-import dataclasses
-import uuid
-from datetime import UTC, datetime
-
-import pytest
-
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate, RepeatPolicy
 from scrapy_dedup.core.pages.fingerprints import to_hex
-from scrapy_dedup.service.learning.learning import CHECKPOINTS, DomainKnowledge, Learner, Sample, knowledge_of
+from scrapy_dedup.service.learning.learning import CHECKPOINTS, DomainKnowledge, Learner, Sample
 from scrapy_dedup.store.records.records import BlockEvidence, BoilerplateRecord
-from scrapy_dedup.store.records.stored import StoredBoilerplate
 
-NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MENU, FOOTER = 1, 2
 POLICY = RepeatPolicy(threshold_pct=0.7, min_pages=5)
 SAMPLES = {MENU: Sample("body>nav", "Menu"), FOOTER: Sample("body>footer", "Footer")}
-
-
-def a_row(record: BoilerplateRecord) -> StoredBoilerplate:
-    """Return the record as the store hands it out."""
-    fields = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
-    return StoredBoilerplate(
-        **fields, id=uuid.UUID(int=1), project_id=uuid.UUID(int=2), created_at=NOON, updated_at=NOON
-    )
 
 
 def a_learner(learn_pages: int = 20, policy: RepeatPolicy = POLICY) -> Learner:
@@ -69,15 +53,6 @@ class TestCounting:
 
 
 class TestLearning:
-    @pytest.mark.parametrize(("pages", "is_learned"), [(4, False), (5, True)])
-    def test_too_few_pages_teach_nothing(self, pages: int, *, is_learned: bool) -> None:
-        learner = a_learner()
-        learn_from(learner, pages, MENU)
-
-        assert learner.learn() is is_learned
-        assert learner.known is is_learned
-        assert set(learner.boilerplate.counts) == ({MENU} if is_learned else set())
-
     def test_fewer_pages_than_before_do_not_replace_what_is_known(self) -> None:
         learner = a_learner(learn_pages=60)
         learner.recall(DomainKnowledge(Boilerplate(30, {FOOTER: 30}, 40), SAMPLES))
@@ -114,15 +89,3 @@ class TestRemembering:
             min_block_chars=50,
             evidence={to_hex(MENU): BlockEvidence(10, "body>nav", "Menu")},
         )
-
-    def test_knowledge_comes_back_from_the_store(self) -> None:
-        learner = a_learner()
-        learn_from(learner, 10, MENU)
-        learner.learn()
-
-        again = a_learner()
-        again.recall(knowledge_of(a_row(learner.record())))
-
-        assert again.known
-        assert (again.boilerplate, again.samples) == (learner.boilerplate, learner.samples)
-        assert again.record() == learner.record()

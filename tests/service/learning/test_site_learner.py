@@ -36,19 +36,6 @@ def redesigned(number: int) -> str:
     )
 
 
-def plain(number: int) -> str:
-    """Return an article of a third design."""
-    lines = "".join(f"<p>{text}</p>" for text in own_text(number))
-    return (
-        f"<html><body><ol class=way><li>Way to all pages of the site</li></ol><section>{lines}</section></body></html>"
-    )
-
-
-def odd(number: int) -> str:
-    """Return a page that is like no other."""
-    return f"<html><body><pre class=x{number}>{' '.join(own_text(number))}</pre></body></html>"
-
-
 class Watched:
     """A learner, with what came of each page."""
 
@@ -106,25 +93,6 @@ class TestRedesign:
         assert not any("Imprint" in one.cleaned.content for one in found[5:])
         assert [record.pages for record in learned.records if isinstance(record, TemplateRecord)][-1] == 20
 
-    def test_is_noticed_also_after_odd_pages(self, learned: Watched) -> None:
-        """They must not count for the new design, nor be learned together with it."""
-        for number in range(4):
-            learned.take([500 + number], odd)
-            learned.take(range(200 + 10 * number, 210 + 10 * number))
-
-        found = learned.take(range(100, 120), redesigned)
-
-        assert learned.alarms == [5]
-        assert hows(found[5:]) == {"template": 15}
-
-    def test_can_happen_twice(self, learned: Watched) -> None:
-        learned.take(range(100, 140), redesigned)
-
-        found = learned.take(range(200, 220), plain)
-
-        assert learned.alarms == [5, 5]
-        assert hows(found[5:]) == {"template": 15}
-
     def test_is_judged_from_the_first_page_until_the_alarm(self, learned: Watched) -> None:
         judging = []
         for number in range(100, 110):
@@ -158,17 +126,6 @@ def test_pages_whose_template_is_on_probation_are_no_redesign(learned: Watched) 
 
 
 class TestFirstPages:
-    def test_that_do_not_fit_what_fewer_taught_are_no_alarm(self) -> None:
-        """They are learned at once instead."""
-        watched = Watched()
-        watched.take(range(1, 9))
-        watched.learn()
-
-        found = watched.take(range(100, 110), redesigned)
-
-        assert watched.alarms == []
-        assert hows(found[5:]) == {"template": 5}
-
     def test_of_a_known_site_that_do_not_fit_are_one(self, learned: Watched) -> None:
         again = Watched(Settings(output="text"))
         assert learned.learner.knowledge is not None

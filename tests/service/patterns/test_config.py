@@ -1,10 +1,8 @@
-import json
 from dataclasses import replace
 
 import pytest
 
 from scrapy_dedup.core.patterns.config import SiteConfig
-from scrapy_dedup.core.patterns.expressions import PatternError
 from scrapy_dedup.service.cut.reading import Reading, read_again
 from scrapy_dedup.service.patterns import config as configs
 from scrapy_dedup.service.stored.refined_outcomes import records_of, write_refined
@@ -24,29 +22,6 @@ CONFIG = SiteConfig((".promo",), ("Welcome.*",))
 def put_pages(project: ProjectStore) -> None:
     for number in range(3):
         put(project, a_url(number), html_page(number, HEADER))
-
-
-class TestStoring:
-    def test_a_change_is_stored_and_tells_which_pages_wait(self, store: Store, project: ProjectStore) -> None:
-        put_pages(project)
-
-        found = configs.put_config(store, project, DOMAIN, CONFIG, Settings(), NOON)
-
-        assert (found.version, found.stale) == (1, 3)
-        assert configs.stored_config(store, project, DOMAIN) == CONFIG
-
-    def test_a_bad_entry_is_refused_before_anything_is_stored(self, store: Store, project: ProjectStore) -> None:
-        with pytest.raises(PatternError):
-            configs.put_config(store, project, DOMAIN, SiteConfig(("div[",)), Settings(), NOON)
-
-        assert configs.stored_config(store, project, DOMAIN) is None
-
-    def test_an_empty_configuration_is_none(self, store: Store, project: ProjectStore) -> None:
-        put_pages(project)
-        configs.put_config(store, project, DOMAIN, CONFIG, Settings(), NOON)
-
-        assert configs.put_config(store, project, DOMAIN, SiteConfig(), Settings(), NOON).stale == 3
-        assert configs.read_stored(store, project, DOMAIN) is None
 
 
 class TestRefining:
@@ -80,17 +55,6 @@ class TestRefining:
 
 
 class TestTrying:
-    def test_a_trial_says_how_many_pages_would_change(self, store: Store, project: ProjectStore) -> None:
-        put_pages(project)
-
-        found = configs.try_config((store, project), DOMAIN, CONFIG, Settings(fallback="whole"))
-        late = configs.try_config((store, project), DOMAIN, CONFIG, Settings(fallback="whole"), seconds=-1)
-
-        assert (found.pages, found.changed, late.pages) == (3, 3, 0)
-        assert found.chars_less == 3 * len(HEADER)
-        assert found.example in {a_url(number) for number in range(3)}
-        assert configs.stored_config(store, project, DOMAIN) is None
-
     def test_each_pattern_tells_what_it_does_on_a_page(self, store: Store, project: ProjectStore) -> None:
         settings = replace(Settings(), fallback="whole", boilerplate_text_patterns=("length,",))
         configs.put_config(store, project, DOMAIN, SiteConfig(("header", "body")), settings, NOON)
@@ -112,11 +76,6 @@ class TestTrying:
 
 
 class TestFiles:
-    def test_what_is_exported_is_imported(self, store: Store, project: ProjectStore) -> None:
-        configs.put_config(store, project, DOMAIN, CONFIG, Settings(), NOON)
-
-        assert configs.read_configs(json.dumps(configs.export_configs(store, project))) == {DOMAIN: CONFIG}
-
     @pytest.mark.parametrize(
         ("text", "told"),
         [

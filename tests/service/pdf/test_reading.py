@@ -13,7 +13,6 @@ import pytest
 from scrapy_dedup.core.pdf.text import BlockKind, PdfFlag, PdfText, draw
 from scrapy_dedup.service.pdf.reading import PdfLimits, PdfReader, UnreadPdf, UnreadReason, read_pdf
 from tests.pdf_files import Words, a_bomb, a_pdf, column
-from tests.tables import table
 
 PROSE = ["A first line of some text that is", "long enough to be told from a table."]
 JOINED = " ".join(PROSE)
@@ -73,26 +72,8 @@ def test_running_lines_are_told_apart(reader: PdfReader):
     assert [line.text for line in made.furniture] == ["Yearly report", "1"]
 
 
-@pytest.mark.parametrize("rotate", [0, 90, 180, 270])
-def test_page_shown_on_its_side_reads_the_same(reader: PdfReader, rotate: int):
-    assert draw(read(reader, column(PROSE), rotate=rotate), "text") == JOINED
-
-
-@table("service/text_that_is_turned_reads_in_order")
-def test_text_that_is_turned_reads_in_order(reader: PdfReader, matrix: str):
-    page = f"BT /F0 10 Tf {matrix} Tm ({PROSE[0]}) Tj 0 -12 Td ({PROSE[1]}) Tj ET".encode()
-
-    assert draw(read(reader, page), "text") == JOINED
-
-
 def test_text_that_is_not_shown_is_the_text_of_a_scan(reader: PdfReader):
     assert draw(read(reader, [Words("Recognised", drawing="3 Tr")]), "text") == "Recognised"
-
-
-def test_size_by_matrix_counts(reader: PdfReader):
-    page = f"BT /F0 1 Tf 20 0 0 20 72 780 Tm (The title) Tj ET BT /F0 10 Tf 72 700 Td ({JOINED}) Tj ET".encode()
-
-    assert read(reader, page).blocks[0].kind is BlockKind.HEADING
 
 
 def test_gap_within_one_piece_of_text_separates_columns(reader: PdfReader):

@@ -1,15 +1,14 @@
-import uuid
 from collections.abc import Container
 from datetime import datetime
 from typing import Any
 
 import pytest
 
-from scrapy_dedup.service.recrawl.removed import Departed, find_departed, is_tombstone, removal_records, tombstone
+from scrapy_dedup.service.recrawl.removed import Departed, find_departed, removal_records
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.stored import MissedPage, Run
+from scrapy_dedup.store.records.stored import Run
 from scrapy_dedup.store.writer import ProjectStore
-from tests.store.builders import DOMAIN, NOON, a_document, a_key, a_sight, a_time, a_url, state_of
+from tests.store.builders import DOMAIN, NOON, a_document, a_key, a_sight, a_time
 from tests.tables import table
 
 PAGES = 10
@@ -52,26 +51,8 @@ def numbers_of(pages: Any) -> list[str]:
     return [page.url.rpartition("/")[2] for page in pages]
 
 
-@pytest.mark.parametrize("runs", [1, 2, 3])
-def test_page_is_removed_by_the_run_that_makes_it_enough(project: ProjectStore, runs: int) -> None:
-    crawls = Crawls(project, removed_after=runs)
-    without_two = [number for number in range(PAGES) if number != 2]
-
-    found = [crawls.find(without_two) for _ in range(runs + 1)]
-
-    assert [numbers_of(departed.removed) for departed in found] == [[]] * (runs - 1) + [["2"], []]
-    assert state_of(project, 2).gone_at == a_time(runs)
-
-
 def test_page_that_was_received_is_not_missing_though_the_store_does_not_know_yet(project: ProjectStore) -> None:
     assert Crawls(project).find(range(1, PAGES), met={a_key(0)}) == Departed()
-
-
-def test_only_domains_that_were_crawled_completely_have_missing_pages(project: ProjectStore) -> None:
-    crawls = Crawls(project, removed_after=1)
-
-    assert crawls.find([], domains=()) == Departed()
-    assert crawls.find([], domains=("other.example",)) == Departed()
 
 
 @table("service/share_of_a_domain_is_bounded")
@@ -83,15 +64,6 @@ def test_share_of_a_domain_is_bounded(project: ProjectStore, missing: int, share
     assert len(departed.missed) == missing
 
 
-def test_share_counts_pages_that_are_still_there(project: ProjectStore) -> None:
-    """Else a site could vanish by a fifth of its first size in every run."""
-    crawls = Crawls(project, removed_after=1)
-    first, second = crawls.find(range(2, PAGES)), crawls.find(range(4, PAGES))
-
-    assert (len(first.removed), len(second.removed)) == (2, 0)
-    assert second.too_many == ((DOMAIN, 2, 8),)
-
-
 def test_domains_are_judged_each_for_itself(project: ProjectStore) -> None:
     project.write([a_document(f"x{number}", domain="other.example", content_hash=b"c" * 32) for number in range(10)])
 
@@ -99,18 +71,3 @@ def test_domains_are_judged_each_for_itself(project: ProjectStore) -> None:
 
     assert numbers_of(departed.removed) == ["0"]
     assert departed.too_many == (("other.example", 10, 10),)
-
-
-def test_tombstone_is_an_item_that_names_the_page() -> None:
-    page = MissedPage(a_key(), a_url(), DOMAIN, 1, NOON)
-    item = tombstone(page, "shop", str(uuid.UUID(int=1)), "link")
-
-    assert is_tombstone(item)
-    assert item["link"] == item["dedup"]["url"] == a_url()
-    assert item["dedup"]["reason"] == "not found by 2 complete runs"
-    assert item["dedup"]["page_key"] == a_key().hex()
-
-
-@pytest.mark.parametrize("item", [{}, {"dedup": None}, {"dedup": "removed"}, {"dedup": {"verdict": "new"}}, "x", None])
-def test_other_items_are_no_tombstones(item: Any) -> None:
-    assert not is_tombstone(item)

@@ -1,5 +1,3 @@
-import pytest
-
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.recrawl.passages import number_key, page_keys
@@ -36,16 +34,6 @@ def test_page_in_a_new_frame_is_unchanged_once_both_frames_are_known() -> None:
 
     assert compared(unknown, old, new).verdict.kind is VerdictKind.CHANGED
     assert known.is_same(page_keys(old), new) or compared(known, old, new).verdict.kind is VerdictKind.UNCHANGED
-
-
-def test_page_with_the_same_blocks_is_the_same_without_any_knowledge() -> None:
-    assert SiteVersions(RepeatPolicy()).is_same(page_keys(page_of("cats")), page_of("cats"))
-    assert not SiteVersions(RepeatPolicy()).is_same(page_keys(page_of("cats")), page_of("dogs"))
-
-
-@pytest.mark.parametrize(("pages", "learned"), [(4, False), (5, True), (7, True)])
-def test_frame_is_learned_from_enough_pages(pages: int, *, learned: bool) -> None:
-    assert bool(a_site(today=pages).repeats.boilerplate) is learned
 
 
 def counter(number: int) -> str:
@@ -97,11 +85,3 @@ def test_number_that_moved_on_this_page_the_time_before_is_no_news() -> None:
     )
 
     assert (found.verdict.kind, found.verdict.change) == (VerdictKind.UNCHANGED, Change.VOLATILE)
-
-
-def test_diff_is_made_of_changed_pages_where_it_is_asked_for() -> None:
-    site, old, new = a_site(earlier=8), page_of("cats"), page_of("dogs")
-
-    assert "All about dogs" in compared(site, old, new, diff=True).diff
-    assert compared(site, old, new).diff == ""
-    assert compared(site, old, old, diff=True).diff == ""

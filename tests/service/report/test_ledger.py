@@ -4,14 +4,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.report.values import Ledger, SharedChunk
+from scrapy_dedup.report.values import Ledger
 from scrapy_dedup.service.report.ledger import AliasPair, group_aliases, make_ledger, tokens_of
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.page_records import ChunksRecord, StoredChunk
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.service.stored_pages import DOMAIN, NOON, a_url, put_html
-from tests.store.pages.test_ledger_reads import drop, key
+from tests.service.stored_pages import NOON
 from tests.tables import table
 
 STATS = {
@@ -57,17 +55,6 @@ def test_the_last_run_is_told_and_the_sum_of_all(store: Store, project: ProjectS
     assert found.run.differences == found.all_runs.differences == ()
 
 
-def test_a_run_that_is_asked_for_stands_alone(store: Store, project: ProjectStore) -> None:
-    for day in range(2):
-        crawled(project, day, STATS)
-    runs = project.last_runs()
-
-    found = make_ledger(store, project, Settings(), runs, runs[1])
-
-    assert found is not None
-    assert (found.run.began_at, found.all_runs) == (NOON, None)
-
-
 def test_counts_of_a_run_under_way_need_not_agree(store: Store, project: ProjectStore) -> None:
     crawled(project, 0, STATS)
     run = project.begin_run(spider="site", jobdir=None, started_at=NOON + timedelta(days=1))
@@ -79,24 +66,6 @@ def test_counts_of_a_run_under_way_need_not_agree(store: Store, project: Project
     assert found.all_runs is not None
     assert found.all_runs.differences == ()
     assert any(check.expected for check in found.all_runs.checks)
-
-
-def test_it_holds_what_the_store_knows(store: Store, project: ProjectStore) -> None:
-    put_html(project, [1, 2])
-    chunk = StoredChunk(0, "0" * 16, b"x" * 16, "added", "prose", 40, 10, "A passage")
-    twin = StoredChunk(0, "1" * 16, b"x" * 16, "removed", "prose", 40, 10, "A passage", holder=key(1))
-    project.write([ChunksRecord(key(1), (chunk,)), ChunksRecord(key(2), (twin,))])
-    run = project.begin_run(spider="site", jobdir=None, started_at=NOON)
-    drop(project, "old/1", 1, "title")
-    project.end_run(run.id, status="finished", reason="finished", stats=STATS, finished_at=NOON)
-
-    found = ledger_of(store, project)
-
-    assert [(one.domain, one.pages, one.aliases, one.chunks_in) for one in found.domains] == [(DOMAIN, 2, 1, 2)]
-    assert [(one.alias, one.target, one.found_by) for one in found.aliases] == [("/old/*", "/*", {"title": 1})]
-    assert found.shared == (SharedChunk("A passage", 40, 2, (a_url(1),), (a_url(2),)),)
-    title = found.run.rows[2]
-    assert (title.layer, title.pages, title.chunks, title.is_about) == ("title", 3, 3, True)
 
 
 @table("service/tokens_are_counted_or_said_to_be_an_estimate")
@@ -112,15 +81,6 @@ def test_tokens_are_counted_or_said_to_be_an_estimate(
 def grouped(*pairs: tuple[str, str]) -> list[tuple[str, str, int]]:
     found = group_aliases([AliasPair(HOST + alias, HOST + target, "canonical") for alias, target in pairs])
     return [(one.alias, one.target, one.count) for one in found]
-
-
-def test_the_causes_of_a_hospital_are_told() -> None:
-    """What a hospital's site had: 66 pages under two paths, 7 under their number, too."""
-    paths = [(f"/werking/reglement-{number}", f"/reglement-{number}") for number in range(57)]
-    paths += [(f"/reglement-{number}", f"/werking/reglement-{number}") for number in range(57, 66)]
-    nodes = [(f"/node/{2000 + number}", f"/dr-{number}") for number in range(7)]
-
-    assert grouped(*paths, *nodes) == [("/werking/*", "/*", 66), ("/node/*", "/*", 7)]
 
 
 @table("service/addresses_are_told_by_how_they_look")

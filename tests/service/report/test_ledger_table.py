@@ -1,8 +1,5 @@
 """The table of counts, over those that real crawls left (tests/data/ledger/*.json) and over any others."""
 
-import json
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +9,6 @@ from scrapy_dedup.service.report.ledger_table import Counts, LedgerSpan, Tokens,
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.pages.ledger_reads import DroppedPages
 
-RECORDED = sorted((Path(__file__).parents[2] / "data" / "ledger").glob("*.json"))
 DROPPING = ("title", "canonical", "duplicate", "near_duplicate")
 
 
@@ -22,42 +18,6 @@ def table(counts: Counts, dropped: dict[str, DroppedPages] | None = None, tokens
 
 def row(counts: Counts, layer: str, dropped: dict[str, DroppedPages] | None = None) -> LedgerRow:
     return next(one for one in table(counts, dropped).rows if one.layer == layer)
-
-
-def recorded(file: Path) -> dict[str, float]:
-    stats = json.loads(file.read_text(encoding="utf-8"))
-    return {name.removeprefix("dedup/"): number for name, number in stats.items() if name.startswith("dedup/")}
-
-
-@pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.stem)
-class TestRecordedCrawls:
-    def test_dropped_and_emitted_are_what_was_yielded(self, file: Path) -> None:
-        assert table(recorded(file)).differences == ()
-
-    def test_each_row_is_the_stats_to_the_unit(self, file: Path) -> None:
-        counts = recorded(file)
-
-        for each in table(counts).rows:
-            told = {name: counts.get(f"{each.layer}/{name}", 0) for name in ("blocks", "chunks", "chars")}
-            assert {name: getattr(each, name) or 0 for name in told} == told
-            if each.layer in ("url", *DROPPING):
-                assert each.pages == counts.get(f"{each.layer}/dropped", 0)
-
-    def test_scrapy_counted_the_same(self, file: Path) -> None:
-        stats = json.loads(file.read_text(encoding="utf-8"))
-        found = table(recorded(file))
-
-        assert found.after.items == stats["item_scraped_count"] - stats.get("dedup/chunks/items", 0)
-        assert found.before.items - found.after.items == stats.get("item_dropped_count", 0)
-
-    @given(data=st.data())
-    def test_any_item_that_is_lost_is_named(self, file: Path, data: st.DataObject) -> None:
-        counts = recorded(file)
-        counted = [name for name in ("items/in", "items/out", "items/dropped", "chunks/in") if counts.get(name)]
-        name = data.draw(st.sampled_from(counted))
-        by = data.draw(st.integers(-5, 5).filter(bool))
-
-        assert table(counts | {name: counts[name] + by}).differences
 
 
 NUMBERS = st.integers(0, 1_000)
@@ -119,13 +79,6 @@ def test_pages_left_out_whole_are_as_long_as_those_that_stand_for_them() -> None
     assert (row({"title/dropped": 6}, "title").chars, row({}, "title", dropped).chars) == (None, None)
 
 
-def test_costs_come_dearest_first() -> None:
-    found = table({"seconds/chunk": 0.5, "seconds/language": 2.25, "seconds/title": 0.5})
-
-    assert [(one.name, one.seconds) for one in found.costs] == [("language", 2.25), ("chunk", 0.5), ("title", 0.5)]
-    assert found.cost_seconds == 3.25
-
-
 @pytest.mark.parametrize(
     ("settings", "layer", "method"),
     [
@@ -141,9 +94,3 @@ def test_methods_are_those_of_the_settings(settings: dict[str, object], layer: s
     found = make_table({}, estimated(), Settings().override(settings, ""), {}, LedgerSpan(1, None, 0.0))
 
     assert next(one.method for one in found.rows if one.layer == layer) == method
-
-
-def test_what_else_a_layer_did_is_noted() -> None:
-    assert row({"near_duplicate/marked": 5}, "near_duplicate").note == "5 more were only marked"
-    assert row({"title/skipped": 3}, "title").note == "3 more were not even fetched"
-    assert row({"canonical/redirects": 2}, "canonical").note == "2 redirects noted"

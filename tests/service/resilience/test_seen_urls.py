@@ -1,6 +1,5 @@
 from collections.abc import Collection, Iterable, Iterator
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -74,21 +73,6 @@ def write(seen: SeenUrls, table: Table) -> None:
 STEPS = st.lists(st.one_of(st.integers(0, 40), st.just("write")), max_size=120)
 
 
-@given(STEPS, st.booleans())
-def test_url_is_new_the_first_time_and_never_again(steps: list[int | str], misled: bool) -> None:  # noqa: FBT001
-    """Whatever the filter says."""
-    table = Table()
-    seen = SeenUrls(table, 1_000, filters=Always) if misled else SeenUrls(table, 1_000)
-    met: set[int] = set()
-    for step in steps:
-        if isinstance(step, str):
-            write(seen, table)
-            continue
-        assert (key(step) in seen) is (step in met)
-        assert seen.meet(key(step)) is (step in met)
-        met.add(step)
-
-
 @given(STEPS, st.sets(st.integers(0, 120)))
 def test_url_that_is_new_passes_also_while_the_store_is_away(steps: list[int | str], away: set[int]) -> None:
     table = Table()
@@ -102,28 +86,6 @@ def test_url_that_is_new_passes_also_while_the_store_is_away(steps: list[int | s
             assert step in met or not seen.meet(key(step))
             met.add(step)
         assert seen.waiting <= 5
-
-
-def test_new_url_does_not_ask_the_store() -> None:
-    table = Table()
-    seen = SeenUrls(table, 10_000)
-    for number in range(5_000):
-        seen.meet(key(number))
-        if seen.waiting >= 1_000:
-            write(seen, table)
-
-    # One in a thousand would be five.
-    assert table.asked == seen.false_positives < 40
-
-
-def test_menu_asks_the_store_once() -> None:
-    table = Table()
-    table.add([key(number) for number in range(20)])
-    seen = SeenUrls(table, 1_000)
-    seen.load(lambda _read, _known: None)
-
-    assert all(seen.meet(key(number)) for _ in range(50) for number in range(20))
-    assert seen.lookups == 20
 
 
 def test_what_could_not_be_written_is_written_once_the_store_is_back() -> None:
@@ -169,17 +131,3 @@ def test_long_outage_takes_no_more_memory_and_counts_what_may_come_again() -> No
 
     assert seen.waiting == 100
     assert seen.unwritten == 150
-
-
-@pytest.mark.parametrize("known", [0, 20_000])
-def test_resume_knows_all_and_begins_as_one_filter(known: int) -> None:
-    table = Table()
-    table.add([key(number) for number in range(known)])
-    seen = SeenUrls(table, 1_000)
-    told: list[tuple[int, int]] = []
-
-    assert seen.load(lambda read, of: told.append((read, of))) == known == len(seen)
-    assert told == ([(known, known)] if known else [])
-    assert seen.layers == 1
-    assert all(key(number) in seen for number in range(0, known, 7))
-    assert not seen.meet(key(known))

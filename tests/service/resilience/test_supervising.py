@@ -37,13 +37,6 @@ def runs() -> int:
     return len(Path("runs").read_text())
 
 
-@pytest.mark.parametrize("code", [0, 1, 3])
-def test_end_of_its_own_is_the_end(code: int) -> None:
-    done, told = supervise(f"raise SystemExit({code})")
-
-    assert (done.exit_code, done.restarts, told, runs()) == (code, [], [], 1)
-
-
 @table("service/second_run_gets_on")
 def test_second_run_gets_on(end: str, cause: str) -> None:
     program = "".join(f"    {line}\n" for line in end.splitlines())
@@ -53,30 +46,8 @@ def test_second_run_gets_on(end: str, cause: str) -> None:
     assert told[-1] == f"{cause}; it is started again in 0.01 s"
 
 
-def test_restarts_are_bounded() -> None:
-    done, _ = supervise("raise SystemExit(75)")
-
-    assert (done.exit_code, len(done.restarts), runs()) == (75, 2, 3)
-    assert done.reason == "it had stalled, and was started again 2 times"
-
-
 def test_death_by_a_signal_gives_the_shells_exit_code() -> None:
     assert supervise("os.kill(os.getpid(), signal.SIGSEGV)")[0].exit_code == 128 + signal.SIGSEGV
-
-
-def test_command_that_shows_no_sign_of_life_is_left_alone() -> None:
-    """It may be a crawl without the plugin."""
-    done, told = supervise("time.sleep(0.8)")
-
-    assert (done.exit_code, done.restarts, runs()) == (0, [], 1)
-    assert len(told) == 1
-    assert "no sign of life" in told[0]
-
-
-def test_command_that_beats_does_not_hang() -> None:
-    done, told = supervise(f"for _ in range(10):\n    {BEAT}    time.sleep(0.1)\n")
-
-    assert (done.exit_code, told) == (0, [])
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.boilerplate.repeats import (
-    REPEATED_TEXT,
     DomainAnalysisResult,
     ProjectAnalysisResult,
     compute_domain_fingerprint,
@@ -118,18 +117,6 @@ class TestOneDomain:
         originals = [stored(project, name).source for name in range(6)]
         assert [page and page.content for page in originals] == [html_page(name, BANNER, "Menu") for name in range(6)]
 
-    @pytest.mark.parametrize("fill", [put_html, put_text])
-    def test_a_second_analysis_changes_nothing(self, store: Store, project: ProjectStore, fill: object) -> None:
-        assert callable(fill)
-        fill(project, range(8), BANNER)
-        first, texts = analyze(store, project), [cleaned(project, name) for name in range(8)]
-        (row,) = project.knowledge(DOMAIN).values()
-
-        assert analyze(store, project) == first
-        assert [cleaned(project, name) for name in range(8)] == texts
-        (again,) = project.knowledge(DOMAIN).values()
-        assert (again.id, again.boilerplate_hashes, again.evidence) == (row.id, row.boilerplate_hashes, row.evidence)
-
     def test_a_block_that_is_boilerplate_no_longer_comes_back(self, store: Store, project: ProjectStore) -> None:
         put_text(project, range(6), BANNER)
         analyze(store, project)
@@ -142,27 +129,6 @@ class TestOneDomain:
         assert (result.blocks_boilerplate, result.pages_cleaned) == (0, 0)
         (row,) = stats(store, project)
         assert row["blocks_boilerplate"] == 0
-
-    def test_too_few_pages_lose_nothing_and_are_counted(self, store: Store, project: ProjectStore) -> None:
-        put_text(project, range(4), BANNER)
-
-        result = analyze(store, project)
-
-        assert cleaned(project, 0) == text_page(0, BANNER)
-        assert result == DomainAnalysisResult(DOMAIN, 4, 0, 0, 0)
-        (row,) = stats(store, project)
-        assert (row["pages_analyzed"], row["blocks_total"], row["blocks_boilerplate"]) == (4, 5, 0)
-
-    def test_parameters_hold_for_one_call_and_are_stored(self, store: Store, project: ProjectStore) -> None:
-        put_text(project, range(10), "Short, but there.")
-        put_text(project, range(4), BANNER, "Short, but there.")
-
-        result = analyze(store, project, threshold_pct=0.4, min_pages=3, min_block_chars=10)
-
-        assert (result.blocks_boilerplate, cleaned(project, 0)) == (2, f"\n\n{unique(0)}")
-        (row,) = stats(store, project)
-        assert (row["threshold_pct"], row["min_pages"], row["min_block_chars"]) == (0.4, 3, 10)
-        assert analyze(store, project).blocks_boilerplate == 0
 
     def test_parameters_of_html_cut_by_repeats_and_without_them_all_is_as_before(
         self, store: Store, project: ProjectStore
@@ -193,53 +159,6 @@ class TestOneDomain:
         with pytest.raises(SettingError, match=message):
             analyze(store, project, **parameters)
 
-    def test_source_groups_are_analysed_apart(self, store: Store, project: ProjectStore) -> None:
-        put_text(project, range(6), BANNER, group="news")
-        put_text(project, range(6, 12), BANNER, group="shop")
-
-        assert analyze(store, project, source_groups=["news"]).pages_analyzed == 6
-        assert cleaned(project, 0) == f"\n\n{unique(0)}"
-        assert cleaned(project, 6) is None
-
-    def test_html_and_text_are_counted_apart(self, store: Store, project: ProjectStore) -> None:
-        put_html(project, range(6), BANNER)
-        put_text(project, range(10, 14), BANNER)
-
-        result = analyze(store, project)
-
-        assert (result.pages_analyzed, result.pages_cleaned, result.blocks_boilerplate) == (10, 6, 1)
-        found = [(row["method"], row["pages_analyzed"]) for row in stats(store, project)]
-        assert found == [("template", 6), ("text", 4)]
-
-    def test_documents_and_decisions_tell_what_was_removed(self, store: Store, project: ProjectStore) -> None:
-        put_text(project, range(6), BANNER)
-        analyze(store, project)
-
-        page = stored(project, 0)
-        assert page.document is not None
-        assert page.document.chars_in == len(text_page(0, BANNER))
-        assert page.document.chars_out == len(f"\n\n{unique(0)}")
-        (decision,) = project.decisions(page.document.page_key)
-        assert (decision.layer, decision.action) == ("boilerplate", "removed")
-        assert decision.detail == {
-            "rules": [[REPEATED_TEXT, "on 6 of 6 pages", 6, 6, ""]],
-            "blocks": {hash_block(BANNER): 0},
-        }
-
-        analyze(store, project, min_pages=10)
-
-        document = stored(project, 0).document
-        assert document is not None
-        assert document.chars_out == document.chars_in
-        assert project.decisions(document.page_key) == []
-
-    def test_what_must_not_be_parsed_stays_as_it_is(self, store: Store, project: ProjectStore) -> None:
-        put_html(project, range(6), BANNER)
-        put(project, {a_url("deep"): "<div>" * 100_000})
-
-        assert analyze(store, project).pages_analyzed == 6
-        assert cleaned(project, "deep") is None
-
     def test_all_pages_are_never_in_memory_at_once(self, store: Store, project: ProjectStore) -> None:
         page = "\n\n".join(str(number) * 2_000 for number in range(10))
         put(project, {a_url(name): page + unique(name) for name in range(480)}, field="content")
@@ -261,17 +180,6 @@ class TestTransactions:
 
         assert cleaned(project, 0) is None
         assert stats(store, project) == []
-
-    @pytest.mark.parametrize("fill", [put_html, put_text])
-    def test_a_dry_run_finds_the_same_and_writes_nothing(self, store: Store, project: ProjectStore, fill: object):
-        assert callable(fill)
-        fill(project, range(6), BANNER)
-
-        with store.session(read_only=True) as session:
-            found = DomainDedupService(session, Settings()).analyze_project(project.id, dry_run=True)
-
-        assert (cleaned(project, 0), stats(store, project)) == (None, [])
-        assert found.domain_results == [analyze(store, project)]
 
 
 class TestWholeProject:

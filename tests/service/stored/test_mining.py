@@ -1,11 +1,11 @@
 import pytest
 
-from scrapy_dedup.service.stored.mining import MinedDomain, Mining, NothingToMineError, mine_stored, pages_to_mine
+from scrapy_dedup.service.stored.mining import MinedDomain, Mining, mine_stored, pages_to_mine
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import BARE
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.service.learned_site import listing, pages, post
+from tests.service.learned_site import listing, post
 from tests.service.stored_pages import DOMAIN, a_url, put, put_text
 
 OTHER = "https://other.example"
@@ -22,19 +22,6 @@ def mined(store: Store, project: ProjectStore, batch_pages: int = 1_000) -> Mini
 def only(mining: Mining) -> MinedDomain:
     (domain,) = mining.domains
     return domain
-
-
-def test_pages_of_one_design_are_one_cluster_with_a_name(store: Store, project: ProjectStore) -> None:
-    put(project, pages())
-
-    found = only(mined(store, project))
-
-    assert (found.domain, found.pages, found.left_out, found.batches) == (DOMAIN, 20, 0, 1)
-    assert [(str(one.named.name), one.pages, one.url_pattern) for one in found.clusters] == [
-        ("article", 12, "^/posts/[^/]+/?$"),
-        ("listing", 8, "^/tools/[^/]+/?$"),
-    ]
-    assert len(found.clusters[0].examples) == 5
 
 
 @pytest.mark.parametrize("batch_pages", [25, 40, 99])
@@ -79,18 +66,3 @@ def test_structures_that_several_domains_share_are_families(store: Store, projec
     assert [domain.domain for domain in found.domains] == ["other.example", DOMAIN]
     (family,) = found.families
     assert family.domains == (("other.example", 2), (DOMAIN, 2))
-
-
-def test_where_no_originals_are_kept_it_says_what_to_do(store: Store, project: ProjectStore) -> None:
-    with pytest.raises(
-        NothingToMineError, match="keeps no originals of its pages: crawl with DEDUP_KEEP_PAGES = latest"
-    ):
-        pages_to_mine(store, project)
-
-
-def test_a_domain_without_pages_is_told_with_those_that_have_some(store: Store, project: ProjectStore) -> None:
-    put(project, pages())
-
-    with pytest.raises(NothingToMineError, match=f"keeps no pages of 'other.example': it has pages of {DOMAIN}"):
-        pages_to_mine(store, project, "other.example")
-    assert pages_to_mine(store, project, DOMAIN) == {DOMAIN: 20}

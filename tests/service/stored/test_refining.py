@@ -6,18 +6,16 @@ import pytest
 
 from scrapy_dedup.core.pages.fingerprints import content_hash, parts_hash, to_hex
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
-from scrapy_dedup.service.cut.cleaning import Cleaned
 from scrapy_dedup.service.cut.page_cleaning import clean_page
 from scrapy_dedup.service.cut.reading import read_again
 from scrapy_dedup.service.model_file import model_hash
-from scrapy_dedup.service.stored.refined_outcomes import own_places, records_of, sent_otherwise, write_refined
-from scrapy_dedup.service.stored.refining import DomainChurn, NothingToRefineError, PassedOver, Refinement, Refiner
+from scrapy_dedup.service.stored.refined_outcomes import records_of, write_refined
+from scrapy_dedup.service.stored.refining import DomainChurn, PassedOver, Refinement, Refiner
 from scrapy_dedup.service.templates.site_knowledge import REST
 from scrapy_dedup.service.templates.site_learning import learn_site
 from scrapy_dedup.service.templates.site_records import template_record
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import (
-    BARE,
     BoilerplateRecord,
     DocumentRecord,
     ExtractionRecord,
@@ -117,17 +115,6 @@ class TestAnotherModel:
             knowledge.templates[one.layout] = replace(one, template=keeping, model="another")
         project.write(template_record(knowledge, layout, NOON) for layout in sorted(knowledge.templates))
 
-    def test_is_asked_about_the_pages_that_are_kept_and_a_dry_run_stores_nothing(
-        self, store: Store, project: ProjectStore
-    ) -> None:
-        before = project.templates(DOMAIN)
-
-        found = Found(store, project)
-
-        assert found.churn.changed == 0
-        assert project.templates(DOMAIN) == before
-        assert {one.model for one in before} == {"another"}
-
     def test_takes_its_place_once_refining_is_through(self, store: Store, project: ProjectStore) -> None:
         Found(store, project).refiner.settle()
 
@@ -145,35 +132,6 @@ class TestAnotherModel:
 
 
 class TestFinding:
-    def test_pages_come_in_the_order_of_their_keys(self, store: Store, project: ProjectStore) -> None:
-        pages = put_site(project)
-
-        found = Found(store, project)
-
-        assert [page.source.page_key for page in found.pages] == sorted(page_key(url) for url in pages)
-        assert all(learned_site.FOOTER not in page.cleaned.content for page in found.pages)
-        assert found.told == [(DOMAIN, len(pages))]
-        churn = found.churn
-        assert (churn.pages, churn.changed, churn.example) == (len(pages), len(pages), found.pages[0].source.url)
-        assert churn.chars_before == len(pages) * len("an older text")
-        assert churn.chars_after == sum(len(page.cleaned.content) for page in found.pages)
-
-    def test_a_hundred_pages_are_a_lot(self, store: Store, project: ProjectStore) -> None:
-        put_site(project)
-        for number in range(190):
-            put(project, a_url(f"posts/{number}"), learned_site.post(str(number)))
-
-        assert [len(lot) for lot in Found(store, project).lots] == [100, 100, 10]
-
-    def test_pages_that_have_the_text_of_today_do_not_change(self, store: Store, project: ProjectStore) -> None:
-        put_site(project)
-        found = Found(store, project).pages
-        for page in found:
-            write_refined(store, project, Settings(), records_of(page.source, page.cleaned, LATER))
-
-        assert Found(store, project).pages == []
-        assert store_text(project) == next(page.cleaned.content for page in found if page.source.url == URL)
-
     @pytest.mark.parametrize(
         ("content", "document", "records", "why"),
         [
@@ -201,18 +159,6 @@ class TestFinding:
         assert found.churn.passed_over == {why: 1}
         assert URL not in {page.source.url for page in found.pages}
 
-    def test_pages_whose_callback_gives_no_items_are_passed_over(self, store: Store, project: ProjectStore) -> None:
-        put_site(project)
-        project.write([an_outcome([])])
-
-        assert Found(store, project).churn.passed_over == {PassedOver.WITHOUT_ITEMS: 1}
-
-    @pytest.mark.parametrize("field", ["html", "content"])
-    def test_domains_of_which_nothing_is_known_are_passed_over(self, store: Store, project: ProjectStore, field: Field):
-        put(project, URL, "<p>Tea", field)
-
-        assert Found(store, project).churn.passed_over == {PassedOver.NO_KNOWLEDGE: 1}
-
     def test_pages_that_another_model_judged_by_themselves_are_judged_again(
         self, store: Store, project: ProjectStore
     ) -> None:
@@ -225,16 +171,6 @@ class TestFinding:
 
         assert [page.source.url for page in found.pages] == [URL]
         assert found.churn.passed_over == {PassedOver.NO_KNOWLEDGE: 1}
-
-    def test_pages_without_originals_are_counted_and_those_without_items_not(self, store: Store, project: ProjectStore):
-        put_site(project)
-        put(project, a_url("bare"), "<p>Tea", BARE, chars_in=None)
-        key = page_key(a_url("lost"))
-        project.write([DocumentRecord(key, a_url("lost"), DOMAIN, "completed", NOON, chars_in=9, chars_out=9)])
-
-        churn = Found(store, project).churn
-
-        assert (churn.not_kept, churn.pages) == (1, 20)
 
     @pytest.mark.parametrize("method", ["html", "text"])
     def test_other_methods_leave_out_what_repeats(self, store: Store, project: ProjectStore, method: Any) -> None:
@@ -252,59 +188,10 @@ class TestFinding:
         assert {page.method for page in found.pages} == {method}
 
 
-class TestRefusals:
-    def test_without_pages(self, store: Store, project: ProjectStore) -> None:
-        with pytest.raises(NothingToRefineError, match="no pages with items"):
-            Refiner(store, project, Settings()).domains()
-
-    def test_of_an_unknown_domain(self, store: Store, project: ProjectStore) -> None:
-        put(project, URL, "<p>Tea")
-
-        with pytest.raises(NothingToRefineError, match=rf"no pages of 'a\.example': it has {DOMAIN}"):
-            Refiner(store, project, Settings()).domains(["a.example"])
-
-    @pytest.mark.parametrize("settings", [{"boilerplate_enabled": False}, {"shadow": frozenset({"boilerplate"})}])
-    def test_where_the_layer_does_nothing(self, store: Store, project: ProjectStore, settings: dict[str, Any]) -> None:
-        put(project, URL, "<p>Tea")
-
-        with pytest.raises(NothingToRefineError, match="off, or in the shadow"):
-            Refiner(store, project, replace(Settings(), **settings)).domains()
-
-
 def a_source(**fields: Any) -> StoredSource:
     known: dict[str, Any] = {"cleaned_content": "an older text", "content": "<p>", "fetched_at": NOON}
     known |= fields
     return StoredSource(KEY, URL, DOMAIN, None, "html", title=None, content_type=None, **known)
-
-
-CLEANED = Cleaned("text of today", 9, 9, [], content_hash("text of today"))
-OTHER = a_url("other")
-
-
-@pytest.mark.parametrize(
-    ("items", "places"),
-    [
-        pytest.param([an_item()], [0], id="one"),
-        pytest.param([an_item(), an_item()], [0, 1], id="two-of-one-page"),
-        pytest.param([an_item(OTHER), an_item()], [1], id="another-page's"),
-        pytest.param([{"class": "dict", "fields": {"url": URL}}], [0], id="nothing-of-ours"),
-        pytest.param([{"class": "dict", "fields": [1]}, {}], [0, 1], id="nothing-known"),
-    ],
-)
-def test_own_items_are_those_cut_from_the_original(items: list[dict[str, Any]], places: list[int]) -> None:
-    assert own_places(items, a_source(), "url") == places
-
-
-def test_text_that_went_out_is_known_by_its_report() -> None:
-    def sent(text: str, stored: str) -> str | None:
-        report = {"cleaned": {"content_hash": content_hash(text).hex()}}
-        found = sent_otherwise(a_source(report=report, cleaned_content=stored), CLEANED)
-        return found.text if found is not None else None
-
-    assert sent("text of today", "text of today") is None
-    assert sent("an older text", "an older text") == "an older text"
-    assert sent("an older text", "text of today") == ""
-    assert sent_otherwise(a_source(), CLEANED) is None
 
 
 class TestWriting:
@@ -337,25 +224,6 @@ class TestWriting:
         assert self.write(store, project, refined) == 0
         assert store_text(project) == "an older text"
         assert project.decisions(KEY) == []
-
-    def test_twice_is_once(self, store: Store, project: ProjectStore, refined: Refinement) -> None:
-        self.write(store, project, refined)
-        once = (project.page(KEY), project.decisions(KEY))
-
-        self.write(store, project, refined)
-
-        assert (project.page(KEY), project.decisions(KEY)) == once
-
-
-def test_newest_outcome_counts(store: Store, project: ProjectStore) -> None:
-    put_site(project)
-    old, new = an_outcome([an_item()], "parse"), an_outcome([an_item(), an_item()], "parse_item", days=1)
-    project.write([old, new])
-
-    found = next(page for page in Found(store, project).pages if page.source.url == URL)
-
-    assert found.outcome is not None
-    assert found.outcome.callback == "parse_item"
 
 
 def store_text(project: ProjectStore) -> str | None:

@@ -10,10 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.core.pages.fingerprints import to_digits
-from scrapy_dedup.core.pages.marking import SelectorError
 from scrapy_dedup.core.patterns.expressions import compile_expression
 from scrapy_dedup.core.templates.url_patterns import url_pattern
 from scrapy_dedup.service.cut.site_cleaning import SiteCut, cut_page
@@ -27,7 +24,7 @@ from scrapy_dedup.service.stored.template_upkeep import (
     read_templates,
     try_template,
 )
-from scrapy_dedup.service.templates.layout_figures import UnknownLayoutError, domain_layouts, find_layout, name_of
+from scrapy_dedup.service.templates.layout_figures import UnknownLayoutError, find_layout, name_of
 from scrapy_dedup.service.templates.site_records import site_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import TemplateRecord
@@ -35,9 +32,8 @@ from scrapy_dedup.store.records.stored import StoredTemplate
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import REST
 from scrapy_dedup.store.writer import ProjectStore
-from tests.service.learned_site import ADVERT, pages, put_site
+from tests.service.learned_site import pages, put_site
 from tests.service.stored_pages import DOMAIN, NOON, a_url
-from tests.tables import table
 
 LATER = NOON + timedelta(hours=1)
 POST = a_url("posts/hemp")
@@ -80,10 +76,6 @@ def exported() -> str:
 
 
 class TestNames:
-    @given(st.integers(-(2**63), 2**63 - 1))
-    def test_a_layout_is_found_by_its_name(self, layout: int) -> None:
-        assert find_layout([layout, REST], name_of(layout), DOMAIN) == layout
-
     @pytest.mark.parametrize(("given", "found"), [("00ab", 0xAB << 48), ("REST", REST), ("r", REST), ("00a", None)])
     def test_the_first_digits_are_enough(self, given: str, found: int | None) -> None:
         known = [0xAB << 48, REST, 0x00AC << 48]
@@ -94,59 +86,6 @@ class TestNames:
             with pytest.raises(UnknownLayoutError, match=r"beginning of several layouts.*00ab0.*00ac0"):
                 find_layout(known, given, DOMAIN)
 
-    @pytest.mark.parametrize("given", ["ff", "", "\x1b[2J"])
-    def test_a_layout_that_is_not_there_is_told_with_those_that_are(self, given: str) -> None:
-        with pytest.raises(UnknownLayoutError, match=r"0000000000000001|beginning of several"):
-            find_layout([1, 2], given, DOMAIN)
-
-
-class TestLayouts:
-    def test_runs_stand_in_one_order_for_all_layouts(self, site: Site) -> None:
-        (found,) = domain_layouts(site.project)
-
-        assert (found.domain, len(found.runs), found.alarms) == (DOMAIN, 1, ())
-        pages_by_run = {each.figures.layout: each.pages_by_run for each in found.layouts}
-        assert pages_by_run == {site.article: (4,), site.listing: (4,), REST: (0,)}
-
-    def test_a_domain_that_is_not_known_is_told_with_those_that_are(self, site: Site) -> None:
-        with pytest.raises(UnknownLayoutError, match=f"'other.example': it knows those of {DOMAIN}"):
-            domain_layouts(site.project, "other.example")
-        with pytest.raises(UnknownLayoutError, match="knows no layouts: run a crawl"):
-            domain_layouts(site.store.project("empty"))
-
-
-class TestShow:
-    def test_what_is_left_out_is_told_with_its_evidence(self, site: Site) -> None:
-        (found,) = upkeep.show_templates(site.project, DOMAIN, to_digits(site.article)[:6], None)
-
-        excluded = {line.selector: line.evidence for line in found.exclude}
-        assert "of 20 pages" in excluded["body > footer.end"]
-        assert found.content[0].selector == "body > main.post > article > div.text"
-        assert found.versions == ((1, "live"),)
-
-    def test_without_a_layout_all_are_shown(self, site: Site) -> None:
-        found = upkeep.show_templates(site.project, DOMAIN, None, None)
-
-        assert {each.stored.layout for each in found} == {site.article, site.listing, REST}
-
-    def test_a_template_of_another_version_is_shown_without_evidence(self, site: Site) -> None:
-        site.project.add_template(replace_body(site.present(), {"template": {"version": 0}}))
-
-        (found,) = upkeep.show_templates(site.project, DOMAIN, name_of(site.article), 2)
-
-        assert found.exclude[0] == upkeep.SelectorLine("body > aside.bar")
-
-    @table("service/what_is_not_there_is_told")
-    def test_what_is_not_there_is_told(
-        self, site: Site, domain: str, layout: str | None, version: int | None, message: str
-    ) -> None:
-        with pytest.raises(DedupError, match=message):
-            upkeep.show_templates(site.project, domain, layout, version)
-
-    def test_a_project_without_templates_says_how_to_have_some(self, site: Site) -> None:
-        with pytest.raises(UnknownLayoutError, match="scrapy dedup templates analyze"):
-            upkeep.list_templates(site.store.project("empty"))
-
 
 def replace_body(stored: StoredTemplate, body: Any) -> TemplateRecord:
     values = {name: getattr(stored, name) for name in TemplateRecord.__dataclass_fields__}
@@ -154,35 +93,6 @@ def replace_body(stored: StoredTemplate, body: Any) -> TemplateRecord:
 
 
 class TestOverride:
-    def test_a_decision_is_a_new_version_in_the_same_state(self, site: Site) -> None:
-        assert "Seen by" in site.cut().cleaned.content
-
-        assert site.decide(("drop", ".lead"), ("keep", "aside.bar")) == 2
-
-        assert (site.present().version, site.present().state, site.present().source) == (2, "live", "override")
-        content = site.cut().cleaned.content
-        assert "Seen by" not in content
-        assert ADVERT in content
-        (first, _) = site.present().overrides
-        assert first == {"action": "drop", "selector": ".lead", "at": LATER.isoformat(), "by": upkeep.BY}
-
-    def test_the_body_stays_as_it_was(self, site: Site) -> None:
-        before = site.present()
-
-        site.decide(("drop", ".lead"))
-
-        after = site.present()
-        assert (after.body, after.paths, after.selectors) == (before.body, before.paths, before.selectors)
-
-    def test_what_is_forgotten_is_as_if_it_was_never_decided(self, site: Site) -> None:
-        before = site.cut().cleaned
-        site.decide(("drop", ".lead"))
-
-        assert site.decide(("forget", ".lead")) == 3
-
-        assert site.cut().cleaned == before
-        assert list(site.present().overrides) == []
-
     @pytest.mark.parametrize(
         ("decisions", "left"),
         [
@@ -201,34 +111,8 @@ class TestOverride:
 
         assert (None if after is None else upkeep.decisions_of(after)) == left
 
-    def test_what_is_no_selector_is_refused(self, site: Site) -> None:
-        with pytest.raises(SelectorError, match="is no CSS selector"):
-            upkeep.decided(site.present(), [("drop", "p[")], LATER)
-
-    def test_nothing_is_forgotten_that_was_not_decided(self, site: Site) -> None:
-        with pytest.raises(upkeep.TemplateChoiceError, match=r"nothing was decided about 'p'"):
-            upkeep.decided(site.present(), [("forget", "p")], LATER)
-
 
 class TestTrial:
-    def test_a_trial_shows_what_goes_and_what_comes_back(self, site: Site) -> None:
-        present = site.present()
-        after = upkeep.decided(present, [("drop", ".lead"), ("keep", "aside.bar")], LATER)
-        assert after is not None
-
-        trial = try_template(site.store, site.project, present, after, Settings())
-
-        assert (trial.pages, len(trial.effects)) == (12, 12)
-        first = next(effect for effect in trial.effects if effect.url == POST)
-        assert first.gone == ("Seen by 4 readers of hemp",)
-        assert first.back == (ADVERT,)
-        assert site.present() == present
-
-    def test_a_template_tried_against_itself_changes_nothing(self, site: Site) -> None:
-        trial = try_template(site.store, site.project, site.present(), site.present(), Settings())
-
-        assert (trial.pages, trial.effects) == (12, ())
-
     def test_no_more_pages_are_tried_than_a_person_waits_for(self, site: Site) -> None:
         tried = partial(try_template, site.store, site.project, site.present(), site.present(), Settings())
 
@@ -237,20 +121,6 @@ class TestTrial:
 
 
 class TestRollback:
-    def test_the_former_cut_is_back_byte_for_byte(self, site: Site) -> None:
-        before = {url: site.cut(url) for url in pages()}
-        site.decide(("drop", "p"))
-        assert site.cut() != before[POST]
-
-        present = site.present()
-        chosen = upkeep.former_of(site.project.template_versions(DOMAIN, site.article), None)
-        upkeep.roll_back(site.project, chosen, present, LATER)
-
-        assert {url: site.cut(url) for url in pages()} == before
-        versions = site.project.template_versions(DOMAIN, site.article)
-        assert [(one.version, one.state) for one in versions] == [(2, "retired"), (1, "live")]
-        assert versions[1].reason == "taken back by hand, from version 2"
-
     def test_any_version_that_is_kept_may_be_chosen(self, site: Site) -> None:
         site.decide(("drop", "p"))
         site.decide(("drop", "h1"))
@@ -258,14 +128,6 @@ class TestRollback:
 
         assert upkeep.former_of(versions, None).version == 2
         assert upkeep.former_of(versions, 1).version == 1
-
-    @pytest.mark.parametrize(
-        ("version", "message"),
-        [(None, "no version before 1 that was live"), (1, "version 1 .* is live already"), (7, "no version 7")],
-    )
-    def test_what_cannot_be_gone_back_to_is_told(self, site: Site, version: int | None, message: str) -> None:
-        with pytest.raises(upkeep.TemplateChoiceError, match=message):
-            upkeep.former_of(site.project.template_versions(DOMAIN, site.article), version)
 
 
 class TestDiff:
@@ -291,9 +153,6 @@ class TestDiff:
         assert (found.decided, found.undecided) == ((("drop", ".lead"),), ())
         assert not found.is_empty
 
-    def test_a_version_does_not_differ_from_itself(self, site: Site) -> None:
-        assert diff_templates(site.project, DOMAIN, "rest", (1, 1)).is_empty
-
 
 class TestFiles:
     def test_what_was_exported_is_cut_alike_where_it_is_imported(self, site: Site) -> None:
@@ -308,28 +167,6 @@ class TestFiles:
         assert {url: moved.cut(url) for url in pages()} == {url: site.cut(url) for url in pages()}
         assert export_templates(other) == json.loads(exported)
         assert {one.source for one in other.templates(DOMAIN)} == {"import"}
-
-    def test_an_import_again_changes_nothing(self, site: Site) -> None:
-        records = read_templates(json.dumps(export_templates(site.project)), LATER)
-
-        done = import_templates(site.store, site.project, records, dry_run=False)
-
-        assert (done.added, done.unchanged) == (0, 3)
-        assert [one.version for one, _ in upkeep.list_templates(site.project)] == [1, 1, 1]
-
-    def test_a_dry_run_counts_and_writes_nothing(self, site: Site) -> None:
-        exported = export_templates(site.project)
-        exported["templates"][0]["overrides"] = [{"action": "drop", "selector": "p"}]
-
-        done = import_templates(site.store, site.project, read_templates(json.dumps(exported), LATER), dry_run=True)
-
-        assert (done.added, done.unchanged, done.done) == (1, 2, False)
-        assert len(site.project.template_figures()) == 3
-
-    def test_one_domain_is_exported_alone(self, site: Site) -> None:
-        with pytest.raises(UnknownLayoutError, match=r"no templates of 'other.example'"):
-            export_templates(site.project, "other.example")
-        assert len(export_templates(site.project, DOMAIN)["templates"]) == 3
 
     @pytest.mark.parametrize(
         ("text", "message"),

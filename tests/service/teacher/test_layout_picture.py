@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.metadata.choice import Metadata
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.teacher.numbering import NumberedPage, numbered
 from scrapy_dedup.core.teacher.rendered import Box, Flag, SeenElement, Sight, TextRun
@@ -71,14 +70,6 @@ def drawn(html: str, url: str, site: SiteKnowledge | None, **other: Any) -> tupl
     return given, boxes_of(page, given, sight, found, height=4_000)
 
 
-def kinds(boxes: tuple[PictureBox, ...]) -> list[BoxKind]:
-    return [box.kind for box in boxes]
-
-
-def labelled(boxes: tuple[PictureBox, ...], kind: BoxKind) -> list[str]:
-    return [box.label for box in boxes if box.kind is kind]
-
-
 def test_a_page_of_many_blocks_has_few_boxes_each_of_an_element_that_was_sent(knowledge: SiteKnowledge) -> None:
     given, boxes = drawn(article(3), url_of("a", 3), knowledge)
 
@@ -88,65 +79,9 @@ def test_a_page_of_many_blocks_has_few_boxes_each_of_an_element_that_was_sent(kn
     assert tags == {BoxKind.CONTENT: "article"}
 
 
-def test_what_is_left_out_says_why(knowledge: SiteKnowledge) -> None:
-    _, boxes = drawn(article(3), url_of("a", 3), knowledge)
-
-    reasons = labelled(boxes, BoxKind.BOILERPLATE)
-    assert reasons
-    assert all(" pages" in reason for reason in reasons)
-    assert not any(reason.startswith("template") for reason in reasons)
-
-
-def test_content_and_what_is_left_out_do_not_share_a_box(knowledge: SiteKnowledge) -> None:
-    html, url = article(3), url_of("a", 3)
-    page = page_of(html)
-    given, boxes = drawn(html, url, knowledge)
-    verdicts = reasons_of(page, cut_page(html, page, url, knowledge, SETTINGS))
-
-    held: dict[int, set[bool]] = {}
-    for number, reason in zip(given.of_blocks, verdicts, strict=True):
-        for above in around(given, number):
-            held.setdefault(above, set()).add(reason is None)
-    for box in boxes:
-        if box.kind in (BoxKind.CONTENT, BoxKind.BOILERPLATE) and len(held[box.number]) == 2:
-            # What stands side by side in one element: then the box is not all of that.
-            assert box.height < 2 * LINE * len(page.blocks)
-        elif box.kind is BoxKind.CONTENT:
-            assert held[box.number] == {True}
-        elif box.kind is BoxKind.BOILERPLATE:
-            assert held[box.number] == {False}
-
-
-def test_outer_boxes_come_first_and_fields_last(knowledge: SiteKnowledge) -> None:
-    _, boxes = drawn(article(3), url_of("a", 3), knowledge)
-
-    assert kinds(boxes)[-1] is BoxKind.TITLE
-    areas = [box.width * box.height for box in boxes if box.kind is not BoxKind.TITLE]
-    assert areas == sorted(areas, reverse=True)
-
-
 PAGE = """<html><head><title>Rope | Shop</title><meta name="author" content="Ann Lee"></head><body>
 <main><h1>Rope</h1><p class="date">3 March 2024</p><p class="author">Ann Lee</p><p>{}</p></main></body></html>"""
 PROSE = "Rope is made of yarns that are twisted into strands, and these into one another. " * 4
-
-
-def test_title_date_and_author_have_boxes_that_say_where_they_were_found() -> None:
-    metadata = Metadata("Rope", "2024-03-03", "Ann Lee", {"title": "h1", "date": "text", "author": "author"})
-
-    given, boxes = drawn(PAGE.format(PROSE), "https://shop.example/rope", None, metadata=metadata)
-
-    told = {box.kind: (given.tags[box.number], box.label) for box in boxes}
-    assert told[BoxKind.TITLE] == ("h1", "title, from h1")
-    assert told[BoxKind.DATE] == ("p", "date, from text")
-    assert told[BoxKind.AUTHOR] == ("p", "author, from author")
-
-
-def test_fields_that_the_page_does_not_show_have_none() -> None:
-    metadata = Metadata("Hemp", "1999-01-01", "Bob Ray", {"title": "og:title", "date": "url", "author": "json-ld"})
-
-    _, boxes = drawn(PAGE.format(PROSE), "https://shop.example/rope", None, metadata=metadata)
-
-    assert not {BoxKind.TITLE, BoxKind.DATE, BoxKind.AUTHOR} & set(kinds(boxes))
 
 
 FIXED = (

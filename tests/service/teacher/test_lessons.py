@@ -37,19 +37,6 @@ def shown(course: Course) -> dict[str, int]:
     return {lesson.why: len(lesson.shown) for lesson in course.lessons}
 
 
-def test_of_an_unknown_domain_pages_of_each_layout_are_shown() -> None:
-    course = plan_course(DOMAIN, at_hand(20, 12), None, SETTINGS)
-
-    assert [(lesson.pages, len(lesson.shown)) for lesson in course.lessons] == [(20, 2), (12, 2)]
-    assert {lesson.why for lesson in course.lessons} == {"nothing is known of its domain"}
-    assert course.pages_to_show == 4
-
-
-@pytest.mark.parametrize(("articles", "to_show"), [(2, 0), (3, 2)], ids=["too-few", "enough"])
-def test_a_young_domain_is_shown_from_three_pages_on(articles: int, to_show: int) -> None:
-    assert plan_course(DOMAIN, at_hand(articles), None, SETTINGS).pages_to_show == to_show
-
-
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
@@ -65,12 +52,6 @@ def test_of_a_known_domain_layouts_are_shown_that_are_doubted(known: SiteKnowled
 
     assert all(why in lesson.why and bool(lesson.why) is bool(why) for lesson in course.lessons)
     assert bool(course.pages_to_show) is bool(why)
-
-
-def test_all_layouts_are_shown_where_that_is_asked_for(known: SiteKnowledge) -> None:
-    sure = with_all(known, confidence=0.99, state="live")
-
-    assert shown(plan_course(DOMAIN, at_hand(20, 12), sure, SETTINGS, shows_all=True)) == {"asked for": 2}
 
 
 def test_budget_of_the_domain_is_kept_and_spent_on_the_largest_layout_first() -> None:

@@ -2,7 +2,7 @@ import pytest
 
 from benchmarks.words import score, words
 from scrapy_dedup.service.cut.page_cleaning import clean_page
-from scrapy_dedup.service.templates.site_knowledge import REST, SiteKnowledge
+from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.service.templates.site_learning import learn_site
 from scrapy_dedup.settings import Settings
 from tests.service.site_pages import DOMAIN, article, listing, own_text, pages, url_of
@@ -15,40 +15,12 @@ def known() -> SiteKnowledge:
     return learn_site(DOMAIN, pages(20, 8), TEXT)
 
 
-class TestLayouts:
-    def test_each_has_a_template_beside_that_of_the_rest(self, known: SiteKnowledge) -> None:
-        own = [one for layout, one in known.templates.items() if layout != REST]
-
-        assert sorted((one.kind, one.pages, one.state) for one in own) == [
-            ("article", 20, "live"),
-            ("listing", 8, "live"),
-        ]
-        assert known.templates[REST].pages == 28
-
-    def test_each_has_an_expression_for_its_urls(self, known: SiteKnowledge) -> None:
-        patterns = {one.kind: one.url_pattern for one in known.templates.values()}
-
-        assert patterns == {"article": r"^/a/\d+/?$", "listing": r"^/list/\d+/?$", "page": None}
-
-    def test_it_says_how_sure_it_is(self, known: SiteKnowledge) -> None:
-        assert all(one.reason.startswith("by its own estimate right on ") for one in known.templates.values())
-        assert all(0.8 < one.confidence <= 1.0 for one in known.templates.values())
-
-    def test_order_of_pages_does_not_matter(self, known: SiteKnowledge) -> None:
-        assert learn_site(DOMAIN, reversed(pages(20, 8)), TEXT).to_json() == known.to_json()
-
-
 class TestTooFew:
     def test_nothing_is_learned_from_four_pages(self) -> None:
         known = learn_site(DOMAIN, pages(4), TEXT)
 
         assert known.templates == {}
         assert known.pages == 4
-
-    def test_pages_that_cannot_be_parsed_teach_nothing(self) -> None:
-        hostile = [(url_of("x", number), "<b>" * 200_000) for number in range(5)]
-
-        assert learn_site(DOMAIN, hostile + pages(4), TEXT).templates == {}
 
 
 class TestKnowledge:

@@ -1,18 +1,15 @@
-import json
 from typing import Any
 
 from scrapy_dedup.core.boilerplate.names import PathLooks
-from scrapy_dedup.core.teacher.vision import SeenPage, Vision
+from scrapy_dedup.core.teacher.vision import SeenPage
 from scrapy_dedup.core.templates.layouts import skeleton_of
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.cut.page_cleaning import clean_page
 from scrapy_dedup.service.templates.site_knowledge import REST, SiteKnowledge
 from scrapy_dedup.service.templates.site_learning import PageSight, learn_sample
-from scrapy_dedup.service.templates.site_records import template_record
 from scrapy_dedup.service.templates.site_sample import SiteSample, learned_page
 from scrapy_dedup.settings import Settings
 from tests.service.site_pages import DOMAIN, article, own_text, page_of, pages, url_of
-from tests.service.stored_pages import NOON
 
 TEXT = Settings(output="text")
 
@@ -70,25 +67,6 @@ def test_layouts_of_which_a_page_was_shown_have_visual_templates() -> None:
     assert {one.state for one in known.templates.values()} == {"live"}
 
 
-def test_a_layout_keeps_what_was_seen_of_it() -> None:
-    known = learned(12, shown=2)
-    vision = next(one.vision for layout, one in known.templates.items() if layout != REST)
-
-    assert vision is not None
-    assert (vision.shown, vision.js_share, vision.needs_rendering) == (2, 0, False)
-    assert 0.5 < vision.agreement <= 1
-
-
-def test_what_was_seen_is_stored_with_the_template_and_read_again() -> None:
-    known = learned(12, shown=2)
-
-    assert SiteKnowledge.from_json(json.loads(json.dumps(known.to_json()))).templates == known.templates
-    for layout in known.templates:
-        record = template_record(known, layout, NOON)
-        assert record.source == "visual"
-        assert Vision.from_json(record.body["vision"]) == known.templates[layout].vision
-
-
 def test_a_browser_that_saw_everything_the_wrong_way_round_does_not_get_its_way() -> None:
     found = pages(12)
     sample = sample_of(found)
@@ -100,14 +78,3 @@ def test_a_browser_that_saw_everything_the_wrong_way_round_does_not_get_its_way(
     known = learn_sample(DOMAIN, sample, TEXT, sights)
 
     assert {(one.source, one.state) for one in known.templates.values()} == {("static", "live")}
-
-
-def test_order_and_repeats_of_sights_do_not_matter() -> None:
-    found = pages(12, 8)
-    sample = sample_of(found)
-    sights = [sight_of(*one) for one in found[:6]]
-
-    assert (
-        learn_sample(DOMAIN, sample, TEXT, sights).to_json()
-        == learn_sample(DOMAIN, sample, TEXT, [*reversed(sights), sights[0]]).to_json()
-    )

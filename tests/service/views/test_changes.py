@@ -17,7 +17,6 @@ from scrapy_dedup.service.views.changes import (
     PageChange,
     Since,
     SinceError,
-    count_changes,
     iterate_changes,
     since,
 )
@@ -34,10 +33,8 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.conftest import on_both
 from tests.service.stored_pages import DOMAIN, NOON, a_url, html_page
-from tests.tables import table
 
 HOUR = timedelta(hours=1)
-OTHER = "other.example"
 
 
 @pytest.fixture
@@ -67,10 +64,6 @@ def found(project: ProjectStore, start: Since, **choice: Any) -> list[PageChange
     return list(iterate_changes(project, start, ChangesChoice(**choice), Settings()))
 
 
-def told(project: ProjectStore, **choice: Any) -> list[tuple[str | None, str | None]]:
-    return [(each.visit.verdict, each.url) for each in found(project, Since(NOON), **choice)]
-
-
 class TestSince:
     @pytest.mark.parametrize(
         ("said", "at"),
@@ -87,31 +80,6 @@ class TestSince:
     )
     def test_a_date_or_an_age_is_an_instant(self, project: ProjectStore, said: str, at: datetime) -> None:
         assert since(project, said, NOON) == Since(at)
-
-    @table("values/no_since")
-    def test_anything_else_is_told_with_what_there_is(self, project: ProjectStore, said: str) -> None:
-        begin(project, 0)
-
-        with pytest.raises(SinceError, match="scrapy dedup runs"):
-            since(project, said, NOON)
-
-    def test_the_last_run_is_the_one_that_began_last(self, project: ProjectStore) -> None:
-        begin(project, 0)
-        last = begin(project, 5)
-
-        assert since(project, "last", NOON) == Since(NOON + 5 * HOUR, last)
-
-    def test_without_a_run_there_is_no_last_one(self, project: ProjectStore) -> None:
-        with pytest.raises(SinceError, match="no run yet: run a crawl first"):
-            since(project, "last", NOON)
-
-    @on_both
-    @pytest.mark.parametrize("digits", [8, 13, 36])
-    def test_a_run_is_known_by_its_beginning(self, project: ProjectStore, digits: int) -> None:
-        runs = [begin(project, hours) for hours in range(3)]
-
-        for hours, run in enumerate(runs):
-            assert since(project, str(run)[:digits].upper(), NOON) == Since(NOON + hours * HOUR, run)
 
     def test_a_beginning_that_runs_share_is_refused_with_their_ids(self, project: ProjectStore) -> None:
         """Of 17 runs two have the same first digit."""
@@ -144,17 +112,6 @@ class TestWhichChanges:
         assert {each.visit.run_id for each in changes} == {run}
         assert {each.domain for each in changes} == {DOMAIN}
 
-    def test_they_may_be_limited(self, project: ProjectStore) -> None:
-        visit(project, "a", "new", 1)
-        visit(project, "b", "changed", 2)
-        visit(project, "c", "new", 3, domain=OTHER)
-
-        assert told(project, verdict="new") == [("new", a_url("a")), ("new", a_url("c"))]
-        assert told(project, domain=OTHER) == [("new", a_url("c"))]
-        assert told(project, domain=DOMAIN, verdict="removed") == []
-        assert count_changes(project, Since(NOON), ChangesChoice()) == {"new": 2, "changed": 1}
-        assert count_changes(project, Since(NOON), ChangesChoice(domain=OTHER)) == {"new": 1}
-
 
 OLD = html_page(1, "Tea costs 3 euros.", "Shipping is free.")
 NEW = html_page(1, "Tea costs 4 euros.", "Shipping is free.")
@@ -165,14 +122,6 @@ class TestDiff:
     def diffs(self, project: ProjectStore, **settings: Any) -> list[tuple[str | None, str | None]]:
         changes = iterate_changes(project, Since(NOON), ChangesChoice(diff=True), Settings(**settings))
         return [(each.diff, each.no_diff) for each in changes if each.visit.verdict == "changed"]
-
-    def test_what_the_crawl_wrote_down_is_shown(self, project: ProjectStore) -> None:
-        begin(project, 0)
-        visit(project, 1, "changed", 1, NEW)
-        decision = DecisionRecord(page_key(a_url(1)), "unchanged", "changed", "differs", NOON, {"diff": "-a\n+b"})
-        project.write([decision])
-
-        assert self.diffs(project) == [("-a\n+b", None)]
 
     def test_what_an_earlier_run_wrote_down_is_not(self, project: ProjectStore) -> None:
         begin(project, 0)
@@ -224,12 +173,3 @@ class TestDiff:
             visit(project, 1, "changed" if hours == len(versions) - 1 else "new", hours, html)
 
         assert self.diffs(project, **settings) == [(None, reason)]
-
-    def test_pages_that_are_new_or_removed_have_none_and_none_is_made_unasked(self, project: ProjectStore) -> None:
-        visit(project, 1, "new", 0, OLD)
-        visit(project, 1, "changed", 1, NEW)
-        visit(project, 1, "removed", 2)
-
-        diffs = [each.diff for each in found(project, Since(NOON), diff=True)]
-        assert [diff is None for diff in diffs] == [True, False, True]
-        assert [each.diff for each in found(project, Since(NOON))] == [None] * 3

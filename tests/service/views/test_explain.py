@@ -1,20 +1,14 @@
-import pytest
-
-from scrapy_dedup.core.boilerplate.repeats import Boilerplate
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.report.values import ExplainedLike
-from scrapy_dedup.service.cut.reading import read_again
-from scrapy_dedup.service.cut.removals import removal_decisions
 from scrapy_dedup.service.stored.analysis import DomainDedupService
-from scrapy_dedup.service.views.explain import Explanation, UrlError, explain, page_of
+from scrapy_dedup.service.views.explain import Explanation, explain, page_of
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.keep_policy import KeepPolicy
 from scrapy_dedup.store.records.page_records import ChunksRecord, StoredChunk
-from scrapy_dedup.store.records.records import CleanedRecord, CrawledUrlRecord, DecisionRecord
+from scrapy_dedup.store.records.records import DecisionRecord
 from scrapy_dedup.store.records.signatures import SignatureRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.service.stored_pages import BANNER, DOMAIN, FOOTER, NOON, a_url, html_page, put, put_html, stored, unique
+from tests.service.stored_pages import BANNER, DOMAIN, FOOTER, NOON, a_url, html_page, put, put_html
 from tests.tables import table
 
 
@@ -25,63 +19,6 @@ def explained(store: Store, name: object, settings: Settings | None = None) -> E
 def analyze(store: Store, project: ProjectStore, settings: Settings | None = None) -> None:
     with store.session() as session:
         DomainDedupService(session, settings or Settings()).analyze_project(project.id)
-
-
-class TestKeys:
-    def test_every_spelling_of_a_url_has_one_key(self, store: Store, project: ProjectStore) -> None:
-        put_html(project, ["page?a=1&b=2"])
-
-        found = explain(store, "shop", "HTTPS://www.example.com:443/page?b=2&utm_source=x&a=1#top", Settings())
-
-        assert found.is_known
-        assert found.keys.normal_url == a_url("page?a=1&b=2")
-        assert found.keys.domain == DOMAIN
-
-    @pytest.mark.parametrize("url", ["page", "ftp://example.com/", "javascript:alert(1)", "http://", ""])
-    def test_what_is_no_page_is_refused(self, store: Store, url: str) -> None:
-        with pytest.raises(UrlError, match="needs http:// or https:// and a host"):
-            explain(store, "shop", url, Settings())
-
-
-class TestAddresses:
-    @pytest.mark.usefixtures("project")
-    def test_a_url_that_was_never_met_has_keys_alone(self, store: Store) -> None:
-        found = explained(store, "nowhere")
-
-        assert not found.is_known
-        assert found == Explanation("shop", found.keys)
-
-    def test_the_last_crawl_is_told_with_its_run(self, store: Store, project: ProjectStore) -> None:
-        run = project.begin_run(spider="site", jobdir=None, started_at=NOON)
-        put_html(project, ["page"])
-
-        found = explained(store, "page")
-
-        assert found.crawled is not None
-        assert (found.crawled.last_crawled_at, found.crawled.http_status) == (NOON, 200)
-        assert found.run is not None
-        assert (found.run.id, found.run.spider) == (run.id, "site")
-
-    def test_an_alias_is_explained_by_its_document(self, store: Store, project: ProjectStore) -> None:
-        put_html(project, range(6), BANNER)
-        for name in ("old", "older"):
-            key = page_key(a_url(name))
-            project.write(
-                [
-                    CrawledUrlRecord(
-                        key, a_url(name), DOMAIN, "alias", NOON, document_key=page_key(a_url(3)), alias_kind="redirect"
-                    )
-                ]
-            )
-        analyze(store, project)
-
-        found = explained(store, "old")
-
-        assert found.stands_for == a_url(3)
-        assert [alias.url for alias in found.aliases] == [a_url("older")]
-        assert found.document is not None
-        assert found.document.title == "Page 3"
-        assert [block.text for block in found.removed] == [BANNER]
 
 
 class TestRemovedBlocks:
@@ -122,43 +59,6 @@ class TestRemovedBlocks:
         (block,) = explained(store, 1).removed
 
         assert (block.text, block.fingerprint, block.evidence) == ("", "00000000000000aa", "on 41 of 44 pages")
-
-    def test_a_store_without_pages_explains_as_well(self, store: Store) -> None:
-        project = store.project("shop", KeepPolicy(pages="none"))
-        put_html(project, ["page"])
-        project.write([CleanedRecord(page_key(a_url("page")), "x")])
-
-        found = explained(store, "page")
-
-        assert found.source is None
-        assert found.document is not None
-
-
-class TestPatterns:
-    """What selectors and expressions took: an expression takes parts of blocks, whose texts nobody keeps."""
-
-    SETTINGS = Settings(boilerplate_css_selectors=("header",), boilerplate_text_patterns=("at some length",))
-
-    def crawled(self, project: ProjectStore) -> None:
-        put_html(project, range(2), BANNER)
-        source = stored(project, 1).source
-        assert source is not None
-        reading = read_again(source, self.SETTINGS)
-        assert reading is not None
-        cleaned = reading.clean(Boilerplate(), self.SETTINGS)
-        project.write(removal_decisions(page_key(a_url(1)), cleaned, NOON))
-
-    def test_each_block_has_its_layer_and_rule(self, store: Store, project: ProjectStore) -> None:
-        self.crawled(project)
-
-        found = explained(store, 1, self.SETTINGS)
-
-        assert [(one.layer, one.rule, one.where, one.text) for one in found.removed] == [
-            ("patterns", "selector of the site", "header", BANNER),
-            ("patterns", "text pattern", "at some length", "at some length"),
-        ]
-        shown = [(one.text, one.removal is None, one.is_part) for one in found.blocks.blocks]
-        assert shown == [(BANNER, False, False), (unique(1), True, False), ("at some length", False, True)]
 
 
 class TestBesideOthers:

@@ -3,14 +3,11 @@
 from contextlib import suppress
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.service.views.page_lists import (
     LOOKED_AT,
-    MOST_AT_ONCE,
-    ListPlace,
     PageChoice,
     PageCursorError,
     cursor_of,
@@ -19,7 +16,7 @@ from scrapy_dedup.service.views.page_lists import (
 )
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.store.builders import DOMAIN, NOON, a_document, a_key, a_time, a_url
+from tests.store.builders import DOMAIN, a_document, a_key, a_time, a_url
 
 
 def followed(store: Store, project: ProjectStore, **choice: Any) -> list[str]:
@@ -32,21 +29,6 @@ def followed(store: Store, project: ProjectStore, **choice: Any) -> list[str]:
         if part.next is None:
             return found
         after = part.next
-
-
-def test_a_list_that_is_followed_has_every_page_once(store: Store, project: ProjectStore) -> None:
-    project.write([a_document(hour, updated_at=a_time(hour)) for hour in range(10)])
-
-    assert followed(store, project, limit=3) == [a_url(hour) for hour in reversed(range(10))]
-    assert followed(store, project, limit=5) == followed(store, project, limit=1000)
-
-
-def test_a_list_says_how_many_pages_there_are(store: Store, project: ProjectStore) -> None:
-    project.write([a_document(1), a_document(2, domain="other.example"), a_document(3, status="failed")])
-
-    assert list_pages(store, project, PageChoice(limit=1)).total == 3
-    assert list_pages(store, project, PageChoice(domain=DOMAIN)).total == 2
-    assert list_pages(store, project, PageChoice(status="failed")).total is None
 
 
 def test_pages_are_chosen_by_status_and_verdict(store: Store, project: ProjectStore) -> None:
@@ -73,34 +55,11 @@ def test_a_filter_that_few_pages_pass_looks_at_a_bounded_number(store: Store, pr
     assert followed(store, project, status="failed") == [a_url("rare")]
 
 
-@pytest.mark.parametrize(("limit", "pages"), [(0, 1), (-5, 1), (10**9, 3)])
-def test_a_limit_beyond_what_is_allowed_is_taken_for_the_nearest(
-    store: Store, project: ProjectStore, limit: int, pages: int
-) -> None:
-    project.write([a_document(1), a_document(2), a_document(3)])
-
-    assert len(list_pages(store, project, PageChoice(limit=limit)).pages) == min(pages, MOST_AT_ONCE)
-
-
 @given(st.text(max_size=300))
 def test_any_text_is_a_place_or_is_refused(text: str) -> None:
     with suppress(PageCursorError):
         place = place_of(text)
         assert place_of(cursor_of(place)) == place
-
-
-@pytest.mark.parametrize("text", ["", "nonsense", "\u202e", "W10", "x" * 10**6, "WyJhIiwgImIiXQ"])
-def test_what_is_no_place_is_refused_with_the_way_out(text: str) -> None:
-    with pytest.raises(PageCursorError, match="leave it out to begin anew") as refused:
-        place_of(text)
-
-    assert str(refused.value).isascii()
-    assert len(str(refused.value)) < 600
-
-
-@given(st.datetimes(timezones=st.just(NOON.tzinfo)), st.binary(min_size=16, max_size=16))
-def test_a_place_survives_as_text(at: Any, key: bytes) -> None:
-    assert place_of(cursor_of(ListPlace(at, key))) == ListPlace(at, key)
 
 
 def test_a_page_that_is_written_again_while_a_list_is_followed_hides_no_other(store: Store, project: ProjectStore):

@@ -2,18 +2,10 @@
 
 from itertools import count
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from scrapy_dedup.service.views.page_search import (
     PAGES,
-    SNIPPET_CHARS,
     SearchChoice,
-    SearchError,
     search_pages,
-    snippet,
-    words_of,
 )
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
@@ -88,29 +80,3 @@ def test_a_search_stops_after_so_long_and_goes_on(store: Store, project: Project
     first = search_pages(store, project, SearchChoice("rope"), lambda: float(next(a_second_each_time)))
     assert (len(first.found), first.looked_at, first.stopped) == (2, 2, "seconds")
     assert len(search_pages(store, project, SearchChoice("rope", after=first.next)).found) == 4
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        pytest.param("", "nothing to look for", id="nothing"),
-        pytest.param(" \t\n", "nothing to look for", id="white"),
-        pytest.param("x" * 401, "401 characters", id="long"),
-        pytest.param(" ".join(map(str, range(11))), "11 words", id="many"),
-    ],
-)
-def test_what_cannot_be_looked_for_is_refused(words: str, message: str) -> None:
-    with pytest.raises(SearchError, match=message):
-        words_of(words)
-
-
-@given(st.text(), st.lists(st.text(min_size=1), min_size=1, max_size=3))
-def test_a_snippet_is_short_and_on_one_line(text: str, words: list[str]) -> None:
-    found = snippet(text, words)
-
-    assert len(found) <= SNIPPET_CHARS
-    assert found == " ".join(found.split())
-
-
-def test_a_snippet_shows_the_word_in_its_surroundings() -> None:
-    assert "the Rope is here" in snippet(("before " * 200 + "the Rope is here" + " after" * 200), ["rope"])

@@ -8,17 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.domains.states import DomainStatus
-from scrapy_dedup.store.domains import candidates
 from scrapy_dedup.store.domains import lists as domain_lists
 from scrapy_dedup.store.domains import registry as domains
-from scrapy_dedup.store.domains.candidates import NewCandidate
 from scrapy_dedup.store.domains.lists import SORTS, CursorError, DomainChoice, DomainSort
-from scrapy_dedup.store.domains.registry import TwinPair
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import NOON, a_time
-from tests.tables import table
 
 NAMES = ["example.org", "[::1]:8000", "a-b.example", "aa.example", "a_b.example", "127.0.0.1:99", "xn--bcher-kva.de"]
 
@@ -62,14 +57,6 @@ def all_pages(project: ProjectStore, sort: DomainSort, limit: int, **choice: Any
             return names
 
 
-def test_a_name_is_registered_once(project: ProjectStore) -> None:
-    assert register(project, "example.org", "a.example") == {"example.org", "a.example"}
-    assert register(project, "b.example", "example.org") == {"b.example"}
-
-    row = find(project, "example.org")["example.org"]
-    assert (row.status, row.pages, row.best_confidence_score, row.discovered_at) == ("DISCOVERED", 0, None, NOON)
-
-
 def test_more_names_than_one_statement_takes(project: ProjectStore) -> None:
     names = [f"{number}.example" for number in range(1_203)]
 
@@ -88,37 +75,6 @@ def test_twins_know_of_each_other_whichever_came_first(project: ProjectStore) ->
         "shop.example": "www.shop.example",
     }
     assert find(project, "alone.example")["alone.example"].twin is None
-
-
-def test_a_joined_name_is_found_with_the_one_that_stands_for_both(project: ProjectStore) -> None:
-    register(project, "example.org", "www.example.org", "alone.example")
-    change(project, {"example.org": {"joined_to": "www.example.org"}})
-    rows = find(project, "example.org", "www.example.org", "alone.example")
-
-    with project.transaction() as connection:
-        pairs = domains.find_pairs(
-            connection, project.id, ["example.org", "www.example.org", "alone.example", "no.org"]
-        )
-
-    both = TwinPair(rows["www.example.org"], rows["example.org"])
-    assert pairs == {"example.org": both, "www.example.org": both, "alone.example": TwinPair(rows["alone.example"])}
-
-
-@table("store/patterns_stand_for_names")
-def test_patterns_stand_for_names(project: ProjectStore, patterns: list[str], names: list[str]) -> None:
-    register(project, *NAMES)
-
-    with project.transaction() as connection:
-        found = domains.matching(connection, project.id, patterns)
-
-    assert [each.domain_name for each in found] == names
-
-
-def test_a_pattern_of_a_list_is_a_part_of_names(project: ProjectStore) -> None:
-    register(project, *NAMES)
-
-    assert all_pages(project, "name", 2, pattern="b.ex") == ["a-b.example", "a_b.example"]
-    assert all_pages(project, "name", 2, pattern="a*b.example") == ["a-b.example", "a_b.example"]
 
 
 VALUES: list[dict[str, Any]] = [
@@ -160,17 +116,6 @@ def test_a_list_has_each_domain_once_in_one_order_however_long_its_pages_are(
         assert all_pages(project, sort, limit, descending=descending) == whole
 
 
-def test_a_list_says_how_many_were_chosen_and_where_it_goes_on(project: ProjectStore) -> None:
-    register(project, *NAMES)
-    change(project, {"example.org": {"status": "BLACKLISTED"}})
-
-    some = listed(project, DomainChoice(limit=2))
-    chosen = listed(project, DomainChoice(status=DomainStatus.BLACKLISTED, limit=1))
-
-    assert (len(some.domains), some.total, some.next is None) == (2, 7, False)
-    assert ([each.domain_name for each in chosen.domains], chosen.total, chosen.next) == (["example.org"], 1, None)
-
-
 def test_a_cursor_belongs_to_its_order(project: ProjectStore) -> None:
     register(project, *NAMES)
     after = listed(project, DomainChoice(limit=1)).next
@@ -194,37 +139,3 @@ def test_whatever_a_cursor_holds_is_refused_or_read(lasting: Store, data: st.Dat
     except CursorError:
         return
     assert found.domains == ()
-
-
-def test_counts_are_those_of_statuses_and_twins(project: ProjectStore) -> None:
-    register(project, "example.org", "www.example.org", "a.example", "b.example")
-    change(project, {"www.example.org": {"joined_to": "example.org"}, "b.example": {"status": "BLACKLISTED"}})
-
-    with project.transaction() as connection:
-        counts = domain_lists.count_domains(connection, project.id)
-
-    assert dict(counts.statuses) == {
-        "DISCOVERED": 3,
-        "PROCESSED_HIGH_QUALITY": 0,
-        "PROCESSED_LOW_QUALITY": 0,
-        "BLACKLISTED": 1,
-    }
-    assert (counts.twins, counts.joined, counts.twin_share) == (2, 1, 0.5)
-
-
-def test_candidates_are_told_newest_first_with_their_session(project: ProjectStore) -> None:
-    with project.transaction(write=True) as connection:
-        session = candidates.begin_session(connection, project.id, "spring\0", NOON)
-        new = [NewCandidate("https://a.example/\ud800", "one\0", "a.example", "T", 0.5, 3)]
-        candidates.add(
-            connection, project.id, session, [*new, NewCandidate("https://a.example/2", "e", "a.example")], NOON
-        )
-        candidates.add(connection, project.id, session, [], NOON)
-
-        found = candidates.of_domains(connection, project.id, ["a.example", "b.example"], 10)
-        with_one = candidates.with_candidate(connection, project.id, ["a.example", "b.example"])
-
-    assert [each.url for each in found] == ["https://a.example/2", "https://a.example/\N{REPLACEMENT CHARACTER}"]
-    assert (found[1].engine, found[1].title, found[1].confidence, found[1].rank) == ("one\ufffd", "T", 0.5, 3)
-    assert (found[1].session_id, found[1].session_name) == (session, "spring\ufffd")
-    assert with_one == {"a.example"}

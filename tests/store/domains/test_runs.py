@@ -15,7 +15,7 @@ from scrapy_dedup.store.domains.registry import StoredDomain
 from scrapy_dedup.store.records.records import ConfidenceRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.store.builders import DOMAIN, NOON, a_crawled_url, a_document, a_time
+from tests.store.builders import DOMAIN, NOON, a_document, a_time
 from tests.tables import table
 
 OTHER = "other.example.com"
@@ -89,24 +89,6 @@ def joined(store: Store, project: ProjectStore, name: str, to: str) -> None:
 
 
 class TestSettling:
-    def test_figures_are_those_of_the_stored_pages(self, project: ProjectStore) -> None:
-        project.write(
-            [
-                a_document(1, chars_in=1000, chars_out=600, last_seen_at=a_time(-2)),
-                a_document(2, chars_in=1000, chars_out=400, last_seen_at=a_time(-1)),
-                a_document(3, status="failed", error="no"),
-                a_crawled_url(4, status="failed", http_status=500),
-                a_crawled_url(5),
-            ]
-        )
-
-        assert settle(project) == {DOMAIN}
-
-        found = registered(project)
-        assert (found.pages, found.chars_in, found.chars_out, found.errors) == (2, 2000, 1000, 2)
-        assert (found.boilerplate_share, found.last_crawled_at) == (0.5, a_time(-1))
-        assert (found.last_processed_at, found.status) == (a_time(1), "DISCOVERED")
-
     def test_second_time_changes_nothing(self, project: ProjectStore) -> None:
         project.write([a_document(1, chars_in=10, chars_out=5), a_confidence(0.7)])
         settle(project)
@@ -115,36 +97,8 @@ class TestSettling:
         assert settle(project) == set()
         assert registered(project) == first
 
-    @table("store/status_is_what_the_best_item_makes_of_it")
-    def test_status_is_what_the_best_item_makes_of_it(self, project: ProjectStore, scores: list[float], status: str):
-        project.write([a_confidence(score) for score in scores])
-        settle(project, DOMAIN, OTHER)
-
-        assert registered(project).status == status
-        assert registered(project, OTHER).status == "DISCOVERED"
-
-    def test_joined_twins_have_one_status_and_figures_of_their_own(self, store: Store, project: ProjectStore) -> None:
-        bare = DOMAIN.removeprefix("www.")
-        DomainService(store, project, Settings()).register_domains([bare, DOMAIN], NOON)
-        joined(store, project, DOMAIN, bare)
-        project.write([a_document(1), a_confidence(0.9)])
-        settle(project, DOMAIN)
-
-        assert [registered(project, name).status for name in (bare, DOMAIN)] == ["PROCESSED_HIGH_QUALITY"] * 2
-        assert [registered(project, name).pages for name in (bare, DOMAIN)] == [0, 1]
-
 
 class TestAsking:
-    def test_pages_that_a_run_asked_for_are_counted_by_domain(self, project: ProjectStore) -> None:
-        first = project.begin_run(spider="s", jobdir=None, started_at=NOON)
-        project.write(
-            [a_crawled_url(1), a_crawled_url(2), a_crawled_url(3, domain=OTHER), a_crawled_url(4, status="alias")]
-        )
-        project.begin_run(spider="s", jobdir=None, started_at=NOON)
-        project.write([a_crawled_url(5)])
-
-        assert project.pages_requested(first.id, {DOMAIN}) == {DOMAIN: 2}
-
     @pytest.mark.parametrize(
         ("heard", "ended", "counts"),
         [

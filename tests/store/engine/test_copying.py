@@ -24,7 +24,6 @@ from tests.databases import Server
 from tests.small_disk import small_disk
 from tests.store.builders import NOON, a_document, a_key, a_source, an_alarm
 from tests.store.test_writer import everything_about
-from tests.tables import table
 
 PATIENCE = timedelta(milliseconds=500)
 
@@ -228,15 +227,6 @@ def test_project_that_is_added_meanwhile_waits_for_the_copy(backup: Path, postgr
         copied(backup, server, at_first(add))
         assert len(refused) == 1
         assert len(contents(server)["projects"]) == 2
-
-
-@table("store/target_that_cannot_be_used_is_refused")
-def test_target_that_cannot_be_used_is_refused(backup: Path, target: str, words: str) -> None:
-    with pytest.raises(StoreError) as caught:
-        copy_store(file_url(backup), target.format(folder=backup.parent), PATIENCE, silent)
-
-    assert words in str(caught.value)
-    assert "secret" not in str(caught.value)
 
 
 def test_server_without_room_for_a_store_is_refused(backup: Path, postgresql: Server) -> None:

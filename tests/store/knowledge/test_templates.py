@@ -1,4 +1,4 @@
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -12,45 +12,11 @@ from scrapy_dedup.store.records.records import TemplateRecord, TemplateStateReco
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import LayoutTemplateRow
 from scrapy_dedup.store.writer import ProjectStore
-from tests.store.builders import DOMAIN, NOON, a_state, a_template, a_time
-
-HOSTILE = "a\0b\ud800c\u202e<script>'; DROP TABLE layout_templates; --"
-STORED = HOSTILE.replace("\ud800", "\ufffd")
-MOST, LEAST = 2**63 - 1, -(2**63)
+from tests.store.builders import DOMAIN, a_state, a_template, a_time
 
 
 def states(project: ProjectStore, layout: int = 7) -> dict[int, str]:
     return {one.version: one.state for one in project.template_versions(DOMAIN, layout)}
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        pytest.param({}, id="least"),
-        pytest.param({"layout": LEAST, "structure": MOST, "pages": 60, "confidence": 0.25}, id="largest-numbers"),
-        pytest.param(
-            {
-                "body": {"keep": [1, 0.1, None, {HOSTILE: HOSTILE}]},
-                "selectors": {"content": [STORED]},
-                "overrides": [{"action": "drop", "selector": STORED, "at": "2026-03-01", "by": None}],
-                "paths": [HOSTILE, "body>main"],
-            },
-            id="hostile",
-        ),
-        pytest.param({"state": "retired", "source": "override", "reason": "r", "url_pattern": "^/a/$"}, id="others"),
-    ],
-)
-def test_a_template_is_read_back(project: ProjectStore, given: dict[str, Any]) -> None:
-    written = a_template(**given)
-    project.write([written])
-
-    (stored,) = project.templates(DOMAIN, live_only=False)
-
-    assert {f.name: getattr(stored, f.name) for f in fields(written)} == {
-        f.name: list(value) if isinstance(value := getattr(written, f.name), tuple) else value for f in fields(written)
-    }
-    assert (stored.version, stored.state_at) == (1, NOON)
-    assert int(stored.fingerprint, 16) == written.layout % 2**64
 
 
 @pytest.mark.parametrize(
@@ -89,36 +55,6 @@ def test_a_live_version_retires_the_one_before_it(project: ProjectStore) -> None
     retired = project.template_versions(DOMAIN, 7)[1]
     assert (retired.reason, retired.state_at) == ("version 2 took its place", a_time(2))
     assert [(one.layout, one.version) for one in project.templates(DOMAIN)] == [(7, 2), (8, 1)]
-
-
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        pytest.param(a_state("live"), {3: "live", 2: "retired", 1: "probation"}, id="newest"),
-        pytest.param(a_state("live", 1), {3: "probation", 2: "retired", 1: "live"}, id="a-former-one"),
-        pytest.param(a_state("live", 2), {3: "probation", 2: "live", 1: "probation"}, id="as-it-is"),
-        pytest.param(a_state("retired", 2), {3: "probation", 2: "retired", 1: "probation"}, id="none-is-live"),
-        pytest.param(a_state("live", 9), {3: "probation", 2: "live", 1: "probation"}, id="no-such-version"),
-        pytest.param(a_state("live", layout=8), {3: "probation", 2: "live", 1: "probation"}, id="no-such-layout"),
-    ],
-)
-@pytest.mark.parametrize("in_batch", [True, False])
-def test_a_version_changes_its_state(
-    project: ProjectStore, change: TemplateStateRecord, expected: dict[int, str], *, in_batch: bool
-) -> None:
-    for number, state in enumerate(["probation", "live", "probation"]):
-        project.write([a_template(state=state, body={"n": number})])
-
-    for _ in range(2):
-        if in_batch:
-            project.write([change])
-        else:
-            there = change.layout == 7 and change.version != 9
-            assert project.set_template_state(change) == ((change.version or 3) if there else None)
-
-    assert states(project) == expected
-    changed = [one for one in project.template_versions(DOMAIN, 7) if one.reason == "because"]
-    assert all(one.state == change.state and one.state_at == change.at for one in changed)
 
 
 def test_changes_of_one_batch_happen_in_their_order(project: ProjectStore) -> None:

@@ -12,7 +12,6 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import Project, SourceRow, SourceVersion
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import a_key, a_source, a_time, source_of
-from tests.tables import table
 
 
 def stored_bytes(store: Store) -> int:
@@ -31,32 +30,8 @@ def noise(seed: int, size: int = 1000) -> str:
     return "".join(chr(c) for c in random.Random(seed).choices(range(33, 127), k=size))
 
 
-def visits(project: ProjectStore, *contents: str, name: object = 1) -> None:
-    for hour, content in enumerate(contents):
-        project.write([a_source(name, content=content, fetched_at=a_time(hour))])
-
-
 def past(project: ProjectStore, name: object = 1) -> list[str]:
     return [source_of(project, name).content or "", *(version.content for version in project.versions(a_key(name)))]
-
-
-@table("store/as_many_versions_are_kept_as_wanted")
-def test_as_many_versions_are_kept_as_wanted(store: Store, pages: int, kept: list[str]) -> None:
-    project = store.project("p", KeepPolicy(pages=pages))
-
-    visits(project, "a", "b", "c", "d")
-
-    assert past(project) == kept
-    assert stored_bytes(store) > 0
-
-
-def test_a_page_that_comes_again_as_it_was_is_no_new_version(store: Store) -> None:
-    project = store.project("p", KeepPolicy(pages=3))
-
-    visits(project, "a", "b", "b", "b")
-
-    assert past(project) == ["b", "a"]
-    assert source_of(project).fetched_at == a_time(3)
 
 
 def test_an_older_original_never_replaces_a_newer_one(store: Store) -> None:

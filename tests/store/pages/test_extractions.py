@@ -1,6 +1,5 @@
 import math
 from collections.abc import Iterable
-from dataclasses import fields
 
 import pytest
 
@@ -21,27 +20,6 @@ def memo(name: object = 1, content: object = "c") -> bytes:
     return an_extraction(name, content).memo_key
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        pytest.param({}, id="least"),
-        pytest.param({"items": [], "requests": []}, id="empty"),
-        pytest.param({"items": [{"a": [1, None, 0.5, {"b": "ü\0\ud800"}]}], "cb_kwargs": {"n": 1}}, id="nested"),
-        pytest.param({"dedup_version": "3", "content_hash": bytes(32)}, id="others"),
-    ],
-)
-def test_an_extraction_is_read_back(project: ProjectStore, given: dict[str, object]) -> None:
-    written = an_extraction(**given)
-    project.write([written])
-
-    stored = project.extraction(written.memo_key)
-
-    assert {f.name: getattr(stored, f.name) for f in fields(written)} == {
-        f.name: getattr(written, f.name) for f in fields(written)
-    }
-    assert project.extraction(a_key("unknown")) is None
-
-
 @pytest.mark.parametrize("value", [object(), {1, 2}, a_time(), b"bytes"])
 def test_what_would_not_come_back_as_it_is_is_not_taken(project: ProjectStore, value: object) -> None:
     with pytest.raises(TypeError, match="not JSON serializable"):
@@ -55,12 +33,6 @@ def test_numbers_that_json_does_not_know_come_back(project: ProjectStore) -> Non
     assert project.extractions_of(a_key(1))[0].items == [{"price": math.inf}]
 
 
-def test_extractions_of_a_page_come_newest_first(project: ProjectStore) -> None:
-    project.write([an_extraction(1, n, created_at=a_time(n)) for n in range(3)] + [an_extraction(2)])
-
-    assert [extraction.created_at for extraction in project.extractions_of(a_key(1))] == [a_time(n) for n in (2, 1, 0)]
-
-
 @pytest.mark.parametrize("at_once", [True, False])
 def test_the_oldest_extractions_of_a_page_go(store: Store, *, at_once: bool) -> None:
     project = store.project("p", KeepPolicy(extractions=2))
@@ -69,17 +41,6 @@ def test_the_oldest_extractions_of_a_page_go(store: Store, *, at_once: bool) -> 
         project.write(batch)
 
     assert memos(project) == {memo(page, n) for n in (3, 4) for page in (1, 2)}
-
-
-def test_figures_are_by_domain(project: ProjectStore) -> None:
-    project.write([an_extraction(n, domain="b.example") for n in range(3)] + [an_extraction(4, domain="a-b.example")])
-    project.write([an_extraction(5, domain="a.example", requests=(), items=None)])
-
-    figures = project.extraction_figures()
-
-    assert list(figures) == ["a-b.example", "a.example", "b.example"]
-    assert [each.extractions for each in figures.values()] == [1, 1, 3]
-    assert figures["b.example"].packed_bytes == 3 * figures["a-b.example"].packed_bytes > 0
 
 
 @pytest.mark.parametrize(

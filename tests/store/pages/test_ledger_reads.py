@@ -2,13 +2,12 @@ import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import timedelta
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import pytest
 
-from scrapy_dedup.core.runs.totals import LedgerDomain
 from scrapy_dedup.core.urls.normal_form import page_key
-from scrapy_dedup.store.pages.ledger_reads import DroppedPages, LedgerReads, StoredAlias, StoredLikeness
+from scrapy_dedup.store.pages.ledger_reads import DroppedPages, LedgerReads, StoredLikeness
 from scrapy_dedup.store.records.page_records import ChunksRecord, ChunkState, StoredChunk
 from scrapy_dedup.store.records.records import CrawledUrlRecord, DecisionRecord, DocumentRecord
 from scrapy_dedup.store.records.signatures import SignatureRecord
@@ -79,52 +78,6 @@ def test_pages_left_out_are_told_by_those_that_stand_for_them(reads: Reads) -> N
     }
 
 
-def test_of_a_run_is_what_it_dropped(reads: Reads, filled: ProjectStore) -> None:
-    run = filled.begin_run(spider="site", jobdir=None, started_at=NOON)
-    drop(filled, "t3", "b", "title")
-
-    assert reads(run.id).dropped() == {"title": DroppedPages(pages=1, chars=60, chunks=1)}
-    assert [one.url for one in reads(run.id).aliases(10)] == [a_url("t3")]
-    assert reads(run.id).domains() == [LedgerDomain(DOMAIN, aliases=1)]
-    assert reads().dropped()["title"].pages == 3
-
-
-@pytest.mark.usefixtures("filled")
-def test_domains_come_by_their_pages(reads: Reads) -> None:
-    assert reads().domains() == [
-        LedgerDomain(DOMAIN, pages=2, aliases=4, chars_in=200, chars_out=140, chunks_in=4, chunks_out=3),
-        LedgerDomain(OTHER, pages=1, aliases=0, chars_in=100, chars_out=60, chunks_in=1, chunks_out=0),
-    ]
-
-
-def test_each_address_is_told_once_with_what_found_it_last(reads: Reads, filled: ProjectStore) -> None:
-    drop(filled, "t1", "a", "duplicate", minutes=5)
-
-    found = {one.url: one for one in reads().aliases(100)}
-
-    assert {url.rpartition("/")[2]: one.found_by for url, one in found.items()} == {
-        "t1": "duplicate",
-        "t2": "title",
-        "k": "canonical",
-        "r": "redirect",
-    }
-    assert found[a_url("r")] == StoredAlias(a_url("r"), a_url("b"), "redirect")
-    assert len(list(reads().aliases(2))) == 2
-
-
-@pytest.mark.usefixtures("filled")
-def test_shared_chunks_name_who_gives_them(reads: Reads) -> None:
-    (found,) = reads().shared(10)
-
-    assert (found.pages, found.sample, found.chars) == (2, "two", 3)
-    assert found.places == ((a_url("a"), True), (a_url("b"), False))
-
-
-@pytest.mark.usefixtures("filled")
-def test_sizes_are_summed_over_all_chunks(reads: Reads) -> None:
-    assert reads().chunk_sizes() == (1 + 1 + 1 + 2 + 2, 3 + 3 + 3 + 5 + 4)
-
-
 def test_the_page_that_one_is_like_is_found(reads: Reads, project: ProjectStore) -> None:
     for name, keeper, layer in (("a", None, None), ("b", "a", None), ("c", "a", "title")):
         project.write(
@@ -150,24 +103,3 @@ def test_the_page_that_one_is_like_is_found(reads: Reads, project: ProjectStore)
         StoredLikeness(key("a"), None, 0.95),
         StoredLikeness(key("a"), "title", 0.95),
     ]
-
-
-@pytest.mark.usefixtures("filled")
-def test_urls_are_told_by_keys_of_documents_and_of_addresses(reads: Reads) -> None:
-    wanted = [key(name) for name in ("a", "r", "nothing")]
-
-    assert reads().urls(wanted) == {key("a"): a_url("a"), key("r"): a_url("r")}
-
-
-def test_removals_come_with_their_domain(reads: Reads, filled: ProjectStore) -> None:
-    detail: dict[str, Any] = {"rules": [], "blocks": {}}
-    for name, layer in (("c", "boilerplate"), ("a", "patterns"), ("b", "chunk")):
-        reason = "2 blocks, 30 of 100 characters"
-        filled.write([DecisionRecord(key(name), layer, "removed", reason, NOON, detail)])
-
-    layers = ("boilerplate", "patterns")
-    found = [(domain, one.page_key, one.detail) for domain, one in reads().removals(layers)]
-
-    assert found == [(OTHER, key("c"), detail), (DOMAIN, key("a"), detail)]
-    assert [one.page_key for _, one in reads().removals(layers, DOMAIN)] == [key("a")]
-    assert list(reads().removed_reasons("patterns")) == [(DOMAIN, "2 blocks, 30 of 100 characters")]

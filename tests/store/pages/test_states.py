@@ -4,12 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_dedup.store.engine.codec import pack_fingerprints, unpack_fingerprints
+from scrapy_dedup.store.engine.codec import pack_fingerprints
 from scrapy_dedup.store.records.records import GoneRecord, Record
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import DOMAIN, NOON, a_crawled_url, a_document, a_key, a_sight, a_time, document_of, state_of
-from tests.tables import table
 
 STATE = {
     "verdict": "changed",
@@ -36,23 +35,6 @@ def begin(project: ProjectStore, hours: float = 0) -> None:
 
 
 class TestPageStates:
-    def test_what_was_acknowledged_is_read_back(self, project: ProjectStore) -> None:
-        begin(project)
-        project.write([a_document(**STATE), a_crawled_url(http_status=203)])
-
-        state = state_of(project)
-
-        assert {name: getattr(state, name) for name in STATE} == STATE
-        assert (state.url, state.domain) == (a_document().url, DOMAIN)
-        assert (state.status, state.http_status, state.memo_keys) == ("completed", 203, frozenset())
-        assert project.run is not None
-        assert state.run_id == project.run.id
-
-    def test_a_page_without_an_acknowledged_visit_has_none(self, project: ProjectStore) -> None:
-        project.write([a_document(1, status="processing"), a_document(2, status="failed"), a_crawled_url(3)])
-
-        assert project.page_states([a_key(name) for name in range(5)]) == {}
-
     @pytest.mark.parametrize("status", ["processing", "failed"])
     def test_what_was_acknowledged_outlives_a_visit_that_was_not(self, project: ProjectStore, status: str) -> None:
         project.write([a_document(**STATE, chars_in=9)])
@@ -149,48 +131,16 @@ class TestMissing:
         assert found[0].last_seen_at == a_time(-1)
         assert state_of(project, "e").missed_runs == 0
 
-    def test_runs_that_missed_a_page_are_counted(self, project: ProjectStore) -> None:
-        assert self.missing(project, 0) == {a_key(name): 0 for name in "abcd"}
-        assert self.missing(project, 1) == {a_key(name): 1 for name in "abcd"}
-
     def test_pages_of_another_spider_are_not_missing(self, project: ProjectStore) -> None:
         project.begin_run(spider="other", jobdir=None, started_at=a_time(-2))
         project.write([a_document("a", updated_at=a_time(-1))])
 
         assert self.missing(project).keys() == {a_key(name) for name in "bcd"}
 
-    def test_a_page_that_is_seen_again_begins_anew(self, project: ProjectStore) -> None:
-        self.missing(project, 0)
-        project.write([a_sight("a", at=a_time(0.5)), a_document("b", updated_at=a_time(0.5))])
-
-        assert [state_of(project, name).missed_runs for name in "abc"] == [0, 0, 1]
-
-    @table("store/what_the_url_answered_counts")
-    def test_what_the_url_answered_counts(
-        self, project: ProjectStore, status: str, http_status: int | None, missed: int
-    ) -> None:
-        tried = {"status": status, "http_status": http_status, "last_crawled_at": a_time(0.5)}
-        project.write([a_crawled_url("a", **tried)])
-
-        self.missing(project)
-
-        assert state_of(project, "a").missed_runs == missed
-
     def test_pages_without_an_acknowledged_visit_are_not_missing(self, project: ProjectStore) -> None:
         project.write([a_document("begun", status="processing")])
 
         assert a_key("begun") not in self.missing(project)
-
-    def test_a_removed_page_is_not_missing_until_it_was_seen_again(self, project: ProjectStore) -> None:
-        project.write([GoneRecord(a_key(name), NOON) for name in ("a", "b", "unknown")])
-        project.write([GoneRecord(a_key("a"), a_time(1))])
-        assert (state_of(project, "a").gone_at, state_of(project, "a").verdict) == (NOON, "removed")
-        assert project.live_pages([DOMAIN, "other.example", "unknown"]) == {DOMAIN: 2, "other.example": 1}
-
-        assert self.missing(project).keys() == {a_key("c"), a_key("d")}
-        project.write([a_sight("a", at=a_time(1))])
-
-        assert project.live_pages([DOMAIN]) == {DOMAIN: 3}
 
     def test_more_pages_than_are_read_at_once_are_handed_out(self, project: ProjectStore) -> None:
         project.write(a_document(name, domain="many.example", updated_at=a_time(-1)) for name in range(1_100))
@@ -200,12 +150,3 @@ class TestMissing:
         found = list(project.missing_pages(project.run.id, ["many.example", DOMAIN]))
 
         assert len(found) == len({page.page_key for page in found}) == 1_104
-
-
-@given(st.lists(st.integers(0, 2**64 - 1)))
-def test_fingerprints_keep_their_order(fingerprints: list[int]) -> None:
-    assert unpack_fingerprints(pack_fingerprints(fingerprints)) == fingerprints
-
-
-def test_fingerprints_are_the_same_on_every_machine() -> None:
-    assert pack_fingerprints([1, 256]) == bytes([1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0])

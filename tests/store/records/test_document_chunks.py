@@ -14,7 +14,6 @@ from scrapy_dedup.store.records.records import GoneRecord, Record
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import DOMAIN, NOON, a_chunk, a_chunks, a_document, a_key
-from tests.tables import table
 
 
 def holders(project: ProjectStore, text: str, asked_by: object = "nobody") -> list[bytes]:
@@ -30,29 +29,6 @@ def with_text(name: object, *texts: str, left_out: Sequence[tuple[str, object]] 
         for place, (text, holder) in enumerate(left_out)
     ]
     return [a_document(name), a_chunks(name, *given_out, *others)]
-
-
-def states(project: ProjectStore, name: object) -> list[str]:
-    return [chunk.state for chunk in project.chunks_of(a_key(name))]
-
-
-def test_a_page_that_gives_a_text_holds_it(project: ProjectStore) -> None:
-    project.write(with_text(1, "shared") + with_text(2, "own", left_out=[("shared", 1)]))
-
-    assert holders(project, "shared") == [a_key(1)]
-    assert holders(project, "own") == [a_key(2)]
-
-
-@table("store/only_completed_pages_and_those_of_this_run_hold")
-def test_only_completed_pages_and_those_of_this_run_hold(
-    project: ProjectStore,
-    fields: dict[str, str],
-    counts: bool,  # noqa: FBT001
-) -> None:
-    project.begin_run(spider="site", jobdir=None, started_at=NOON)
-    project.write([a_document(1, **fields), a_chunks(1, a_chunk(0, "shared"))])
-
-    assert (holders(project, "shared") == [a_key(1)]) is counts
 
 
 def test_pages_that_a_killed_run_had_in_work_hold_nothing(store: Store, project: ProjectStore) -> None:
@@ -81,23 +57,6 @@ def test_a_text_moves_to_the_next_page_when_its_holder_disappears(project: Proje
     (moved,) = project.chunks_of(a_key(2))
     assert (moved.state, moved.layer, moved.holder, moved.reason) == ("due", None, None, MOVED)
     assert holders(project, "shared") == [a_key(2)]
-
-
-def test_a_text_does_not_move_while_enough_others_hold_it(project: ProjectStore) -> None:
-    project.write(with_text(1, "shared") + with_text(2, "shared") + with_text(3, left_out=[("shared", 1)]))
-
-    project.write([ForgetRecord(a_key(1))])
-
-    assert states(project, 3) == ["removed"]
-
-
-def test_a_text_that_was_left_out_for_its_language_does_not_move(project: ProjectStore) -> None:
-    foreign = a_chunk(0, "shared", state="removed", layer="language")
-    project.write([*with_text(1, "shared"), a_document(2), a_chunks(2, foreign)])
-
-    project.write([ForgetRecord(a_key(1))])
-
-    assert states(project, 2) == ["removed"]
 
 
 PAGES, TEXTS = range(4), ("a", "b", "c")

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, func, select
 
-from scrapy_dedup.core.duplicates.near import VERSION, Sketch, promising, sketch
+from scrapy_dedup.core.duplicates.near import Sketch, sketch
 from scrapy_dedup.store.records import signatures
 from scrapy_dedup.store.records.signatures import PAGES_OF_A_BAND, BandMatch, SignatureRecord
 from scrapy_dedup.store.store import Store
@@ -63,41 +63,6 @@ def rows(connection: Connection) -> Iterator[tuple[object, ...]]:
 
 
 class TestCandidates:
-    def test_what_is_alike_is_found_most_alike_first(self, project: ProjectStore) -> None:
-        write(project, a_signature("alike", ALIKE), a_signature("same"), a_signature("other", OTHER))
-
-        found = candidates(project)
-
-        assert [one.page_key for one in found] == [a_key("same"), a_key("alike")]
-        assert found[0] == BandMatch(a_key("same"), 96, sketch_of().signature, hits=20)
-        assert 0 < found[1].hits < 20
-        assert promising(sketch_of(), found, 0.9, 9)
-
-    def test_the_oldest_come_first_among_equals(self, project: ProjectStore) -> None:
-        for name in "cab":
-            write(project, a_signature(name))
-
-        assert keys(project) == [a_key(name) for name in "cab"]
-        assert keys(project, limit=2) == [a_key("c"), a_key("a")]
-
-    def test_a_page_is_not_its_own_candidate(self, project: ProjectStore) -> None:
-        write(project, a_signature("a"), a_signature("b"))
-
-        assert keys(project, but=a_key("a")) == [a_key("b")]
-
-    def test_a_page_that_has_a_keeper_is_not_found(self, project: ProjectStore) -> None:
-        """It would only lead to its keeper, which is found itself."""
-        write(project, a_signature("keeper"), a_signature("member", ALIKE, keeper=a_key("keeper"), jaccard=0.9))
-
-        assert keys(project, ALIKE) == [a_key("keeper")]
-
-    def test_a_page_without_text_is_written_and_never_found(self, project: ProjectStore) -> None:
-        write(project, a_signature("empty", sketch=None))
-
-        assert keys(project) == []
-        assert bands(project) == 0
-        assert forget(project, "empty") == 1
-
     def test_of_a_band_that_many_pages_share_the_oldest_are_looked_at(self, project: ProjectStore) -> None:
         write(project, *(a_signature(number) for number in range(PAGES_OF_A_BAND)))
         write(project, *(a_signature(f"late {number}") for number in range(20)))
@@ -115,18 +80,6 @@ class TestWrite:
 
         write(project, a_signature("a"))
         assert (keys(project), bands(project)) == ([a_key("a")], 20)
-
-    def test_a_row_holds_all_of_its_record(self, project: ProjectStore) -> None:
-        why: dict[str, object] = {"layer": "near_duplicate", "keeper": a_key("k")}
-        fields = {"title_key": a_key("t"), "language": "nl"} | why
-        write(project, a_signature("a", TEXT, **fields, jaccard=0.93))
-
-        with project._database.session(read_only=True) as session:
-            row = session.execute(select(*PageSignature.__table__.c)).one()
-        assert (row.page_key, row.domain, row.text_hash) == (a_key("a"), DOMAIN, a_key(TEXT))
-        assert {name: getattr(row, name) for name in fields} == fields
-        assert (row.version, row.shingles, row.signature, row.bands) == (VERSION, 96, sketch_of().signature, b"")
-        assert row.jaccard == pytest.approx(0.93)
 
     def test_more_pages_than_one_statement_takes_are_written_and_forgotten(self, project: ProjectStore) -> None:
         many = [a_signature(number, f"{number} {number + 1}") for number in range(600)]

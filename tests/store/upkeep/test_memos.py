@@ -2,30 +2,16 @@ import pytest
 from sqlalchemy import update
 
 from scrapy_dedup.store.engine.errors import DamagedStoreError
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import Memo
 from scrapy_dedup.store.upkeep.memos import MemoFigures, StoredMemos
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import NOON, a_key, a_time
 
 ROOMY = 10**9
-TEXT = '{"summary":"ü\\u0000\ud800"}'
 
 
 def key(name: object) -> bytes:
     return a_key(name) + a_key(f"{name} again")
-
-
-def test_a_memo_is_its_projects_and_the_newest_counts(store: Store, project: ProjectStore) -> None:
-    memos = StoredMemos(project, ROOMY)
-    memos.keep(key(1), "models.ask", '"old"', NOON)
-    memos.keep(key(1), "models.ask", TEXT, a_time(1))
-
-    assert memos.find(key(1), None) == memos.find(key(1), a_time(1)) == TEXT
-    assert memos.find(key(1), a_time(2)) is None
-    assert memos.find(key(2), None) is None
-    assert StoredMemos(store.project("other"), ROOMY).find(key(1), None) is None
-    assert memos.figures().memos == 1
 
 
 @pytest.mark.parametrize("change", ["cut", "altered", "emptied"])
@@ -55,15 +41,6 @@ def test_beyond_the_bound_the_oldest_go(project: ProjectStore) -> None:
     assert held == list(range(60 - figures.memos, 60))
     StoredMemos(project, 150).keep(key("larger than all"), "models.ask", '"x"', a_time(99))
     assert StoredMemos(project).figures() == figures
-
-
-def test_one_process_holds_the_bound_within_a_twentieth(project: ProjectStore) -> None:
-    memos = StoredMemos(project, 10_000)
-    for number in range(100):
-        memos.keep(key(number), "models.ask", f'"{number:0100}"', a_time(number))
-        assert memos.figures().size_bytes <= 10_500
-
-    assert memos.find(key(99), None) is not None
 
 
 def test_memos_are_deleted_by_their_age_or_all(project: ProjectStore) -> None:

@@ -56,14 +56,6 @@ def test_the_first_worker_has_it_and_every_other_is_told_which_page_holds_it(sto
     assert a_worker(store, "another job").claim(a_key("d"), [a_text()]) == {}
 
 
-def test_a_page_that_comes_again_to_another_worker_has_what_it_had(store: Store) -> None:
-    first, second, third = (a_worker(store) for _ in range(3))
-    first.claim(a_key("a"), [a_text()])
-
-    assert second.claim(a_key("a"), [a_text()]) == {}
-    assert third.claim(a_key("b"), [a_text()]) == {a_text(): a_key("a")}
-
-
 def test_what_a_dead_worker_had_is_taken_over_once(store: Store) -> None:
     dead, second, third = (a_worker(store) for _ in range(3))
     dead.claim(a_key("a"), [a_text()])
@@ -84,31 +76,6 @@ def test_what_its_page_releases_is_free_for_the_next(store: Store) -> None:
 
     first.write(ours)
     assert second.claim(a_key("b"), [a_text(1), a_text(2)]) == {}
-
-
-def test_a_run_of_one_worker_claims_nothing(store: Store) -> None:
-    project = store.project("shop")
-    project.begin_run(spider="site", jobdir=None, started_at=a_time())
-
-    assert project.claim(a_key(), [a_text()]) == {}
-    project.write([ReleaseRecord(a_text(), a_key())])
-
-    assert project.claimant is None
-    assert rows_of(store) == 0
-
-
-@pytest.mark.parametrize(("is_lost", "left"), [(False, 1), (True, 5_004)], ids=["all-ended", "one-may-be-only-slow"])
-def test_claims_of_a_run_are_forgotten_whole_if_no_worker_was_lost(store: Store, left: int, *, is_lost: bool) -> None:
-    project, _, other = a_worker(store), a_worker(store), a_worker(store, "other")
-    project.claim(a_key(), [a_text(name) for name in range(5_003)])
-    other.claim(a_key(), [a_text()])
-    if is_lost:
-        die(project)
-        a_worker(store)
-
-    project.forget_claims(who(project).run_id)
-
-    assert rows_of(store) == left
 
 
 @pytest.mark.parametrize("new_url", ["postgresql"], indirect=True)

@@ -64,22 +64,6 @@ def statuses(worker: ProjectStore) -> list[str]:
     return [each.status for each in worker.workers_of([run_id])[run_id]]
 
 
-def test_workers_of_a_job_have_one_run(begin: Begin) -> None:
-    first, second = begin(), begin(hours=1)
-
-    assert run_of(first).id == run_of(second).id
-    assert run_of(first).worker != run_of(second).worker
-    assert not run_of(second).resumed
-    assert len(first.last_runs()) == 1
-
-
-def test_a_job_belongs_to_a_spider_and_is_no_jobdir(begin: Begin, project: ProjectStore) -> None:
-    alone = project.begin_run(spider="site", jobdir="night", started_at=NOW)
-
-    assert alone.worker is None
-    assert len({alone.id, run_of(begin()).id, run_of(begin("day")).id, run_of(begin(spider="other")).id}) == 4
-
-
 def begun(url: str, _number: int) -> tuple[uuid.UUID, object]:
     with Store.open(url, timeout=timedelta(seconds=30)) as store:
         run = store.project("shop").begin_run(spider="site", jobdir=None, started_at=datetime.now(UTC), job="night")
@@ -91,22 +75,6 @@ def test_eight_that_start_at_once_have_one_run(url: URL) -> None:
 
     assert len({run for run, _ in told}) == 1
     assert len({worker for _, worker in told}) == 8
-
-
-def test_the_last_worker_ends_the_run(begin: Begin) -> None:
-    first, second = begin(), begin()
-
-    assert leave(first) == WorkerEnding(is_last=False, status="running")
-    assert first.last_runs()[0].status == "running"
-    assert leave(second) == WorkerEnding(is_last=True, status="finished")
-    assert [(run.status, run.finished_at) for run in first.last_runs()] == [("finished", a_time(2))]
-
-
-def test_after_a_finished_run_a_new_one_begins(begin: Begin) -> None:
-    first = begin()
-    leave(first)
-
-    assert run_of(begin(hours=1)).id != run_of(first).id
 
 
 @pytest.mark.parametrize(
@@ -233,13 +201,6 @@ def test_domains_are_whole_if_no_worker_says_otherwise_and_few_urls_failed(begin
     assert seen_by_all(other, run_id, 0.1) == []
 
 
-def test_a_run_whose_last_worker_is_stopped_is_stopped(begin: Begin) -> None:
-    first, second = begin(), begin()
-    leave(first)
-
-    assert leave(second, "stopped") == WorkerEnding(is_last=True, status="stopped")
-
-
 def test_a_run_stands_as_all_of_its_workers_do(begin: Begin) -> None:
     first, second = begin(), begin()
     run_id = run_of(first).id
@@ -254,12 +215,3 @@ def test_a_run_stands_as_all_of_its_workers_do(begin: Begin) -> None:
     assert first.last_runs()[0].stats["dedup/items/in"] == 11
     leave(second, stats={"dedup/items/in": 8})
     assert first.last_runs()[0].stats == {"dedup/items/in": 13}
-
-
-def test_runs_of_one_process_have_no_workers(project: ProjectStore) -> None:
-    run = project.begin_run(spider="site", jobdir=None, started_at=NOW)
-
-    ending = project.leave_run(run.id, status="stopped", reason=None, stats={}, finished_at=a_time(1))
-
-    assert ending == WorkerEnding(is_last=True, status="stopped")
-    assert project.workers_of([run.id, uuid.uuid4()]) == {}

@@ -5,7 +5,6 @@ from urllib.parse import quote
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
-from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.views.page_lists import ListedPage, PageChoice, list_pages
 from tests.web.dashboard.filled import HARBOUR
 from tests.web.dashboard.serving import Dashboard
@@ -41,7 +40,3 @@ def page_path(dashboard: Dashboard, page: ListedPage) -> str:
 def config_path(dashboard: Dashboard, page: ListedPage) -> str:
     """Return the path of the harbour's configuration, with a page to look at."""
     return f"{dashboard.path('domains', HARBOUR, 'config')}?page={quote(page.url, safe='')}"
-
-
-def key_of(url: str) -> str:
-    return page_key(url).hex()

@@ -9,7 +9,7 @@ from scrapy_dedup.store.records.records import AlarmRecord, from_digits
 from tests.report.pictures import a_png
 from tests.service.stored_pages import NOON
 from tests.web.dashboard.filled import HARBOUR
-from tests.web.dashboard.looking import harbour_pages, violations
+from tests.web.dashboard.looking import violations
 from tests.web.dashboard.serving import Dashboard, seen
 
 pytestmark = pytest.mark.browser
@@ -34,19 +34,6 @@ def test_figures_are_those_of_the_commands(browser: Browser, dashboard: Dashboar
         assert figures["pages"] == f"{domain['pages']:,}"
         assert figures["characters came in"] == f"{domain['chars_in']:,}"
         assert figures["errors"] == str(domain["errors"])
-
-
-def test_pages_go_on_where_the_list_was_left(browser: Browser, dashboard: Dashboard) -> None:
-    wanted = {page.url for page in harbour_pages(dashboard)}
-
-    with seen(browser, dashboard, dashboard.path("domains", HARBOUR)) as shown:
-        found = set(shown.page.locator("#pages tbody .note").all_inner_texts())
-        while shown.page.get_by_role("link", name="More pages").count():
-            shown.page.get_by_role("link", name="More pages").click()
-            found |= set(shown.page.locator("#pages tbody .note").all_inner_texts())
-        assert wanted <= found
-        shown.go(f"{dashboard.path('domains', HARBOUR)}?after=nonsense")
-        expect(shown.page.locator(".told")).to_contain_text("gone")
 
 
 def test_domain_is_blacklisted_with_its_reason_and_taken_off(browser: Browser, own_dashboard: Dashboard) -> None:
@@ -83,14 +70,6 @@ def test_layout_has_its_picture_and_alarms_are_told(browser: Browser, own_dashbo
         assert "content root lost" in shown.page.locator(".alarms").inner_text()
         assert violations(shown.page) == []
         shown.assert_clean()
-
-
-def test_hostile_domains_open_as_text(browser: Browser, dashboard: Dashboard) -> None:
-    with seen(browser, dashboard, dashboard.path("domains", "evil.example", project=dashboard.hostile)) as shown:
-        shown.assert_clean()
-        assert len(shown.page.content()) < 1_000_000
-        assert shown.refused(dashboard.path("domains", "<script>window.__ran=1", project=dashboard.hostile), 404)
-        assert not shown.has_run
 
 
 def _figures(numbers: Locator) -> dict[str, str]:

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page
 
 from scrapy_dedup.report.numbers import whole
 from scrapy_dedup.service.domains.registry import DomainService
-from tests.web.dashboard.reading import cells, text_of
+from tests.web.dashboard.reading import text_of
 from tests.web.dashboard.serving import Dashboard, seen
 
 pytestmark = pytest.mark.browser
@@ -36,7 +36,7 @@ def status_of(dashboard: Dashboard, name: str) -> str:
     return found.status
 
 
-HEADINGS = ("Pages", "Boilerplate", "Confidence", "Last crawled", "Status", "Domain")
+HEADINGS = ("Pages", "Last crawled", "Status")
 
 
 def test_headings_sort_as_the_command_does(browser: Browser, dashboard: Dashboard) -> None:
@@ -77,20 +77,6 @@ def test_filter_takes_parts_patterns_and_statuses(browser: Browser, dashboard: D
         shown.page.get_by_role("link", name="Clear").click()
         shown.page.get_by_role("link", name="high quality").click()
         assert names(shown.page) == [one["domain_name"] for one in listed if one["status"] == "PROCESSED_HIGH_QUALITY"]
-
-
-def test_rows_say_what_the_command_says(browser: Browser, dashboard: Dashboard) -> None:
-    listed = {one["domain_name"]: one for one in everything(dashboard)}
-
-    with seen(browser, dashboard, dashboard.path("domains") + "?sort=pages&order=down") as shown:
-        assert "(2) are one of a pair with and without www." in text_of(shown, "main")
-        rows = {row[1].split("\n")[0]: row for row in cells(shown, ".listing")}
-
-        for name in ("www.port-ellery.example", "linde.example", "rope.example"):
-            assert rows[name][3] == whole(listed[name]["pages"])
-            confidence = listed[name]["best_confidence_score"]
-            assert rows[name][5] == ("\N{EN DASH}" if confidence is None else f"{confidence:.2f}")
-            assert rows[name][2].upper().replace(" ", "_") in listed[name]["status"]
 
 
 @pytest.mark.parametrize("with_script", [True, False], ids=["script", "no-script"])
@@ -134,22 +120,6 @@ def test_three_are_blacklisted_in_bulk_and_freed_again(
         assert (spam.status, spam.blacklist_reason, spam.blacklisted_by) == ("BLACKLISTED", "Sells links", "editor")
         assert shown.failed == []
         assert not shown.complaints
-
-
-def test_boxes_choose_and_one_box_chooses_all_of_a_page(browser: Browser, own_dashboard: Dashboard) -> None:
-    dashboard = own_dashboard
-    with seen(browser, dashboard, dashboard.path("domains") + "?q=rope") as shown:
-        bulk = shown.page.locator(".bulk")
-        assert not bulk.is_visible()
-
-        shown.page.get_by_label("Choose all of this page").check()
-
-        number = len(names(shown.page))
-        assert f"With the {number} chosen ones:" in bulk.inner_text()
-        shown.page.get_by_role("button", name="Blacklist…", exact=True).click()
-        assert text_of(shown, "h1") == f"Blacklist {number} domains?"
-        shown.page.get_by_role("link", name="Leave everything as it is").click()
-        assert status_of(dashboard, "rope1.example") == "DISCOVERED"
 
 
 def test_blacklist_ends_at_a_date_that_is_still_to_come(browser: Browser, own_dashboard: Dashboard) -> None:

@@ -60,29 +60,6 @@ def test_what_is_kept_is_taken_back_on_the_page_of_the_domain(browser: Browser, 
         expect(shown.page.locator("#kept")).to_have_count(0)
 
 
-def test_undo_in_the_message_takes_it_back(browser: Browser, own_dashboard: Dashboard) -> None:
-    with seen(browser, own_dashboard, own_dashboard.path("domains", HARBOUR)) as shown:
-        shown.page.locator("#blocks a.keep").first.click()
-        shown.page.get_by_role("button", name="Keep it").click()
-        shown.page.locator(".told").get_by_role("button", name="Undo").click()
-
-        expect(shown.page.locator(".told")).to_contain_text("is not kept any more")
-        assert _kept(own_dashboard) == 0
-
-
-def test_whole_page_is_kept(browser: Browser, own_dashboard: Dashboard) -> None:
-    page = a_changed_page(own_dashboard)
-
-    with seen(browser, own_dashboard, page_path(own_dashboard, page)) as shown:
-        shown.page.get_by_role("link", name="Keep the whole page").click()
-        shown.page.get_by_role("button", name="Keep it").click()
-
-        expect(shown.page.get_by_role("link", name="Do not keep the whole page any more")).to_be_visible()
-    config = stored_config(own_dashboard.store, own_dashboard.project, HARBOUR)
-    assert config
-    assert config.keep_pages == (page.page_key.hex(),)
-
-
 def test_what_nobody_removed_cannot_be_kept(browser: Browser, dashboard: Dashboard) -> None:
     with seen(browser, dashboard, "/") as shown:
         assert "lost anything by" in shown.refused(

@@ -127,13 +127,6 @@ class Clock:
         return self.at
 
 
-def test_quick_answer_is_made_anew_each_time() -> None:
-    made = iter(range(10))
-    slow = Slow[str, int](Clock())
-
-    assert [slow.page("a", lambda: next(made), wait_seconds=LONG) for _ in range(3)] == [0, 1, 2]
-
-
 def test_dear_answer_is_kept_for_twenty_times_its_price() -> None:
     clock, made = Clock(), iter(range(10))
 
@@ -169,19 +162,6 @@ def test_nobody_waits_for_what_is_known_to_be_slow() -> None:
     assert slow.page("a", slower, wait_seconds=1.0) == "old"
     go.set()
     assert done.wait(LONG)
-
-
-def test_first_answer_that_takes_long_is_none_until_it_is_there() -> None:
-    go = threading.Event()
-
-    def slower() -> str:
-        go.wait(LONG)
-        return "there"
-
-    slow = Slow[str, str](Clock())
-    assert slow.page("a", slower, wait_seconds=0.01) is None
-    go.set()
-    assert slow.page("a", slower, wait_seconds=LONG) == "there"
 
 
 def test_error_is_told_once_and_the_next_reader_asks_again() -> None:

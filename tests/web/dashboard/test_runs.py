@@ -50,16 +50,6 @@ def test_run_says_what_the_commands_say(browser: Browser, dashboard: Dashboard) 
         assert href == f"{dashboard.path('page')}?key={own[0]['page_key']}"
 
 
-def test_verdicts_are_links(browser: Browser, dashboard: Dashboard) -> None:
-    run = next(each for each in dashboard.json("runs")["runs"] if each["verdicts"].get("changed"))
-
-    with seen(browser, dashboard, dashboard.path("runs", run["id"])) as shown:
-        shown.page.get_by_role("link", name="changed").click()
-
-        expect(shown.page.locator(".changes a")).to_have_count(run["verdicts"]["changed"])
-        assert text_of(shown, ".tabs [aria-current]").startswith("changed")
-
-
 def test_run_that_crawls_shows_its_progress(browser: Browser, own_dashboard: Dashboard) -> None:
     dashboard, project = own_dashboard, own_dashboard.project
     run = project.begin_run(spider="live", jobdir=None, started_at=datetime.now(UTC))

@@ -66,19 +66,6 @@ def test_decision_is_tried_made_and_rolled_back_and_the_next_cut_follows(
         assert title in _cut(own_dashboard)
 
 
-def test_decision_is_forgotten(browser: Browser, own_dashboard: Dashboard) -> None:
-    layout = layout_of(own_dashboard)
-    own_dashboard.json("templates", "override", HARBOUR, layout, "--drop", HEADING)
-
-    with seen(browser, own_dashboard, own_dashboard.path("templates", HARBOUR, layout)) as shown:
-        shown.page.locator(".decided").get_by_role("button", name="Forget").click()
-        shown.page.get_by_role("button", name="Decide so").click()
-
-        expect(shown.page.locator(".told")).to_contain_text("has the decision")
-        assert shown.page.locator(".decided").count() == 0
-    assert _title(own_dashboard) in _cut(own_dashboard)
-
-
 def test_wrong_selector_is_named_at_its_field(browser: Browser, dashboard: Dashboard) -> None:
     path = dashboard.path("templates", HARBOUR, layout_of(dashboard))
 

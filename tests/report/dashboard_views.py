@@ -1,20 +1,19 @@
-"""One domain on the dashboard, as HTML."""
+"""What the dashboard shows of a domain and of a template; a test overrides what it is about."""
 
 import uuid
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
+from scrapy_dedup.service.stored.template_upkeep import SelectorLine, ShownTemplate
 from scrapy_dedup.service.templates.layout_figures import DomainLayout
 from scrapy_dedup.service.views.page_lists import ListedPage, PageList
 from scrapy_dedup.service.views.undoing import KeptEntry, KeptKind
 from scrapy_dedup.store.domains.registry import StoredDomain
 from scrapy_dedup.store.knowledge.layout_pictures import PictureFacts
-from scrapy_dedup.store.records.stored import LayoutFigures, RepeatedBlock, StoredAlarm, TemplateFigures
+from scrapy_dedup.store.records.stored import LayoutFigures, RepeatedBlock, StoredAlarm, StoredTemplate, TemplateFigures
 from scrapy_dedup.web.dashboard.domain import DomainView, LayoutView
+from scrapy_dedup.web.dashboard.templates import TemplateView
 from tests.report.builders import NOON
-from tests.report.dashboard import drawn
 from tests.report.hostile import ALL
 from tests.report.pictures import boxes
 
@@ -89,39 +88,15 @@ def a_hostile_view() -> DomainView:
     )
 
 
-def page(view: DomainView) -> str:
-    return drawn("domain.html", view=view, refine=None)
+def a_version(version: int = 2, **other: Any) -> StoredTemplate:
+    decided = {"action": "drop", "selector": "aside", "at": "2026-03-01T12:00:00", "by": "Ann"}
+    values: dict[str, Any] = {"domain": "shop.example", "layout": 7, "structure": 7, "body": {}, "created_at": NOON}
+    values |= {"state": "live", "kind": "article", "confidence": 0.9, "pages": 20, "overrides": (decided,)}
+    return StoredTemplate(**(values | {"version": version, "state_at": NOON, "fingerprint": LAYOUT} | other))
 
 
-@pytest.mark.parametrize(
-    ("found", "told"),
-    [
-        pytest.param(
-            a_registered(twin="www.shop.example", pages_alike=7, pages_unlike=1), "7 pages alike, 1 unlike", id="twin"
-        ),
-        pytest.param(a_registered(joined_to="www.shop.example", pages_alike=7), "One site with", id="joined"),
-        pytest.param(
-            a_registered("BLACKLISTED", blacklisted_at=NOON, blacklisted_by="Ann", blacklist_reason="Spam"),
-            "By <bdi>Ann</bdi> on",
-            id="blacklisted",
-        ),
-        pytest.param(
-            a_registered("BLACKLISTED", blacklisted_at=NOON, blacklist_expires_at=NOON),
-            "It was blacklisted until",
-            id="expired-blacklist",
-        ),
-    ],
-)
-def test_registry_is_told(found: StoredDomain, told: str) -> None:
-    assert told in page(a_view(registered=found))
-
-
-def test_blocks_are_few_and_counted_and_a_kept_one_can_be_taken_back_with_the_token() -> None:
-    other = replace(BLOCK, fingerprint="f" * 16)
-
-    html = page(a_view(blocks=(BLOCK, *[other] * 14), all_blocks=40, kept_blocks=frozenset({BLOCK.fingerprint})))
-
-    assert html.count("take_back=1") == html.count(">Take back<") == 1
-    assert "<summary>5 more blocks</summary>" in html
-    assert "… and 25 more" in html
-    assert html.count('method="post"') == html.count('name="csrf_token" value="token"') > 0
+def a_template_view(stored: StoredTemplate | None = None, **other: Any) -> TemplateView:
+    shown = ShownTemplate(
+        stored or a_version(), (), (SelectorLine("main", "0.9"),), (SelectorLine("nav", "nav"),), {"title": ("h1",)}
+    )
+    return replace(TemplateView(LAYOUT, shown, (a_version(), a_version(1, state="retired"))), **other)
