@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.core.domains.names import TwinReason
 from scrapy_dedup.core.urls.normal_form import page_key
+from scrapy_dedup.service.domains.files import as_cell, from_cell
 from scrapy_dedup.service.domains.registry import (
     DomainChoice,
     DomainService,
@@ -20,8 +21,6 @@ from scrapy_dedup.service.domains.transfer import (
     DomainRow,
     ImportedDomains,
     all_domains,
-    as_cell,
-    from_cell,
     import_rows,
     write_domains,
 )
