@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.core.domains.names import TwinReason
 from scrapy_dedup.core.urls.normal_form import page_key
-from scrapy_dedup.service.domains.files import as_cell, from_cell
+from scrapy_dedup.service.domains.files import DomainRow, as_cell, from_cell
 from scrapy_dedup.service.domains.registry import (
     DomainChoice,
     DomainService,
@@ -18,7 +18,6 @@ from scrapy_dedup.service.domains.registry import (
     lift_expired,
 )
 from scrapy_dedup.service.domains.transfer import (
-    DomainRow,
     ImportedDomains,
     all_domains,
     import_rows,
