@@ -43,7 +43,7 @@ def _single_pages(results: Results) -> Lines:
                 means[f"single pages, {name}" if kind == "all" else f"single pages, {name} {kind}"],
                 kinds[kind],
             )
-            texts = (f"{one['f1']:.3f} ({one['precision']:.2f}, {one['recall']:.2f})" for one in (ours, other))
+            texts = (f"{one['f1']:.3f} ({one['recall']:.2f})" for one in (ours, other))
             label = name if kind == "all" else f"└ {kind}"
             rows.append((label, f"{ours['pages']:.0f}", *texts, f"{ours['f1'] - other['f1']:+.3f}"))
     yield from table(("set", "pages", "scrapy-dedup", "trafilatura", "difference"), rows)
@@ -85,13 +85,12 @@ def _sites(results: Results) -> Lines:
     others = [name for name in figures["mean"] if name not in _PEERS]
     # Of the rest the means say enough.
     peers = sorted(others, key=lambda name: -figures["mean"][name]["f1"])[:3]
-    head = ("site", "pages", "**F1**", "page by page", *peers)
+    head = ("site", "**F1**", "page by page", *peers)
     rows = []
     for site, found in sorted(figures["sites"].items(), key=lambda one: (one[1]["scrapy_dedup"]["f1"], one[0])):
-        ours = found["scrapy_dedup"]
         name = f"{site} *(disputed)*" if site in figures["doubtful"] else site
         theirs = (f"{found[one]['f1']:.3f}" for one in ("fallback", *peers))
-        rows.append((name, ours["pages"], f"**{ours['f1']:.3f}**", *theirs))
+        rows.append((name, f"**{found['scrapy_dedup']['f1']:.3f}**", *theirs))
     yield from table(head, rows)
 
 
