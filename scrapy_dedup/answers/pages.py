@@ -152,7 +152,7 @@ class RemovedAnswer(Answer):
     fingerprint: Annotated[str, Field(examples=["9f1c2ab0d4e57768"])]
     path: Annotated[str, Field(examples=["html > body > nav.menu"])]
     text: Annotated[str, Field(examples=["Home Shop Contact"])]
-    rule_path: Annotated[str, Field(validation_alias="where", examples=[""])]
+    rule_path: Annotated[str, Field(examples=[""])]
 
 
 class LikeAnswer(Answer):

@@ -605,6 +605,11 @@ class ExplainedBlock:
     of_pages: int = 0
 
     @property
+    def rule_path(self) -> str:
+        """The same as *where*: its name in JSON."""
+        return self.where
+
+    @property
     def kept(self) -> bool:
         """Whether it went out."""
         return not self.layer
