@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -21,6 +22,13 @@ RULES = {"DEDUP_URL_INDEX_PAGE": True, "RETRY_ENABLED": False}
 @pytest.fixture(scope="module")
 def forward() -> Iterator[WebServer]:
     with serving(2, alias_site) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def backward() -> Iterator[WebServer]:
+    """Each alias is met after its page."""
+    with serving(2, partial(alias_site, reverse=True)) as running:
         yield running
 
 

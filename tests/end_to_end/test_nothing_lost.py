@@ -62,7 +62,7 @@ def test_crawl_that_is_interrupted_has_stored_what_was_yielded(
     project: Project, server: WebServer, reactor: Settings
 ) -> None:
     # A page takes so long that the signal comes before the last.
-    running = project.start("pages", "-a", f"start={server.origins[0]}/hub", DOWNLOAD_DELAY=0.05, **reactor)
+    running = project.start("pages", "-a", f"start={server.origins[0]}/hub", DOWNLOAD_DELAY=0.2, **reactor)
     running.send_when(signal.SIGINT, stored=20)
     crawled = running.finish()
 

@@ -54,12 +54,6 @@ def test_template_escapes_everything_and_holds_neither_script_nor_style(path: Pa
     assert _environment().get_template(path.name)
 
 
-def test_every_template_is_used() -> None:
-    texts = [path.read_text(encoding="utf-8") for path in (*MODULES, *TEMPLATES)]
-
-    assert [path.name for path in TEMPLATES if not any(f'"{path.name}"' in text for text in texts)] == []
-
-
 def test_what_a_template_misses_is_an_error() -> None:
     with pytest.raises(UndefinedError, match="why"):
         drawn("unknown_page.html", url="")

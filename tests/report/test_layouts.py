@@ -27,18 +27,6 @@ def test_alarms_come_before_everything_else_and_what_says_nothing_is_left_out() 
     assert read(a_report()).css(".alarms, .layout, .shadow") == []
 
 
-def test_what_is_left_out_is_told_with_evidence_and_example() -> None:
-    tree = read(a_report(layouts=(a_site(a_layout()),)))
-
-    assert texts(tree, ".layout summary") == ["How its pages are cut: 2 things left out"]
-    assert texts(tree, ".layout .pane:last-child li:first-child > *") == [
-        "nav.menu",
-        "Home",
-        "is navigation by its name, on 44 of 44 pages",
-    ]
-    assert texts(tree, ".layout h5") == ["Content", "Title, date, author", "Left out"]
-
-
 def test_many_layouts_alarms_and_rules_are_cut_and_counted() -> None:
     tree = read(a_large_report())
 

@@ -115,15 +115,6 @@ def test_the_pages_of_a_domain_are_read_in_parts_by_an_index_that_has_their_orde
     assert any(index in plan for plan in found), found
 
 
-def test_a_state_is_found_by_key_alone(project: ProjectStore) -> None:
-    with plans(project._database) as found:
-        project.page_states([a_key(1)])
-
-    assert len(found) == 3
-    assert all("(project_id=? AND page_key=?)" in plan for plan in found)
-    assert "COVERING INDEX ix_extractions_project_id_page_key_memo_key" in found[-1]
-
-
 @pytest.mark.parametrize("texts", [1, 2, 40])
 def test_what_pages_have_in_common_is_found_by_indexes(project: ProjectStore, texts: int) -> None:
     question = Question(
@@ -140,28 +131,6 @@ def test_what_pages_have_in_common_is_found_by_indexes(project: ProjectStore, te
 
     assert {plan.split()[1] for plan in found if plan.startswith("SCAN")}.isdisjoint(Base.metadata.tables)
     assert not any(plan.endswith("(project_id=?)") for plan in found), found
-
-
-def test_live_templates_and_open_alarms_are_found_by_their_indexes(project: ProjectStore) -> None:
-    with plans(project._database) as found:
-        project.templates(DOMAIN)
-        project.alarms(DOMAIN, open_only=True)
-        project.write([an_alarm(raised_at=None, cleared_at=NOON)])
-
-    for index in ("ix_layout_templates_live", "ix_layout_alarms_open"):
-        assert any(f"{index} (project_id=? AND domain=?" in plan for plan in found)
-    assert {plan.split()[1] for plan in found if plan.startswith("SCAN")}.isdisjoint(Base.metadata.tables)
-
-
-def test_visits_are_read_in_the_order_of_their_indexes(project: ProjectStore) -> None:
-    assert project.run is not None
-    project.write([a_visit(1), a_visit(2)])
-    with plans(project._database) as found:
-        list(project.visits_of_run(project.run.id))
-        list(project.changes(NOON))
-
-    assert not any("TEMP B-TREE" in plan or plan.startswith("SCAN") for plan in found)
-    assert any("ix_visits_oldest (project_id=? AND " in plan for plan in found)
 
 
 @pytest.mark.parametrize(("domain", "index"), [(DOMAIN, "ix_documents_domain_newest"), (None, "ix_documents_newest")])

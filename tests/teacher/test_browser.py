@@ -11,7 +11,6 @@ from scrapy_dedup.core.teacher.rendered import Flag
 from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.rendering import MOST_PICTURE_HEIGHT, MOST_RESOURCE_BYTES, MOST_RESOURCES, WIDTH
 from scrapy_dedup.teacher.values import NotShown, RenderedPage, Resource, Showing, WantedResource
-from tests.tables import table
 from tests.teacher.showing import PATIENCE_SECONDS, URL, Shelf, a_page, a_showing, shown, style, teacher
 
 pytestmark = pytest.mark.browser
@@ -48,22 +47,6 @@ def test_a_page_is_seen_with_its_style_sheets(browser: Browser):
     ]
     assert (answer.fetched, answer.refused, answer.html, answer.picture) == (2, (), None, None)
     assert answer.browser == browser.version
-
-
-@table("teacher/page_is_shown_however_its_url_is_spelt")
-def test_a_page_is_shown_however_its_url_is_spelt(browser: Browser, url: str):
-    shelf = Shelf({"/a.css": style("p { font-size: 30px }")})
-
-    answer = shown(browser, a_showing("<link rel=stylesheet href=/a.css><p>text", url=url, scripts=True), shelf)
-
-    assert answer.fetched == 1
-
-
-def test_what_it_is_called_is_known_once_it_runs(browser: Browser):
-    answer = browser.start().result(PATIENCE_SECONDS)
-
-    assert answer == browser.version
-    assert browser.version.startswith("Chromium ")
 
 
 SCRIPTED = "<p>static</p><script>document.body.insertAdjacentHTML('beforeend', '<p>made by a script</p>')</script>"
@@ -167,15 +150,6 @@ def test_the_picture_is_as_high_as_the_page_and_of_a_long_one_shows_its_upper_pa
     assert answer.picture is not None
     assert _size(answer.picture) == (WIDTH, drawn) == (1366, drawn)
     assert min(answer.sight.height, MOST_PICTURE_HEIGHT) == drawn
-
-
-def test_what_is_seen_is_of_the_window_and_not_of_the_picture(browser: Browser):
-    """As high as the window stays as high, and what is fixed to its foot stays there."""
-    html = "<p style='height: 100vh'>a</p><p style='height: 3000px'>b</p><p style='position: fixed; bottom: 0'>c"
-    without, with_picture = (shown(browser, Showing(URL, a_page(html), picture=picture)) for picture in (False, True))
-
-    assert with_picture.sight == without.sight
-    assert with_picture.sight.elements[1].box.height == 900
 
 
 def test_a_drawing_has_the_size_asked_for_and_may_hold_a_picture(browser: Browser):

@@ -69,26 +69,11 @@ def test_the_browsers_are_tried_in_their_order(tmp_path: Path, environment: dict
     assert find_browser(in_setting, environment) == FoundBrowser(in_setting, Origin.SETTING)
 
 
-@pytest.mark.parametrize("name", ["chromium", "chromium-browser", "google-chrome", "microsoft-edge"])
-def test_it_is_found_by_any_of_its_names(tmp_path: Path, environment: dict[str, str], name: str):
-    path = _program(tmp_path / "bin" / name)
-
-    assert find_browser("", environment) == FoundBrowser(path, Origin.PATH)
-
-
 @table("teacher/playwrights_own_is_found_on_each_system")
 def test_playwrights_own_is_found_on_each_system(tmp_path: Path, environment: dict[str, str], program: str):
     path = _downloaded(tmp_path / "own", "chromium", program)
 
     assert find_browser("", environment) == FoundBrowser(path, Origin.PLAYWRIGHT)
-
-
-def test_a_download_broken_off_or_for_another_playwright_is_passed_over(tmp_path: Path, environment: dict[str, str]):
-    _program(tmp_path / "own/chromium-1/chrome-linux64/chrome")
-    (tmp_path / "own/chromium-1/INSTALLATION_COMPLETE").touch()
-    _downloaded(tmp_path / "own", "chromium", "chrome-linux64/chrome", is_whole=False)
-
-    assert isinstance(find_browser("", environment), Missing)
 
 
 def test_where_there_is_none_one_command_installs_it(environment: dict[str, str]):

@@ -5,18 +5,6 @@ from scrapy.settings import Settings
 from scrapy_dedup.plugin.crawl.jobs import FILE, forget_broken_queues, job_of
 
 
-def test_crawl_without_jobdir_has_no_job() -> None:
-    assert job_of(Settings({"JOBDIR": None})) is None
-    assert job_of(Settings({"JOBDIR": ""})) is None
-
-
-def test_job_has_the_same_name_however_its_folder_is_called(tmp_path: Path) -> None:
-    name = job_of(Settings({"JOBDIR": str(tmp_path / "job")}))
-    (tmp_path / "job").rename(tmp_path / "moved")
-
-    assert job_of(Settings({"JOBDIR": f"{tmp_path}/./moved/"})) == name
-
-
 def test_emptied_folder_is_another_job(tmp_path: Path) -> None:
     settings = Settings({"JOBDIR": str(tmp_path)})
     name = job_of(settings)
@@ -47,7 +35,3 @@ def test_queues_that_a_kill_left_without_their_head_are_forgotten(tmp_path: Path
     forget_broken_queues(Settings({"JOBDIR": str(tmp_path)}))
 
     assert [file for file in files if file.exists()] == [slot / "1", chunks / "q00000"]
-
-
-def test_crawl_without_jobdir_has_no_queues_to_forget() -> None:
-    forget_broken_queues(Settings({"JOBDIR": None}))

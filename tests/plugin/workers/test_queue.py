@@ -257,23 +257,6 @@ def test_a_new_request_does_not_carry_the_token_of_the_one_that_led_to_it(reques
     assert led.meta[LEASE] == "17"
 
 
-HOME = "https://example.com/"
-
-
-def test_a_first_request_is_the_same_for_all_workers_and_two_where_each_brings_it_twice(
-    requests: LeasedRequests,
-) -> None:
-    other, first = LeasedRequests(get_crawler(Shop)._create_spider()), Request(HOME, dont_filter=True)
-    first.meta["is_start_request"] = True
-    retried = first.replace(meta={**first.meta, LEASE: "17", LENT_URL: HOME, "retry_times": 1})
-
-    mine, its = ([one.wanted(first, filters=True).identity for _ in range(2)] for one in (requests, other))
-
-    assert mine == its
-    assert len(set(mine)) == 2
-    assert requests.wanted(retried, filters=True).identity == b""
-
-
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

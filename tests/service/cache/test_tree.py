@@ -141,20 +141,6 @@ class TestExport:
             export(store, project, folder)
         assert sorted(tmp_path.rglob("*")) == before
 
-    def test_memory_does_not_grow_with_the_pages(self, store: Store, project: ProjectStore, tmp_path: Path) -> None:
-        """60 pages of 100 kB are 6 MB."""
-        import tracemalloc
-
-        for name in range(60):
-            project.write(a_page(name, text=f"{name} words\n" + "more " * 20_000))
-
-        tracemalloc.start()
-        export(store, project, tmp_path)
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-
-        assert peak < 4_000_000
-
 
 class TestImport:
     @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from scrapy_dedup.service.cut.cleaning import clean_html
 from scrapy_dedup.service.recrawl.recrawling import Judgement, KnownPage
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import (
-    BARE,
     CrawledUrlRecord,
     DocumentRecord,
     ExtractionRecord,
@@ -120,22 +119,6 @@ def test_first_version_of_a_page_from_elsewhere_is_written_whole() -> None:
 
     assert kinds(written) == ([SourceRecord], [DocumentRecord, VisitRecord, CrawledUrlRecord])
     assert of_kind(written, DocumentRecord).verdict == "unchanged"
-
-
-def test_page_without_items_keeps_its_html_to_be_compared_alone() -> None:
-    written = commit(STAY, a_judgement(NEW), None, a_draft(bare=True), Settings(), a_time(6))
-    source, document = of_kind(written, SourceRecord), of_kind(written, DocumentRecord)
-
-    assert (source.field, source.cleaned_content) == (BARE, None)
-    assert (document.chars_in, document.chars_out) == (None, None)
-    assert document.content_hash is not None
-
-
-def test_what_is_no_page_is_known_by_the_hash_of_its_bytes() -> None:
-    written = commit(STAY, a_judgement(NEW, content=b"h" * 32), RECORDED, None, Settings(), a_time(6))
-
-    assert of_kind(written, DocumentRecord).content_hash == b"h" * 32
-    assert of_kind(written, ExtractionRecord).content_hash == b"h" * 32
 
 
 def test_duplicate_stands_for_the_page_that_has_its_content() -> None:

@@ -1,7 +1,5 @@
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate, RepeatPolicy
-from scrapy_dedup.core.pages.fingerprints import to_hex
 from scrapy_dedup.service.learning.learning import CHECKPOINTS, DomainKnowledge, Learner, Sample
-from scrapy_dedup.store.records.records import BlockEvidence, BoilerplateRecord
 
 MENU, FOOTER = 1, 2
 POLICY = RepeatPolicy(threshold_pct=0.7, min_pages=5)
@@ -22,14 +20,6 @@ def learn_from(learner: Learner, pages: int, *repeating: int, first: int = 0) ->
 
 
 class TestCounting:
-    def test_a_page_counts_once_a_run(self) -> None:
-        learner = a_learner()
-
-        for _ in range(10):
-            learner.count(b"same", a_page(1, MENU))
-
-        assert learner.counts.pages == 1
-
     def test_a_cold_domain_is_learned_when_its_batch_is_let_go_or_has_enough_pages(self) -> None:
         assert learn_from(a_learner(learn_pages=20), 20, MENU) == [False] * 19 + [True]
 
@@ -69,23 +59,3 @@ class TestLearning:
 
         assert learner.learn()
         assert dict(learner.boilerplate.counts) == {MENU: 30}
-
-
-class TestRemembering:
-    def test_record_holds_hashes_figures_and_evidence(self) -> None:
-        learner = a_learner()
-        learn_from(learner, 10, MENU)
-        learner.learn()
-
-        assert learner.record() == BoilerplateRecord(
-            domain="site.example",
-            method="html",
-            boilerplate_hashes=(to_hex(MENU),),
-            pages_analyzed=10,
-            blocks_total=11,
-            blocks_boilerplate=1,
-            threshold_pct=0.7,
-            min_pages=5,
-            min_block_chars=50,
-            evidence={to_hex(MENU): BlockEvidence(10, "body>nav", "Menu")},
-        )

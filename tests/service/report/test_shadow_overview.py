@@ -9,7 +9,6 @@ from scrapy_dedup.service.cut.cleaning import Cleaned, Removed
 from scrapy_dedup.service.cut.reading import read_again
 from scrapy_dedup.service.cut.removals import SHADOW, shadow_decision
 from scrapy_dedup.service.report.overview import make_report
-from scrapy_dedup.service.views.explain import explain
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import DecisionRecord
 from scrapy_dedup.store.records.stored import StoredRun
@@ -51,22 +50,6 @@ class TestBoilerplate:
         assert len(layer.samples) == 3
         assert [(each.text == BANNER, each.kept) for each in layer.samples[0].blocks] == [(True, False), (False, True)]
         assert layer.samples[0].blocks[0].evidence == "on 5 of 5 pages"
-
-    def test_it_counts_as_nothing_removed(self, store: Store, project: ProjectStore) -> None:
-        shadowed_run(project, pages=5, blocks=5, chars=400)
-
-        report = report_of(store, project)
-
-        assert (report.layers[-1].blocks, report.layers[-1].chars) == (0, 0)
-        assert all(block.kept for sample in report.samples for block in sample.blocks)
-
-    def test_explain_does_not_call_it_removed(self, store: Store, project: ProjectStore) -> None:
-        shadowed_run(project, pages=5)
-
-        found = explain(store, "shop", a_url(1), Settings())
-
-        assert found.removed == ()
-        assert [each.action for each in found.decisions] == [SHADOW]
 
     @pytest.mark.parametrize(("which", "pages"), [(0, 5), (1, 7), (None, 12)])
     def test_a_run_tells_its_own_counts_and_a_project_all(

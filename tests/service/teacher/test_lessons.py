@@ -54,12 +54,6 @@ def test_of_a_known_domain_layouts_are_shown_that_are_doubted(known: SiteKnowled
     assert bool(course.pages_to_show) is bool(why)
 
 
-def test_budget_of_the_domain_is_kept_and_spent_on_the_largest_layout_first() -> None:
-    course = plan_course(DOMAIN, at_hand(20, 12), None, replace(SETTINGS, teacher_domain_pages=3))
-
-    assert [len(lesson.shown) for lesson in course.lessons] == [2, 1]
-
-
 def test_what_was_learned_from_more_pages_is_not_lost(known: SiteKnowledge) -> None:
     course = plan_course(DOMAIN, at_hand(8), known, SETTINGS, shows_all=True)
 

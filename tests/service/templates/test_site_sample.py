@@ -1,5 +1,3 @@
-from random import Random
-
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.templates.site_sample import KEPT_WHOLE, SiteSample, learned_page
 from tests.service.site_pages import page_of, pages
@@ -12,21 +10,6 @@ def a_sample(found: list[tuple[str, str]], most: int = 10) -> SiteSample:
         if sample.wants(key):
             sample.add(learned_page(key, url, page_of(html)), html)
     return sample
-
-
-class TestChoice:
-    def test_the_smallest_keys_are_chosen_in_whatever_order_pages_come(self) -> None:
-        found = pages(30)
-        shuffled = list(found)
-        Random(1).shuffle(shuffled)
-
-        one, other = a_sample(found), a_sample(shuffled)
-
-        assert [page.url for page in one.pages()] == [page.url for page in other.pages()]
-        assert [page.page_key for page in one.pages()] == sorted(page_key(url) for url, _ in found)[:10]
-
-    def test_a_page_counts_once(self) -> None:
-        assert len(a_sample(pages(3) * 2)) == 3
 
 
 class TestKeptWhole:

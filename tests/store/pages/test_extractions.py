@@ -1,4 +1,3 @@
-import math
 from collections.abc import Iterable
 
 import pytest
@@ -24,13 +23,6 @@ def memo(name: object = 1, content: object = "c") -> bytes:
 def test_what_would_not_come_back_as_it_is_is_not_taken(project: ProjectStore, value: object) -> None:
     with pytest.raises(TypeError, match="not JSON serializable"):
         project.write([an_extraction(items=[{"value": value}])])
-
-
-def test_numbers_that_json_does_not_know_come_back(project: ProjectStore) -> None:
-    """As Python's own JSON has them."""
-    project.write([an_extraction(items=[{"price": math.inf}])])
-
-    assert project.extractions_of(a_key(1))[0].items == [{"price": math.inf}]
 
 
 @pytest.mark.parametrize("at_once", [True, False])

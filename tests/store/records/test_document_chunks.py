@@ -31,16 +31,6 @@ def with_text(name: object, *texts: str, left_out: Sequence[tuple[str, object]] 
     return [a_document(name), a_chunks(name, *given_out, *others)]
 
 
-def test_pages_that_a_killed_run_had_in_work_hold_nothing(store: Store, project: ProjectStore) -> None:
-    project.begin_run(spider="site", jobdir=None, started_at=NOON)
-    project.write([a_document(1, status="processing"), a_chunks(1, a_chunk(0, "shared"))])
-
-    later = store.project("shop")
-    later.begin_run(spider="site", jobdir=None, started_at=NOON)
-
-    assert holders(later, "shared") == []
-
-
 @pytest.mark.parametrize(
     "gone",
     [

@@ -162,13 +162,6 @@ def test_page_goes_and_its_neighbour_stays(store: Store, project: ProjectStore) 
     assert filled(store)["responses"] == 1
 
 
-def test_many_pages_go_in_parts(store: Store, project: ProjectStore) -> None:
-    project.write([record for n in range(600) for record in (a_document(n), a_source(n), a_visit(n))])
-
-    assert erased(project, WHOLE) == Counter(documents=600, sources=600, visits=600)
-    assert set(filled(store)) == {"projects"}
-
-
 def test_queues_forget_the_addresses(store: Store, project: ProjectStore, url: URL) -> None:
     project.write([a_crawled_url(1)])
     note_seen(project, url, a_url(1), "another", scope="job night")

@@ -128,13 +128,6 @@ def test_a_run_goes_on_if_nobody_knows_that_its_queue_was_empty(begin: Begin, la
     assert run_of(begin(hours=24)).id == run_of(ghost).id
 
 
-def test_a_worker_that_joins_while_another_lives_shares_its_run(begin: Begin) -> None:
-    first, _ = begin(), begin(hours=1)
-    leave(first)
-
-    assert run_of(begin(hours=24)).id == run_of(first).id
-
-
 def test_a_worker_whose_lease_is_over_is_lost_and_comes_back_when_it_is_heard(begin: Begin) -> None:
     other, slow = begin(), begin(lease=SHORT, hours=1)
     time.sleep(SHORT.total_seconds() * 2)

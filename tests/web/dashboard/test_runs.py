@@ -6,27 +6,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from playwright.sync_api import Browser, expect
 
-from scrapy_dedup.report.numbers import short, whole
+from scrapy_dedup.report.numbers import whole
 from tests.web.dashboard.looking import violations
-from tests.web.dashboard.reading import cells, figure, plain, text_of, unfold
+from tests.web.dashboard.reading import cells, figure, text_of, unfold
 from tests.web.dashboard.serving import Dashboard, seen
 
 pytestmark = pytest.mark.browser
 VERDICTS = ("new", "changed", "unchanged", "removed")
-
-
-def test_list_says_what_the_command_says(browser: Browser, dashboard: Dashboard) -> None:
-    runs = dashboard.json("runs")["runs"]
-
-    with seen(browser, dashboard, dashboard.path("runs")) as shown:
-        rows = cells(shown, ".listing")
-
-        assert [row[1] for row in rows] == [run["status"] for run in runs]
-        expected = [
-            [*(whole(run["verdicts"].get(one, 0)) for one in VERDICTS), whole(run["callbacks"])] for run in runs
-        ]
-        assert [row[3:8] for row in rows] == expected
-        assert [plain(row[8]) for row in rows] == [plain(short(run["bytes_received"])) for run in runs]
 
 
 def test_run_says_what_the_commands_say(browser: Browser, dashboard: Dashboard) -> None:
