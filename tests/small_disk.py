@@ -41,6 +41,10 @@ class SmallDisk:
         """Make it larger."""
         subprocess.run(["mount", "-o", f"remount,size={size_bytes}", self.folder], check=True)
 
+    def forbid_writing(self) -> None:
+        """Be read-only, for root, too."""
+        subprocess.run(["mount", "-o", "remount,ro", self.folder], check=True)
+
 
 @contextmanager
 def small_disk(folder: Path, size_bytes: int) -> Iterator[SmallDisk]:

@@ -178,6 +178,22 @@ def test_disk_that_is_full_at_the_start_stops_the_crawl_before_its_first_request
     assert crawled.exit_code != 0
 
 
+@pytest.mark.parametrize("exists", [True, False], ids=["a-store", "no-store-yet"])
+def test_file_system_that_is_read_only_stops_the_crawl_before_its_first_request(
+    project: Project, site: Site, disk: SmallDisk, *, exists: bool
+) -> None:
+    if exists:
+        site.crawl(project, CLOSESPIDER_PAGECOUNT=3)
+        site.server.requests.clear()
+    disk.forbid_writing()
+
+    crawled = site.crawl(project)
+
+    assert site.server.requests == []
+    assert "The crawl does not start: store sqlite:///" in crawled.log
+    assert crawled.exit_code != 0
+
+
 def test_page_whose_item_a_full_disk_kept_from_its_feed_comes_again(
     project: Project, site: Site, disk: SmallDisk, tmp_path: Path
 ) -> None:
