@@ -233,7 +233,7 @@ def run_action(
             raise WrongCallError(f"{verb} {options.action} takes no {words.get(name, f'--{name}').replace('_', '-')}")
     number = len(options.targets)
     if number < action.least or (action.most is not None and number > action.most):
-        raise WrongCallError(f"{verb} {options.action} takes {action.takes}; {number} words were given")
+        raise WrongCallError(f"{verb} {options.action} takes {action.takes}; words given: {number}")
     return action.run(call)
 
 
