@@ -12,7 +12,6 @@ _NOT_RUN: Final = "not run"
 Results = Mapping[str, dict[str, Any]]
 Lines = Iterator[str]
 
-
 _KNOWN: Final = {
     "60": "60 pages",
     "5": "5 pages",
@@ -182,7 +181,6 @@ def _warc_damage(results: Results) -> Lines:
 
 
 _OF_DAMAGES: Final = ("missing", "altered", "untold", "told", "unharmed")
-
 
 _LAYERS: Final = {
     "url and canonical": "`url` and `canonical`",

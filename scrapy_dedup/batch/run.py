@@ -58,7 +58,6 @@ _LEARNING_TASKS_A_CORE: Final = 4
 _DOMAINS_A_TASK: Final = 100
 _PAGES_A_TASK: Final = 500
 
-
 _BREAKS: Final[dict[Kind, str]] = {"lines": "\n", "warc": WARC_BREAK}
 _KINDS: Final[tuple[Kind, ...]] = ("lines", "warc", "parquet")
 _CONTENT: Final = "content"

@@ -64,7 +64,6 @@ _DEEPEST: Final = 20
 # Keys of pages, instants, states: what schemas look at is not cut.
 _SHORT_CHARS: Final = 64
 
-
 _ERROR_CHARS: Final = 1_000
 _REASON_CHARS: Final = 2_000
 
@@ -72,7 +71,6 @@ ProjectId = Annotated[
     str | None, Field(description="Project UUID or name; leave it out for the project that this server was started for")
 ]
 DomainName = Annotated[str | None, Field(description="Only pages of this domain, such as www.example.com")]
-
 
 BY: Final = "mcp"
 """Who blacklisted, as the registry says it."""

@@ -61,7 +61,6 @@ from scrapy_dedup.store.workers.claims import Lost
 
 logger = logging.getLogger(__name__)
 
-
 # Between two questions to a store that is away, or that does not know yet what another worker gives.
 _PAUSE_SECONDS: Final = 0.3
 _OF_ITEMS: Final = "url canonical boilerplate patterns title duplicate near_duplicate language chunk".split()

@@ -67,9 +67,7 @@ _MOST_DEPARTED = 50_000
 _RUNTIME: Final = "_scrapy_dedup_runtime"
 _HEARING: Final = "_scrapy_dedup_hearing"
 
-
 logger = logging.getLogger(__name__)
-
 
 _RELEASED_AT_ONCE: Final = 5_000
 _PAUSE_SECONDS: Final = 1.0

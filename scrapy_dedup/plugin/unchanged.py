@@ -72,12 +72,9 @@ _MOST_DATES = 200_000
 _SITEMAP_ROOT = re.compile(rb"<\s*(?:\w+:)?(?:urlset|sitemapindex)\b")
 _LOOKED_AT = 2_000
 
-
 logger = logging.getLogger(__name__)
 
-
 _REASON = "not asked for: the same title, which is trusted"
-
 
 _PROBE_SECONDS = 30
 _MOST_HOSTS = 10_000

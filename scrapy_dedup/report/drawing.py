@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -114,12 +114,7 @@ def utc(at: datetime) -> datetime:
     return at.astimezone(UTC)
 
 
-class _WithText(Protocol):
-    @property
-    def text(self) -> str: ...
-
-
-Block = TypeVar("Block", bound=_WithText)
+Block = TypeVar("Block")
 
 
 def neighbours(blocks: Iterable[Block], *names: str) -> Iterator[list[Block]]:

@@ -8,7 +8,7 @@ import base64
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 from unicodedata import east_asian_width
 
 from scrapy_dedup.report.markup import ELLIPSIS, visible
@@ -108,7 +108,7 @@ def drawing_of(picture: ReportPicture) -> Drawing:
     """Return how a picture is drawn; what it holds is bounded."""
     boxes = picture.boxes[:MOST_BOXES]
     return Drawing(
-        *size_of(picture),
+        *size_of(picture.width, picture.height),
         xml(_summary(picture), 400),
         f"data:image/png;base64,{base64.b64encode(picture.png).decode()}",
         {kind: look for kind, look in _LOOKS.items() if look.pattern},
@@ -118,19 +118,9 @@ def drawing_of(picture: ReportPicture) -> Drawing:
     )
 
 
-class Size(Protocol):
-    """What says how large a picture is, in pixels."""
-
-    @property
-    def width(self) -> int: ...  # noqa: D102
-
-    @property
-    def height(self) -> int: ...  # noqa: D102
-
-
-def size_of(picture: Size) -> tuple[int, int]:
-    """Return width and height of a drawing, in pixels."""
-    return picture.width + GUTTER, picture.height + LEGEND_HEIGHT
+def size_of(width: int, height: int) -> tuple[int, int]:
+    """Return width and height of the drawing of a picture, in pixels."""
+    return width + GUTTER, height + LEGEND_HEIGHT
 
 
 def boxes_told(boxes: Iterable[PictureBox]) -> list[tuple[str, str, int]]:

@@ -38,12 +38,10 @@ _METHOD: Final = f"{PREFIX}BOILERPLATE_METHOD"
 # Some settings have a hundred words from which to choose.
 _LONGEST_REMEDY: Final = 200
 
-
 _PAGE: Final = "<!doctype html><title>Here</title><p>Here I am."
 _SIZE: Final = (320, 200)
 # To start, on a machine that is busy.
 _PATIENCE_SECONDS: Final = 60
-
 
 _KILOBYTE: Final = 1_000
 

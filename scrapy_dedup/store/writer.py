@@ -53,7 +53,6 @@ from scrapy_dedup.store.workers.workers import Ending
 LEASE: Final = timedelta(seconds=60)
 _FORGOTTEN_AT_ONCE: Final = 5_000
 
-
 # A domain has some ten layouts; where every page has a signature of its own, these would grow with its pages.
 SIGNATURES_KEPT = 2_000
 RUN_COUNTS_KEPT = 2_000
@@ -61,9 +60,7 @@ ALARMS_KEPT = 100
 # A domain that has too many rows shrinks to this share of them, so that cutting is rare.
 _ROOM = 0.9
 
-
 Known = tuple[str, str]
-
 
 _PAGE = ("project_id", "page_key")
 _KEYS_AT_ONCE = 5_000

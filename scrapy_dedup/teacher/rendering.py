@@ -41,11 +41,9 @@ _SCRIPT_POLICY: Final = (
     f"{_POLICY}; script-src http: https: data: blob: 'unsafe-inline' 'unsafe-eval'; connect-src http: https:"
 )
 
-
 # Of one page's process; large pages of real sites take 300 MB. Scripts can take far more than the limit of their heap.
 MOST_PAGE_BYTES: Final = 1_000_000_000
 _MEMORY_LOOK_SECONDS: Final = 0.5
-
 
 WIDTH: Final = 1366
 HEIGHT: Final = 900

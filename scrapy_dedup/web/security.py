@@ -26,7 +26,6 @@ _CLIENTS_REMEMBERED: Final = 4_096
 # uvicorn has no limit of its own for a body that never ends.
 BODY_SECONDS: Final = 30.0
 
-
 logger = logging.getLogger(__name__)
 
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})

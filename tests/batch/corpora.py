@@ -13,7 +13,6 @@ from tests.pdf_files import a_pdf, column
 
 _SHOPS = ("tea.example", "coffee.example", "cocoa.example")
 
-
 PATIENT = timedelta(minutes=5)
 """For a PDF file, on a machine that does much else."""
 

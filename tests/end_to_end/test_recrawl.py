@@ -14,7 +14,6 @@ pytestmark = pytest.mark.crawl
 PAGES = 7
 """Of the site, with its home page."""
 
-
 History = tuple[ChangingSite, list[Crawled], list[dict[str, int]]]
 
 

@@ -23,7 +23,6 @@ SEED = int(os.environ.get("LAW_SEED", "1"))
 SHRINK = "LAW_SHRINK" in os.environ
 PLAN = Plan((("price", "number"), ("sku", "as it is"), ("offer", "rounded")))
 
-
 SHARES = shares(EXAMPLES)
 
 

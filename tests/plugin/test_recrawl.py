@@ -38,7 +38,6 @@ from tests.tables import table
 OLD = "<title>Cats</title><nav><a href=/a>A</a></nav><main><p>Cats sleep a lot.</p><p>Views: 12</p></main>"
 NEW_TEXT = OLD.replace("sleep", "play")
 
-
 SITE = "https://example.com"
 PAGE = f"{SITE}/a"
 BODY = (

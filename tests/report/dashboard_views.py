@@ -11,7 +11,7 @@ from scrapy_dedup.service.views.undoing import KeptEntry, KeptKind
 from scrapy_dedup.store.domains.registry import StoredDomain
 from scrapy_dedup.store.knowledge.layout_pictures import PictureFacts
 from scrapy_dedup.store.records.stored import LayoutFigures, RepeatedBlock, StoredAlarm, StoredTemplate, TemplateFigures
-from scrapy_dedup.web.dashboard.domain import DomainView, LayoutView
+from scrapy_dedup.web.dashboard.domains import DomainView, LayoutView
 from scrapy_dedup.web.dashboard.templates import TemplateView
 from tests.report.builders import NOON
 from tests.report.hostile import ALL

@@ -76,7 +76,8 @@ def test_labels_never_lie_over_each_other_nor_leave_the_drawing(some: list[Pictu
 
     found = strips(root)
     meeting = sum(one.meets(other) for one, other in combinations(found, 2))
-    outside = [strip for strip in found if strip.x < 0 or strip.x + strip.width > size_of(picture)[0]]
+    width, _ = size_of(picture.width, picture.height)
+    outside = [strip for strip in found if strip.x < 0 or strip.x + strip.width > width]
     assert (meeting, outside) == (0, [])
 
 

@@ -227,7 +227,6 @@ SHAPES = {
     "gone": "<script>document.documentElement.remove()</script>",
 }
 
-
 Answers = dict[str, "Future[RenderedPage | NotShown]"]
 
 

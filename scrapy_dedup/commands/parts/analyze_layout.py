@@ -151,7 +151,7 @@ def _written(folder: Path, found: AnalyzedPage, looked: _Looked, browser: Browse
     """Write the picture and the page; return where they are, and where the JSON goes."""
     width, height = _PNG_SIZE.unpack_from(looked.png, 16)
     picture = ReportPicture(found.shown.url, looked.png, width, height, found.boxes)
-    drawn = browser.draw(layout_drawing(picture), *size_of(picture)).result()
+    drawn = browser.draw(layout_drawing(picture), *size_of(picture.width, picture.height)).result()
     if isinstance(drawn, NotShown):
         raise CommandError(f"the picture cannot be drawn: {drawn.detail} ({drawn.reason})")
     files = {kind: folder / f"layout.{kind}" for kind in ("png", "html", "json")}

@@ -37,7 +37,6 @@ _PLANNING: Final = ".planning"
 _REPLACED: Final = ".replaced"
 _WORK: Final = "work"
 
-
 _LOOK_EVERY_SECONDS: Final = 0.5
 # More say nothing that the count does not.
 _MOST_TOLD: Final = 1_000

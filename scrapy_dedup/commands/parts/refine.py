@@ -48,7 +48,6 @@ _WHY: Final = {
     PassedOver.WITHOUT_ITEMS: "whose callback gives no items today",
 }
 
-
 _FINISHED = "finished"
 _SHUTDOWN = "shutdown"
 

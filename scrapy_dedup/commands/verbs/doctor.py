@@ -14,12 +14,18 @@ from typing import Any, Final
 
 from rich.text import Text
 from scrapy.settings import BaseSettings
+from scrapy.utils.misc import load_object
 from scrapy.utils.project import inside_project
 
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, print_json
 from scrapy_dedup.commands.terminal import one_line, output
+from scrapy_dedup.plugin.addon import Addon
 from scrapy_dedup.plugin.crawl.store_address import database_url
-from scrapy_dedup.plugin.placed import ADDONS_LINE, placed
+from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
+from scrapy_dedup.plugin.extension import DedupExtension
+from scrapy_dedup.plugin.fingerprinter import Fingerprinter
+from scrapy_dedup.plugin.item_pipeline import DedupPipeline
+from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
 from scrapy_dedup.report.numbers import count
 from scrapy_dedup.service.doctor import (
     DoctorCheck,
@@ -35,6 +41,14 @@ from scrapy_dedup.settings import Settings
 
 _STYLES: Final = {State.OK: "green", State.OPTIONAL: "dim", State.MISSING: "red", State.WRONG: "red"}
 _LONGEST: Final = 1_000
+_ADDONS_LINE: Final = 'ADDONS = {"scrapy_dedup.Addon": 700}'
+_FINGERPRINTER: Final = "REQUEST_FINGERPRINTER_CLASS"
+_BY_HAND: Final = {
+    "DOWNLOADER_MIDDLEWARES": DedupDownloaderMiddleware,
+    "SPIDER_MIDDLEWARES": DedupSpiderMiddleware,
+    "ITEM_PIPELINES": DedupPipeline,
+    "EXTENSIONS": DedupExtension,
+}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -78,19 +92,34 @@ def _checks(call: Call) -> Iterator[DoctorCheck]:
 
 
 def _components(source: Mapping[str, Any], settings: Settings) -> DoctorCheck:
+    """Say where a project has placed our components, or what it has not."""
     assert isinstance(source, BaseSettings)
-    found = placed(source)
-    if found.is_whole:
-        where = "by the add-on" if found.by_addon else "by hand"
-        return DoctorCheck("components", State.OK, f"placed {where}")
-    if found.by_hand:
-        return DoctorCheck(
-            "components", State.MISSING, f"none of ours stands in {', '.join(found.absent)}", ADDONS_LINE
-        )
+    if _has(source, "ADDONS", Addon):
+        return DoctorCheck("components", State.OK, "placed by the add-on")
+    placed = {name: _has(source, name, component) for name, component in _BY_HAND.items()}
+    placed[_FINGERPRINTER] = _is(source.get(_FINGERPRINTER), Fingerprinter)
+    if all(placed.values()):
+        return DoctorCheck("components", State.OK, "placed by hand")
+    if any(placed.values()):
+        absent = ", ".join(name for name, is_there in placed.items() if not is_there)
+        return DoctorCheck("components", State.MISSING, f"none of ours stands in {absent}", _ADDONS_LINE)
     if not inside_project():
-        return DoctorCheck("components", State.OPTIONAL, "there is no Scrapy project here", ADDONS_LINE)
+        return DoctorCheck("components", State.OPTIONAL, "there is no Scrapy project here", _ADDONS_LINE)
     state = State.MISSING if settings.enabled else State.OPTIONAL
-    return DoctorCheck("components", state, "no crawl of this project uses scrapy_dedup", ADDONS_LINE)
+    return DoctorCheck("components", state, "no crawl of this project uses scrapy_dedup", _ADDONS_LINE)
+
+
+def _has(settings: BaseSettings, name: str, component: type) -> bool:
+    """Whether a setting of components by order has one; None as its order switches it off."""
+    return any(_is(one, component) for one, order in settings.getdict(name).items() if order is not None)
+
+
+def _is(one: Any, component: type) -> bool:
+    try:
+        found = load_object(one)
+    except Exception:  # noqa: BLE001 (a component of somebody else; Scrapy tells what is wrong with it)
+        return False
+    return isinstance(found, type) and issubclass(found, component)
 
 
 def _line(check: DoctorCheck) -> Text:

@@ -8,7 +8,6 @@ from scrapy_dedup.core.boilerplate.repeats import Boilerplate, RepeatPolicy
 # So many go at least when there are too many: looking for them costs a look at all, which then is paid by as many more.
 _FREED_SHARE = 0.25
 
-
 EPOCH_PAGES: Final = 10_000
 # Of a million pages with a hundred blocks each all counts together take 21 MB (benchmarks/large_domain.py).
 MOST_BLOCKS: Final = 40_000

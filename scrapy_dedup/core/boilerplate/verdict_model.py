@@ -115,7 +115,6 @@ _OTHERS: Final = {
     "surrounds": Figure(DropReason.REPEATS, "{:.0%} of its text surrounded the content before the site's redesign"),
 }
 
-
 Reason = tuple[str, float]
 """A figure's name, or that of a word, and its value."""
 

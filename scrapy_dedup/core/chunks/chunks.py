@@ -25,7 +25,6 @@ _SIGNS: Final = frozenset("#`~|-*+0123456789 \t")
 _RULE: Final = re.compile(r"[\s:|-]+")
 _LINK: Final = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 
-
 PARAGRAPH: Final = "\n\n"
 SENTENCE_END: Final = re.compile(
     r"(?<=[.!?\u2026])[\"'\u00bb\u201d\u2019)\]*_]{0,4}(\s++)(?![a-z])"  # in scripts with spaces
@@ -41,7 +40,6 @@ _WEIGHED: Final = 32
 # Marks that belong to the character before them are few; a text that has nothing else is cut anywhere.
 _LONGEST_CHARACTER: Final = 32
 _JOINER: Final = "\u200d"
-
 
 __all__ = ["Chunk", "ChunkKind", "ChunkPolicy", "once", "split_into_chunks"]
 

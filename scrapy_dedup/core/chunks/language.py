@@ -55,7 +55,6 @@ _ASCII_SIGNS: Final = bytes(code for code in range(128) if _SIGN.match(chr(code)
 _CAPITALS: Final = ascii_uppercase.encode()
 _SMALL_LETTERS: Final = ascii_lowercase.encode()
 
-
 # ISO 639-1, all 183 of it; `no` is kept beside `nb` and `nn`.
 CODES: Final = frozenset(
     (
@@ -92,7 +91,6 @@ _CLOSE: Final = tuple(
 _TAG: Final = re.compile(r"\s*([A-Za-z]{2,3})(?:[-_].*)?\s*", re.DOTALL)
 # Written before 1989, or as one of two written forms.
 _SAME: Final = {"iw": "he", "in": "id", "ji": "yi", "nob": "nb", "nno": "nn"}
-
 
 # Most of the web is in these; `careful` tells the wanted ones from them. More would cost memory and be mistaken for
 # one another (benchmarks/language).

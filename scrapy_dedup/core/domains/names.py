@@ -19,7 +19,6 @@ _MOST_PATTERN_CHARS: Final = 300
 _MOST_STARS: Final = 8
 _WWW: Final = "www."
 
-
 # One page in ten may differ by chance: a teaser that changed between two visits, a counter, an error of the server.
 MOST_UNLIKE_SHARE: Final = 0.1
 

@@ -47,7 +47,6 @@ _PUBLISHED_WORD: Final = re.compile(r"publi(?:shed|é)|posted|veröffentlicht", 
 # Days of people, rights and offers.
 _OTHER_DAYS: Final = re.compile(r"joined|registered|member|since|born|copyright|©|expire|deadline|until", re.IGNORECASE)
 
-
 _SITE_NAMES: Final = ("og:site_name", "application-name", "apple-mobile-web-app-title")
 # A byline stands this near to the title, before or after it.
 _BLOCKS_BEFORE: Final = 6
@@ -72,7 +71,6 @@ _CHANGED_STEP: Final = re.compile(
 # What others say on a page: quotes and comments, with days and names of their own.
 _ASIDE_STEP: Final = re.compile(r">(?:blockquote|[^>]*[.#]comments?(?:-[a-z]+)?)(?:$|[.#>])", re.IGNORECASE)
 
-
 # Far above what pages hold.
 _MOST_OBJECTS: Final = 2_000
 _MOST_NAMES: Final = 10
@@ -80,7 +78,6 @@ _POSTING: Final = re.compile(r"Article|Posting|Report|QAPage|Question|Recipe|Rev
 _SITE: Final = re.compile(r"WebSite|Organization|Brand")
 
 Thing = dict[str, Any]
-
 
 __all__ = ["Evidence", "Metadata", "evidence_of", "metadata_of"]
 

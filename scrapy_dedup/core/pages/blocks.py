@@ -18,7 +18,6 @@ _GONE = Tag("")
 Step = Place | int | Tag
 """A place that a boundary led to, the index of a block, or a picture without text."""
 
-
 __all__ = ["Block", "Page", "Unparsed", "parse_page"]
 
 

@@ -29,7 +29,6 @@ TAGS = re.compile(r"<([^>]*+)>?")
 """Divides a text with inline tags: text, tag, text, ..., tag, text."""
 _BR = Tag("br")
 
-
 __all__ = ["Block", "Gatherer"]
 
 # What elements that span blocks add to a page, in characters.

@@ -35,7 +35,6 @@ _NEAR: Final = re.compile(r":has\([>+]")
 _UNITS_A_LOOK: Final = 3
 _CHARS_A_LOOK: Final = 16
 
-
 PREFIX: Final = "xpath:"
 _BEGINNINGS: Final = ("/", "./", "(", "..", PREFIX)
 _MOST_CHARS: Final = 2_000

@@ -123,7 +123,6 @@ class Place:
 BODY = Place("body")
 BODY.tags = "body"
 
-
 # So many steps from place to place are known from page to page; a site needs some hundreds.
 _MOST_KNOWN = 16_384
 _known: list[Place] = []

@@ -49,7 +49,6 @@ _MOST_SPANNED = 50
 # Longer tags (a picture inside its address) are read each time: known ones must not fill the memory.
 LONG_TAG = 500
 
-
 _DIGITS = re.compile(r"\d+")
 # Classes that change from page to page, or with the state of a page: made by build tools (css-1x2y3z, sc-aBcD), states,
 # positions, and numbers of single posts and menu items.

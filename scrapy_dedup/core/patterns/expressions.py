@@ -95,7 +95,6 @@ _LEAST_SECONDS: Final = 0.02
 # What makes expressions that go back and forth do so for ages.
 _SAMPLE: Final = "a" * 64 + "\n\n" + "ab " * 32 + "[x](y) " * 16 + "1.2.3 " * 16 + "\u00e9\u202e!"
 
-
 # Python's classes know all scripts, those of RE2 only ASCII: white space of the web is often no-break.
 _SPACES: Final = r"\s\x0b\x1c-\x1f\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}"
 _CLASSES: Final = {"s": _SPACES, "d": r"\p{Nd}", "w": r"\pL\pN_"}

@@ -18,7 +18,6 @@ _FIRST: Final = re.compile(r"[^\W\d_]+")
 # Written without spaces: no space where two lines meet.
 _UNSPACED: Final = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uff60\u0e00-\u0eff]")
 
-
 # In font sizes, or shares of the usual distance between two lines.
 _WIDE: Final = 1.3
 _WIDEST: Final = 2.2

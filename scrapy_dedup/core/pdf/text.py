@@ -46,7 +46,6 @@ _BAD: Final = re.compile("[\ufffd\ue000-\uf8ff\x00-\x08]")
 
 Output = Literal["markdown", "text"]
 
-
 _LONGEST: Final = 300
 _DATE: Final = re.compile(
     r"\s*(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:(Z)|([+-])(\d\d)'?(\d\d)?'?)?", re.ASCII

@@ -41,7 +41,6 @@ _CHROME: Final = (
     "[class*=nav] a[href]", "[class*=sidebar] a[href]", "[class*=widget] a[href]",
 )  # fmt: skip
 
-
 FEED_LIMITS: Final = SitemapLimits(bytes=8_000_000, entries=5_000, elements=200_000)
 _UTF_8_MARK: Final = b"\xef\xbb\xbf"
 

@@ -16,7 +16,6 @@ _MOST_MIXED_STEPS: Final = 20
 _JOINED: Final = re.compile(r"[+,|&~]|%2[0bc]|%7c", re.IGNORECASE)
 """What stands between several choices in one step of a path."""
 
-
 _WORDS: Final = re.compile(r"[^\W\d_]+|\d+")
 _NAMES: Final = re.compile(r"(?<!\S)[(\"']?([^\W\d_]{3,40})[).,:;!?\"']{0,3}(?!\S)")
 """Words that stand by themselves: no parts of what a program made up."""

@@ -19,7 +19,6 @@ _DATED: Final = re.compile(r"(?<!\d)(?:19|20|21|22)\d\d(?!\d)|(?<!\d)\d{1,2}[./:
 _DIGITS: Final = re.compile(r"\d+")
 _NO_LETTERS: Final = re.compile(r"[\W\d_]+")
 
-
 # What the makers' own scripts and forms are called; none of them is the name of a site that uses them.
 _SCRIPTS: Final = {
     "cloudflare": re.compile(r"/cdn-cgi/challenge-platform/|challenges\.cloudflare\.com/turnstile|cf[-_]chl[-_]"),

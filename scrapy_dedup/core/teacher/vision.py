@@ -21,7 +21,6 @@ _MOST: Final = 200
 _MOST_CHARS: Final = 200
 _ZERO_WIDTH: Final = re.compile("[\u200b\u200c\u200d\u2060\ufeff\u00ad\U000e0000-\U000e007f]")
 
-
 NEEDS_RENDERING: Final = 0.5
 """Share of the seen text that scripts made."""
 _NEARLY_EMPTY: Final = 200

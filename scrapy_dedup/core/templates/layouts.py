@@ -28,7 +28,6 @@ ALLOWANCE: Final = 3
 _MOST_PATHS: Final = 1_000
 _MOST_CLASSES: Final = 20
 
-
 __all__ = [
     "VERSION",
     "Layout",

@@ -22,7 +22,6 @@ _MOST_LINKS: Final = 0.5
 _FEW_LINKS: Final = 0.35
 _ITEMS: Final = 5
 
-
 _HEADING: Final = re.compile(r">h[1-4](?:[.#][^>]*)?$")
 _MOST_EXAMPLES: Final = 5
 _MOST_STRUCTURES: Final = 10

@@ -24,7 +24,6 @@ KEY_VERSION: Final = 1
 
 DomainScope = Literal["host", "registrable"]
 
-
 # Names that begin so say who came from where, and nothing about the page: families of campaign parameters and of click
 # ids, from the query stripping lists of Firefox and Brave and the manuals of Google, Matomo, Mailchimp, MailerLite,
 # Marketo, Olytics, Vero and Yandex. Words such as "ref", "source", "cid" or "session" tell pages apart on other sites

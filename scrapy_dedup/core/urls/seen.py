@@ -11,7 +11,6 @@ KEY_BYTES: Final = 16
 _GROWTH: Final = 4
 _LEAST: Final = 1_000
 
-
 """Of a page key; all of them are held, so that no two pages are ever taken for one."""
 _SHARDS: Final = 256
 # A table that grows moves all it holds: of a million keys that would stop a crawl for a second, of a shard's 4,000 for

@@ -19,7 +19,6 @@ _DICT = "dict"
 _NAMES_AT_ONCE = 2
 """A run of plain requests begins with the names of callback and errback."""
 
-
 RUNNING: Final[ContextVar[Recorded | None]] = ContextVar("RUNNING", default=None)
 """What is taken down of the callback that runs: a page that it waits for changes what it yields, and is not known."""
 

@@ -34,7 +34,6 @@ logger = logging.getLogger(__name__)
 
 REPORT_SECONDS: Final = 2.0
 
-
 _SCHEDULER: Final = "scrapy_redis.scheduler.Scheduler"
 _QUEUE: Final = "scrapy_dedup.plugin.workers.queue.LeasedQueue"
 _LINES: Final = f"""    SCHEDULER = "{_SCHEDULER}"

@@ -38,7 +38,6 @@ _SHARE_WAITING = 4
 # Others' locks are waited for by the store itself: so many times of that are enough.
 MOST_BUSY = 3
 
-
 REASON = "dedup_store_full"
 
 

@@ -33,7 +33,6 @@ _OF_THE_RUN: Final[Mapping[str, Any]] = {
 }
 _REACTOR: Final = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
 
-
 logger = logging.getLogger(__name__)
 
 

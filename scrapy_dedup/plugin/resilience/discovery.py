@@ -33,7 +33,6 @@ from scrapy_dedup.plugin.runtime import Runtime
 
 _NONE = Signposts()
 
-
 logger = logging.getLogger(__name__)
 
 _PRIORITY = -100

@@ -32,7 +32,6 @@ logger = logging.getLogger(__name__)
 _LOOK_SECONDS = 0.5
 _TRAPS_FILE = "dedup_traps.json"
 
-
 # What a request has gone through is no part of a new one.
 _NOT_COPIED = ("redirect_", "retry_", "download_latency", "is_start_request", "cached_", "dedup_")
 _MOST_LISTINGS = 10_000

@@ -51,7 +51,6 @@ _MOST_SHAPES = 1_000
 _MOST_URLS = 20_000
 _SHAPE_CHARS = 200
 
-
 logger = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 5.0
@@ -62,7 +61,6 @@ _DELAYS = 3
 """So many requests may bring nothing while the crawl asks less often."""
 # Waiting, or another process, changes nothing where the site gives what it has.
 _PASSING = frozenset({Cause.SLOW, Cause.BLOCKED, Cause.NO_NETWORK})
-
 
 FIRST_DELAY_SECONDS = 1.0
 _GROWTH = 2

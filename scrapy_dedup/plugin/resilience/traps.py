@@ -35,7 +35,6 @@ from scrapy_dedup.store.records.records import DecisionRecord
 _MOST_FETCHED = 200_000
 _MOST_PARAMETERS_DROPPED = 1_000
 
-
 logger = logging.getLogger(__name__)
 
 """In meta: how the request was found."""

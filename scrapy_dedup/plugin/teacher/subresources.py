@@ -40,7 +40,6 @@ _META: Final[dict[str, Any]] = {
     "download_warnsize": 0,
 }
 
-
 _T = TypeVar("_T")
 
 

@@ -458,7 +458,6 @@ def _loads(text: bytes | str) -> dict[str, Any]:
 _REMEMBERED = 50_000
 _FILTERS = ("scrapy_dedup.LeasedDupeFilter", "scrapy_dedup.plugin.workers.queue.LeasedDupeFilter")
 
-
 # Kept on the crawler: in a weak table of the module a value that knows its crawler would keep it for ever.
 _QUEUE: Final = "_scrapy_dedup_queue"
 

@@ -180,7 +180,6 @@ def load(store: ProjectStore, domain: str) -> Stored:
 
 NOTHING_KNOWN = Learner("", "html", RepeatPolicy(), 2)
 
-
 # Of fewer blocks a page is judged in some milliseconds, even where nothing is known of its site.
 _MANY_BLOCKS = 100
 

@@ -31,7 +31,6 @@ _MOST_GENERIC: Final = 0.5
 _MOST_OF_PAGE: Final = 0.95
 _CONTENT_STEPS: Final = ("main", "article")
 
-
 logger = logging.getLogger(__name__)
 
 PATTERNS: Final = "patterns"

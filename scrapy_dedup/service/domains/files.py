@@ -23,7 +23,6 @@ _MOST_TEXT_CHARS: Final = 10_000
 _MOST_NUMBER: Final = 2**31
 _MOST_BIG_NUMBER: Final = 2**63
 
-
 # Spreadsheets run a cell that begins so. Written with an apostrophe before it, as they do it themselves; one that has
 # apostrophes before it already gets one more, so that each is read as it was.
 _RUN_BY_SPREADSHEETS: Final = re.compile(r"'*[=+\-@\t\r]")

@@ -37,10 +37,8 @@ _RECENT_CHARS: Final = 20_000_000
 # Candidates whose texts are read and compared: a page is nearly like two clusters at most, as a rule.
 _MOST_COMPARED: Final = 8
 
-
 # What a line of a list shows.
 _SAMPLE_CHARS: Final = 80
-
 
 Name = TypeVar("Name")
 

@@ -244,7 +244,6 @@ _MOST_BAD: Final = 100_000
 # Of a lot that a bad record stands in.
 _SMALL: Final = 200
 
-
 Given = TypeVar("Given")
 Result = TypeVar("Result")
 

@@ -31,7 +31,6 @@ _CONFIGS_IN_MEMORY: Final = 128
 # Of the process, since a shelf comes anew with each task.
 _recent: Final = RecentKnowledge()
 
-
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 PROJECT: Final = b""
 """Stands for the one project of a run, whose pages meet nobody else's."""

@@ -26,7 +26,6 @@ _MOST_BYTES: Final = 1 << 30
 Tag = Literal[b"L", b"B", b"R", b"P", b"A", b"T", b"U"]
 """Limits, body; ready, progress, arranging, text, unread."""
 
-
 __all__ = ["PdfLimits", "PdfReader", "UnreadPdf", "UnreadReason", "read_pdf"]
 
 _WORKER: Final = "scrapy_dedup.service.pdf.worker"

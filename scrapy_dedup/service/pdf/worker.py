@@ -23,7 +23,6 @@ from scrapy_dedup.service.pdf.reading import PdfLimits, UnreadPdf, UnreadReason,
 _PROGRESS_SECONDS: Final = 0.1
 _ORPHAN_SECONDS: Final = 1.0
 
-
 _FACTS: Final = ("Title", "Author", "CreationDate")
 # A hyphen at the end of a line stands for the line's end too.
 _TEXT_LINE: Final = re.compile("[^\r\n\x02\ufffe]+[\x02\ufffe]?")

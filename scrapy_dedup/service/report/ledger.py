@@ -23,7 +23,6 @@ _MOST_ALIASES: Final = 200_000
 _KEEPERS: Final = 3
 _OTHERS: Final = 3
 
-
 ANY: Final = "*"
 # A folder with more names in it is a list of things, and none of them says anything.
 _MOST_NAMES: Final = 12

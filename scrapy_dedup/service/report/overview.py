@@ -97,7 +97,6 @@ _PAGES_SEARCHED = 20
 _RUNS_SUMMED = 10_000
 _CHARS = re.compile(r"blocks, ([0-9]+) of ")
 
-
 DIFFS = 3
 READABLE_CHARS = 3_000
 """Longer diffs are shown only where there are not enough that are shorter."""

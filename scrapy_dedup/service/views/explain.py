@@ -43,7 +43,6 @@ from scrapy_dedup.store.writer import ProjectStore
 
 _NOTHING: Final[Boilerplate[int]] = Boilerplate()
 
-
 _RUNS_SEARCHED = 1_000
 
 

@@ -26,7 +26,6 @@ _HEADER_BYTES = 100
 _PAUSE_SECONDS = 0.02
 _MOVE_AWAY = "Restore a copy of it, or move it away and crawl again."
 
-
 # Four of what a large batch of pages writes, in bytes.
 LONGEST = 128_000_000
 # Reading what one page asks for takes less; those who read for longer are not waited for.

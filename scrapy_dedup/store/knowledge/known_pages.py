@@ -71,7 +71,6 @@ Row = TypeVar("Row")
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
 
-
 Domains = str | Collection[str] | None
 """One, some, or all."""
 

@@ -38,7 +38,6 @@ _PACKED_BYTES = (
 )
 _FIGURES = (func.count(), func.coalesce(func.sum(_PACKED_BYTES), 0))
 
-
 # Asked for every page where outcomes stand in: built once.
 _BY_MEMO = select(*_COLUMNS).where(
     Extraction.project_id == bindparam("of_project"), Extraction.memo_key == bindparam("of_memo"), Extraction.is_usable

@@ -49,7 +49,6 @@ _SEEN_AGAIN = (
     )
 )
 
-
 # Another page has a duplicate's content: where it goes, nothing is removed.
 THERE = (Document.gone_at.is_(None), or_(Document.verdict.is_(None), Document.verdict != "duplicate"))
 

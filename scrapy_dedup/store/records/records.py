@@ -145,7 +145,6 @@ class AlarmRecord:
 
 LayoutKnowledge = LayoutSignatureRecord | LayoutRunRecord | TemplateRecord | TemplateStateRecord | AlarmRecord
 
-
 Method = Literal["template", "html", "text"]
 Field = Literal["html", "content", "item_html", "bare", "pdf"]
 # Of a page's originals: the response's HTML, an item's text, an item's own HTML, and the HTML of a page without items,

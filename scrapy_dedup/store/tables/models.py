@@ -101,10 +101,8 @@ REST = 0
 IS_LIVE = text("state = 'live'")
 IS_OPEN = text("cleared_at IS NULL")
 
-
 # Said in the words of the index below, or SQLite would not use it.
 HAS_TITLE = text("title_key IS NOT NULL")
-
 
 # Sorted by code points on PostgreSQL, too, and by an index, which has its column's order.
 _NAME = Text().with_variant(Text(collation="C"), "postgresql")

@@ -43,7 +43,6 @@ _LONGEST_FIELD: Final = 80_000
 LONGEST_FORM: Final = 500_000
 """Characters of all fields of a form together."""
 
-
 PAGES: Final = 40
 
 

@@ -1,5 +1,7 @@
-"""The registry: its table, and changes of many domains at once, which are shown before they are made."""
+"""The registry: its table, changes of many domains at once, shown before they are made; and the page of each domain."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, cast, get_args
 
@@ -7,10 +9,14 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.patterns.config import KEYS, SiteConfig
 from scrapy_dedup.report.dashboard_values import TableChoice
+from scrapy_dedup.report.drawing import layout_svg
 from scrapy_dedup.report.nav import Button, Flash
 from scrapy_dedup.report.numbers import count
-from scrapy_dedup.service.domains.registry import CursorError
+from scrapy_dedup.report.values import ReportPicture, boxes_from
+from scrapy_dedup.service.domains.registry import CursorError, DomainService, StoredDomain
+from scrapy_dedup.service.patterns.config import read_stored
 from scrapy_dedup.service.report.dashboard_domains import (
     ChangePlan,
     DomainFormError,
@@ -21,18 +27,130 @@ from scrapy_dedup.service.report.dashboard_domains import (
     read_until,
     take_back,
 )
+from scrapy_dedup.service.templates.layout_figures import (
+    REST_NAME,
+    DomainLayout,
+    UnknownLayoutError,
+    domain_layouts,
+    name_of,
+)
+from scrapy_dedup.service.views.page_lists import PageChoice, PageCursorError, PageList, list_pages
+from scrapy_dedup.service.views.undoing import KeptEntry, kept_of
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.knowledge.layout_pictures import PictureFacts
+from scrapy_dedup.store.pages.reads import Reads
+from scrapy_dedup.store.records.records import from_digits
+from scrapy_dedup.store.records.stored import RepeatedBlock, StoredAlarm
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.tables.models import REST
+from scrapy_dedup.store.writer import ProjectStore
 from scrapy_dedup.web.dashboard.frame import Form, undos
-from scrapy_dedup.web.dashboard.opened import Here, Opened
+from scrapy_dedup.web.dashboard.opened import DomainInPath, Here, Opened
 from scrapy_dedup.web.problems import ProblemError
 
-router = APIRouter(prefix="/p/{project_id}/domains")
+LAYOUTS: Final = 24
+BLOCKS: Final = 40
+PAGES: Final = 25
+# Counting goes on where nobody looks any more; so many are told from "more".
+_BLOCKS_COUNTED: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutView:
+    """A layout with its name as people say it: 16 hexadecimal digits, or `rest`."""
+
+    name: str
+    layout: DomainLayout
+    picture: PictureFacts | None
+
+
+@dataclass(frozen=True, slots=True)
+class DomainView:
+    """One domain as the dashboard shows it.
+
+    Attributes:
+        at: as of when.
+        alarms: (layout's name, that its template does not fit).
+        blocks: those on most pages first; there are `all_blocks`.
+        kept: what people keep in spite of all rules; kept_blocks: fingerprints among it.
+        is_continued: these are not its first pages.
+    """
+
+    domain: str
+    at: datetime
+    registered: StoredDomain | None
+    layouts: Sequence[LayoutView]
+    all_layouts: int
+    alarms: Sequence[tuple[str, StoredAlarm]]
+    blocks: Sequence[RepeatedBlock]
+    all_blocks: int
+    kept: Sequence[KeptEntry]
+    kept_blocks: frozenset[str]
+    pages: PageList
+    is_continued: bool = False
+    config_entries: int = 0
+
+
+def domain_view(
+    known: tuple[Store, ProjectStore], domain: str, settings: Settings, at: datetime, after: str = ""
+) -> DomainView | None:
+    """Return what is shown of a domain, with its pages behind a cursor; None where nothing is known of it.
+
+    Raises:
+        PageCursorError: the part begins at no place of its list.
+        StoreError: the store failed.
+    """
+    store, project = known
+    found = DomainService(store, project, settings).find_by_domain_name(domain)
+    layouts, all_layouts, alarms = _layouts(project, domain)
+    pages = list_pages(store, project, PageChoice(domain=domain, limit=PAGES, after=after or None))
+    stored = read_stored(store, project, domain)
+    config = SiteConfig.from_json(dict(stored.config)) if stored else SiteConfig()
+    with store.session(read_only=True) as session:
+        blocks = Reads(session, project.id).repeated_blocks(_BLOCKS_COUNTED, domain)
+    if not (found or layouts or pages.pages or stored or blocks or after):
+        return None
+    return DomainView(
+        domain=domain,
+        at=at,
+        registered=found,
+        layouts=layouts,
+        all_layouts=all_layouts,
+        alarms=alarms,
+        blocks=blocks[:BLOCKS],
+        all_blocks=len(blocks),
+        kept=kept_of(store, project, domain),
+        kept_blocks=frozenset(config.keep_blocks),
+        pages=pages,
+        is_continued=bool(after),
+        config_entries=sum(len(getattr(config, key)) for key in KEYS),
+    )
+
+
+def _layouts(project: ProjectStore, domain: str) -> tuple[Sequence[LayoutView], int, Sequence[tuple[str, StoredAlarm]]]:
+    try:
+        found = domain_layouts(project, domain)[0]
+    except UnknownLayoutError:
+        return (), 0, ()
+    pictures = project.picture_facts(domain)
+    layouts = [
+        LayoutView(name_of(each.figures.layout), each, pictures.get(each.figures.layout))
+        for each in found.layouts[:LAYOUTS]
+    ]
+    return layouts, len(found.layouts), [(name_of(each.layout), each) for each in found.alarms]
+
+
+router = APIRouter(prefix="/p/{project_id}")
+BY: Final = "dashboard"
+_LONGEST_REASON: Final = 400
+# An image may load nothing, and run nothing if somebody opens it alone.
+_PICTURE_POLICY: Final = "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'none'"
 _DONE: Final = {"blacklist": "blacklisted", "unblacklist": "taken off the blacklist", "register": "registered"}
 _AT_ONCE: Final = 50
 _LONGEST_PATTERN: Final = 200
-_LONGEST_REASON: Final = 500
 
 
-@router.get("")
+@router.get("/domains")
 def domain_list(here: Here) -> Response:
     """Return the table of domains: `q`, `status`, `sort`, `order` (up, down) and `after` say which part of it."""
     sort, _, order = (here.asked("sort") or "name").partition(".")
@@ -51,7 +169,7 @@ def domain_list(here: Here) -> Response:
     return here.show("domains.html", table=table, counts=here.domains.counts(), choice=choice, at=datetime.now(UTC))
 
 
-@router.post("/change")
+@router.post("/domains/change")
 def change_domains(here: Here, fields: Form) -> Response:
     """Return what a change would do; once that is confirmed, do it."""
     verb = fields.one("verb")
@@ -77,7 +195,7 @@ def change_domains(here: Here, fields: Form) -> Response:
     return here.show("change.html", verb=verb, steps=plan.steps, sent=sent, wrong=wrong)
 
 
-@router.post("/undo")
+@router.post("/domains/undo")
 def undo_change(here: Here, fields: Form) -> Response:
     """Take back a change that was made here."""
     plan = undos(here.request).take(fields.one("code"))
@@ -98,3 +216,61 @@ def _told(here: Opened, plan: ChangePlan) -> Flash:
         return Flash(text)
     code = undos(here.request).keep(plan)
     return Flash(text, undo=Button("Undo", here.path("domains", "undo"), (("code", code),)))
+
+
+@router.get("/domains/{domain}")
+def one_domain(here: Here, domain: DomainInPath) -> Response:
+    """Return the page about a domain; `after` says which part of its pages."""
+    try:
+        view = domain_view(here.known, domain, here.settings, datetime.now(UTC), here.asked("after", 300))
+    except PageCursorError:
+        return here.back_to(here.path("domains", domain), Flash("That part of the list is gone.", "wrong"))
+    if view is None:
+        raise ProblemError(404, f"this project knows nothing of the domain {domain}")
+    return here.show("domain.html", view=view, refine=here.refine())
+
+
+@router.post("/domains/{domain}/blacklist")
+def blacklist(here: Here, domain: DomainInPath, fields: Form) -> Response:
+    """Let crawls request nothing of a domain any more."""
+    path, at = here.path("domains", domain), datetime.now(UTC)
+    try:
+        until = read_until(fields.one("expires"), at)
+        reason = fields.one("reason")[:_LONGEST_REASON]
+        here.domains.blacklist_domain(domain, at, by=BY, reason=reason or None, expires_at=until)
+    except DomainFormError as error:
+        return here.back_to(path, Flash(str(error), "wrong"))
+    undo = Button("Undo", f"{path}/unblacklist")
+    return here.back_to(path, Flash(f"{domain} is blacklisted.", undo=undo))
+
+
+@router.post("/domains/{domain}/unblacklist")
+def unblacklist(here: Here, domain: DomainInPath) -> Response:
+    """Let crawls request a domain again."""
+    path = here.path("domains", domain)
+    try:
+        here.domains.unblacklist_domain(domain, datetime.now(UTC))
+    except DedupError as error:
+        return here.back_to(path, Flash(str(error), "wrong"))
+    return here.back_to(path, Flash(f"{domain} is off the blacklist."))
+
+
+@router.get("/layouts/{domain}/{layout}/picture.svg")
+def picture(here: Here, domain: DomainInPath, layout: str) -> Response:
+    """Return how a page of a layout looks, as one SVG file."""
+    stored = here.project.picture(domain, _layout(layout))
+    if stored is None:
+        raise ProblemError(404, "nobody looked at a page of this layout yet")
+    shown = ReportPicture(stored.url, stored.picture, stored.width, stored.height, boxes_from(stored.boxes))
+    headers = {"Content-Security-Policy": _PICTURE_POLICY, "Cache-Control": "private, max-age=60"}
+    svg = layout_svg(shown).encode("utf-8", "replace")
+    return Response(svg, media_type="image/svg+xml", headers=headers)
+
+
+def _layout(text: str) -> int:
+    if text == REST_NAME:
+        return REST
+    try:
+        return from_digits(text)
+    except ValueError as error:
+        raise ProblemError(404, "there is no such layout") from error

@@ -24,7 +24,6 @@ Answer = TypeVar("Answer")
 _KEPT_TIMES: Final = 20
 _QUICK_SECONDS: Final = 0.1
 
-
 router = APIRouter(prefix="/p/{project_id}")
 
 # So long a reader waits for the sums; beyond it he gets older ones, or others that are quicker to have.

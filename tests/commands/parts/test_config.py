@@ -16,7 +16,6 @@ from tests.tables import table
 HEADER = "Welcome to the shop of ropes and cords."
 CSS = "boilerplate_css_selectors"
 
-
 Run = Callable[..., Outcome]
 
 

@@ -21,7 +21,6 @@ from tests.tables import table
 OTHER = "other.example"
 PAGES = 12
 
-
 Run = Callable[..., Outcome]
 
 

@@ -10,7 +10,6 @@ from scrapy_dedup.core.boilerplate.repeats import PageCounts, RepeatPolicy
 POLICY = RepeatPolicy(0.7, 2)
 OLD, NEW = list(range(20)), list(range(100, 120))
 
-
 Pages = list[list[int]]
 pages = st.lists(st.lists(st.integers(0, 30), max_size=8), max_size=40)
 policies = st.builds(RepeatPolicy, st.floats(0.1, 1.0), st.integers(2, 10))

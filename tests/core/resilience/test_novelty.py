@@ -6,7 +6,6 @@ from scrapy_dedup.core.resilience.novelty import Mixtures, News, Novelty
 PROSE = "A concert of the town band will be given in the old hall by the river on a warm evening"
 NO_LISTING = ("", ())
 
-
 SITE = "http://a.example"
 
 

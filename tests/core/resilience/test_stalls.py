@@ -13,7 +13,6 @@ TIMEOUT = {"ResponseFailed": 4}
 SILENT = {"silent.example": HostFigures(4, 0, 4)}
 ANSWERING = {"a.example": HostFigures(10, 10, 0)}
 
-
 ARTICLE = f"<p>{'Boats leave the harbour every day at nine. ' * 60}</p>"
 
 

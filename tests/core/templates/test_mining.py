@@ -12,7 +12,6 @@ HOST = "https://example.com"
 HEAD = "<body><header><a href=/>Home</a><a href=/news>News</a></header>"
 FOOT = "<footer>Imprint and all that stands below</footer>"
 
-
 PLAIN = KindEvidence(
     "https://example.com/a", "A", status=200, chars=300, link_chars=30, items=1, headings=0, longest=80
 )

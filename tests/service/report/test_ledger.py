@@ -24,7 +24,6 @@ STATS = {
     "dedup/odd": "no number",
 }
 
-
 HOST = "https://example.com"
 
 

@@ -83,7 +83,6 @@ PAGE = """<html><head><title>Rope | Shop</title><meta name="author" content="Ann
 <main><h1>Rope</h1><p class="date">3 March 2024</p><p class="author">Ann Lee</p><p>{}</p></main></body></html>"""
 PROSE = "Rope is made of yarns that are twisted into strands, and these into one another. " * 4
 
-
 FIXED = (
     '<html><body><main><p>{}</p></main><div id="cookie-bar" class="cookie-consent"><button>OK</button>'
     "<p>We use <a href=/c>cookies</a>.</p></div></body></html>"

@@ -18,7 +18,6 @@ from tests.web.dashboard.serving import TOKEN, Dashboard, seen
 pytestmark = pytest.mark.browser
 VERDICTS = ("new", "changed", "unchanged", "removed")
 
-
 LONG = 60.0
 
 
