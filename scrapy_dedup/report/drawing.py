@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -114,16 +114,13 @@ def utc(at: datetime) -> datetime:
     return at.astimezone(UTC)
 
 
-Block = TypeVar("Block")
-
-
-def neighbours(blocks: Iterable[Block], *names: str) -> Iterator[list[Block]]:
+def neighbours(blocks: Iterable[Any], *names: str) -> Iterator[list[Any]]:
     """Yield blocks in their order, those next to each other together whose attributes of these names are equal."""
     for _, members in groupby(blocks, key=attrgetter(*names)):
         yield list(members)
 
 
-def fitting(blocks: Sequence[Block], most: int, longest: int, chars: int) -> Sequence[Block]:
+def fitting(blocks: Sequence[Any], most: int, longest: int, chars: int) -> Sequence[Any]:
     """Return the first blocks, at most so many, which have at most so many characters, `longest` of each."""
     left = chars
     for number, one in enumerate(blocks[:most]):
