@@ -28,7 +28,7 @@ from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.crawl.provenance import provenance
 from scrapy_dedup.service.cut.site_cleaning import cut_page
 from scrapy_dedup.service.duplicates.chunking import divide
-from scrapy_dedup.service.duplicates.index import Others
+from scrapy_dedup.service.duplicates.index import DuplicateIndex
 from scrapy_dedup.service.duplicates.page_facts import facts_of
 from scrapy_dedup.service.learning.learning import SiteLearner
 from scrapy_dedup.service.templates.site_learning import learn_sample
@@ -50,7 +50,7 @@ STEPS: dict[str, Callable[..., Any]] = {
     "facts": facts_of,
     "  shingles": shingles,
     "  chunks": divide,
-    "ask the store": Others.ask,
+    "ask the store": DuplicateIndex.ask,
     "compare with others": Crawl.compare,
     "provenance": provenance,
     "commit": commit,

@@ -11,9 +11,9 @@ from scrapy.http import Response
 
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.urls.normal_form import UrlRules, page_key
+from scrapy_dedup.plugin.crawl.delivery import Delivery
 from scrapy_dedup.plugin.crawl.items import REPORT, url_of
 from scrapy_dedup.plugin.crawl.outcomes import Recorder
-from scrapy_dedup.plugin.crawl.safety import Safety
 from scrapy_dedup.plugin.crawl.visits import Visit, Visits
 from scrapy_dedup.plugin.crawl.write_behind import WriteBehind
 from scrapy_dedup.plugin.recrawl.reuse import Reuse
@@ -36,14 +36,14 @@ class Acknowledgement:
         crawl: Crawl,
         visits: Visits,
         writer: WriteBehind,
-        safety: Safety,
+        delivery: Delivery,
         rules: UrlRules,
         count: Callable[[str, int], None],
     ) -> None:
         self._crawl = crawl
         self._visits = visits
         self._writer = writer
-        self._safety = safety
+        self._delivery = delivery
         self._rules = rules
         self._count = count
         self._loose: OrderedDict[bytes, Draft] = OrderedDict()
@@ -60,7 +60,7 @@ class Acknowledgement:
         """What is written of a removed page when its tombstone is safe."""
         self.judged: Callable[[Any, str], ConfidenceRecord | None] = lambda _item, _domain: None
         """How good an item of a domain is."""
-        self.lending = Lending()
+        self.leases = LeaseTracking()
 
     def __len__(self) -> int:
         """Return how many pages are held."""
@@ -87,9 +87,9 @@ class Acknowledgement:
 
     def item_scraped(self, item: Any, response: Response | None) -> None:
         """Note that an item passed all pipelines."""
-        feeds = self._safety.feeds_of(item)
+        feeds = self._delivery.feeds_of(item)
         if is_tombstone(item):
-            self._safety.put(self.removal_of(item), feeds, self._write)
+            self._delivery.put(self.removal_of(item), feeds, self._write)
         visit = self._visits.of_response(response) if response is not None else None
         self._judge(item, visit, feeds)
         if visit is not None:
@@ -110,7 +110,7 @@ class Acknowledgement:
         if visit is not None:
             visit.confidences.append(record)
         else:
-            self._safety.put([record], feeds, self._write)
+            self._delivery.put([record], feeds, self._write)
 
     def item_dropped(self, item: Any, response: Response | None) -> None:
         """Note that an item was dropped."""
@@ -253,11 +253,11 @@ class Acknowledgement:
     def _when_safe(self, visit: Visit, records: list[Record]) -> None:
         confidences, visit.confidences = visit.confidences, []
         records = [*records, *confidences]
-        if token := self.lending.take(visit):
+        if token := self.leases.take(visit):
             records.append(LeaseRecord(token))
         waits = True
         if not self._manual:
-            waits = self._safety.put(records, visit.waits_for, self._write)
+            waits = self._delivery.put(records, visit.waits_for, self._write)
         elif visit.scraped > self._said[visit.page_key]:
             _, earlier = self._unsaid.get(visit.page_key, (0, []))
             self._unsaid[visit.page_key] = (visit.scraped, [*earlier, *records])
@@ -265,7 +265,7 @@ class Acknowledgement:
             self._said.pop(visit.page_key, None)
             self._write(records)
             waits = False
-        self.lending.note(token, waits=waits)
+        self.leases.note(token, waits=waits)
 
     def settle_gone(self) -> None:
         """Settle pages whose response is gone: another middleware kept some of their items from the pipelines."""
@@ -300,7 +300,7 @@ class Acknowledgement:
     def _complete_loose(self, draft: Draft, feeds: set[Any]) -> None:
         at_once, when_safe = self._crawl.completed(draft, datetime.now(UTC))
         self._crawl.rows += at_once
-        self._safety.put(when_safe, feeds, self._write)
+        self._delivery.put(when_safe, feeds, self._write)
 
     def _write(self, records: list[Record]) -> None:
         self._crawl.rows += records
@@ -320,7 +320,7 @@ def delivery_record(visit: Visit) -> DeliveryRecord:
     return DeliveryRecord(visit.page_key, visit.giver, visit.domain, visit.fetched_at, *visit.delivered.packed())
 
 
-class Lending:
+class LeaseTracking:
     """Pages whose requests a shared queue lent: which are done, and which of these wait until they are safe.
 
     It follows a token from the response that it came with to the moment at which its page's rows are written.

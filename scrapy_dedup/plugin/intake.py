@@ -28,7 +28,7 @@ from scrapy_dedup.settings import Settings
 logger = logging.getLogger(__name__)
 
 
-class LeftReason(StrEnum):
+class SkipReason(StrEnum):
     """Why an item goes out without having been cleaned."""
 
     NO_ITEM = "no_item"  # it is no item of any kind that itemadapter knows
@@ -40,7 +40,7 @@ class LeftReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class SkippedItem:
     """The item goes out as it came. *detail* is a word for the stat `dedup/left/<detail>`."""
 
     detail: str
@@ -51,7 +51,7 @@ class Left:
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class ItemPage:
     """The page that an item brings."""
 
     draft: Draft
@@ -69,7 +69,7 @@ class Intake:
         self._reading = DeferredLock()
         self._has_warned = False
 
-    def of(self, item: Any, adapter: ItemAdapter) -> Brought | Left:
+    def of(self, item: Any, adapter: ItemAdapter) -> ItemPage | SkippedItem:
         """Return the page that an item brings, parsed, or why it is left alone."""
         runtime = self._runtime
         url = url_of(adapter, runtime.settings)
@@ -77,17 +77,17 @@ class Intake:
         visit = runtime.visits.of_item(item, key)
         settings = visit.settings if visit is not None else runtime.settings
         if not settings.enabled:
-            return Left(LeftReason.DISABLED)
+            return SkippedItem(SkipReason.DISABLED)
         if url is None and visit is None:
-            return Left(LeftReason.NO_URL, is_told=True)
+            return SkippedItem(SkipReason.NO_URL, is_told=True)
         stands = visit is not None and (url is None or self._names(visit, key))
         own_url = url if url is not None and not stands else None
         draft = self._draft(adapter, visit, own_url, settings, names_page=url is not None)
-        if isinstance(draft, Left):
+        if isinstance(draft, SkippedItem):
             return draft
         if draft.source_group is None:
             draft.source_group = text_field(adapter, SOURCE_GROUP) or settings.source_group or None
-        return Brought(draft, settings, visit, stands)
+        return ItemPage(draft, settings, visit, stands)
 
     def _names(self, visit: Visit, key: bytes | None) -> bool:
         """Say whether a key is the visit's page, or a URL that led there."""
@@ -96,18 +96,18 @@ class Intake:
 
     def _draft(
         self, adapter: ItemAdapter, visit: Visit | None, own_url: str | None, settings: Settings, *, names_page: bool
-    ) -> Draft | Left:
+    ) -> Draft | SkippedItem:
         html = text_field(adapter, settings.html_field, visit.declared_type() if visit is not None else None)
         content = text_field(adapter, settings.content_field)
         if html is None and content is None:
             if visit is None or own_url is not None or not names_page or not settings.attach_response:
-                return Left(LeftReason.NO_PAGE, is_told=True, visit=visit)
+                return SkippedItem(SkipReason.NO_PAGE, is_told=True, visit=visit)
             return self._from_response(visit, settings)
         if visit is not None and own_url is None and html is not None and html == visit.text():
             return self._from_response(visit, settings)
         return self._from_fields(own_url, html, content or "", visit, settings)
 
-    def _from_response(self, visit: Visit, settings: Settings) -> Draft | Left:
+    def _from_response(self, visit: Visit, settings: Settings) -> Draft | SkippedItem:
         """Return the draft of a response; all of its items share it."""
         if visit.held is not None:
             return self._recalled(visit, visit.held)
@@ -116,9 +116,9 @@ class Intake:
         if visit.pdf is not None:
             return self._from_pdf(visit, visit.pdf, settings)
         if page is None or html is None:
-            return Left(LeftReason.NOT_HTML)
+            return SkippedItem(SkipReason.NOT_HTML)
         if isinstance(page, Unparsed):
-            return Left(page.reason, is_told=True)
+            return SkippedItem(page.reason, is_told=True)
         for draft in visit.drafts:
             if draft.page is page:
                 return draft
@@ -126,15 +126,15 @@ class Intake:
         visit.keep(draft)
         return self._finish(draft, visit, settings)
 
-    def read_anew(self, brought: Brought) -> Brought:
+    def read_anew(self, item_page: ItemPage) -> ItemPage:
         """Return the same page, parsed, where it was taken from the store."""
-        visit = brought.visit
+        visit = item_page.visit
         if visit is None or visit.held is None:
-            return brought
+            return item_page
         held, visit.held = visit.held.text, None
         visit.drafts = [draft for draft in visit.drafts if draft.held is not held]
-        draft = self._from_response(visit, brought.settings)
-        return replace(brought, draft=draft) if isinstance(draft, Draft) else brought
+        draft = self._from_response(visit, item_page.settings)
+        return replace(item_page, draft=draft) if isinstance(draft, Draft) else item_page
 
     def _recalled(self, visit: Visit, known: Recalled) -> Draft:
         """Return the draft of a response whose bytes are those of the last time."""
@@ -174,10 +174,10 @@ class Intake:
             self._has_warned = True
             logger.warning("Items of PDF files go out as they came. %s", pdf.message)
 
-    def _from_pdf(self, visit: Visit, pdf: PdfText | UnreadPdf, settings: Settings) -> Draft | Left:
+    def _from_pdf(self, visit: Visit, pdf: PdfText | UnreadPdf, settings: Settings) -> Draft | SkippedItem:
         """Return the draft of a PDF file; all of its response's items share it."""
         if isinstance(pdf, UnreadPdf):
-            return Left(f"pdf_{pdf.reason.replace(' ', '_')}", is_told=True)
+            return SkippedItem(f"pdf_{pdf.reason.replace(' ', '_')}", is_told=True)
         for draft in visit.drafts:
             if draft.pdf is pdf:
                 return draft
@@ -188,14 +188,14 @@ class Intake:
 
     def _from_fields(
         self, own_url: str | None, html: str | None, content: str, visit: Visit | None, settings: Settings
-    ) -> Draft | Left:
+    ) -> Draft | SkippedItem:
         url = own_url or (visit.url if visit is not None else "")
         domain = extract_domain(url, settings.domain_scope)
         if domain is None:
-            return Left(LeftReason.NO_DOMAIN, is_told=True)
+            return SkippedItem(SkipReason.NO_DOMAIN, is_told=True)
         page = parse_page(html, self._runtime.limits) if html is not None else None
         if isinstance(page, Unparsed):
-            return Left(page.reason, is_told=True)
+            return SkippedItem(page.reason, is_told=True)
         draft = Draft(
             url=url,
             page_key=page_key(url, self._runtime.rules),

@@ -37,7 +37,7 @@ from scrapy_dedup.plugin.crawl.items import (
 from scrapy_dedup.plugin.crawl.parking import pause
 from scrapy_dedup.plugin.crawl.visits import Visit
 from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
-from scrapy_dedup.plugin.intake import Brought, Intake, Left, LeftReason
+from scrapy_dedup.plugin.intake import Intake, ItemPage, SkippedItem, SkipReason
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
 from scrapy_dedup.service.crawl.crawl import load
@@ -96,7 +96,7 @@ class DedupPipeline:
         self._fields = ItemFields()
         self._shown = DeliveredFields()
         self._aliases = AliasCheck(self._runtime)
-        self._likeness = LikenessCheck(self._runtime)
+        self._duplicates = DuplicateCheck(self._runtime)
         self._failures: set[type[Exception]] = set()
         crawler.signals.connect(self._opened, signals.spider_opened)
         self._last: dict[str, Deferred[None]] = {}
@@ -139,7 +139,7 @@ class DedupPipeline:
                 if ItemAdapter.is_item(item):
                     await self._process(item, ItemAdapter(item), noted)
                 else:
-                    self._runtime.count(f"left/{LeftReason.NO_ITEM}")
+                    self._runtime.count(f"left/{SkipReason.NO_ITEM}")
             except DuplicateItem as why:
                 if visit is not None and noted is not None and why.keeper is not None:
                     visit.delivered.left_out[noted.stands] = why.keeper
@@ -183,37 +183,37 @@ class DedupPipeline:
             runtime.count("items/tombstones")
             return
         await self._intake.read(item, adapter)
-        brought = self._intake.of(item, adapter)
-        if isinstance(brought, Left):
-            self._leave(item, adapter, brought)
+        item_page = self._intake.of(item, adapter)
+        if isinstance(item_page, SkippedItem):
+            self._leave(item, adapter, item_page)
             return
-        self._drop_repeated(brought)
-        draft, settings = brought.draft, brought.settings
+        self._drop_repeated(item_page)
+        draft, settings = item_page.draft, item_page.settings
         # As it comes in here: what we add to it is no field of its own.
         fields = noted.fields if noted is not None else item_hash(item, not_own(settings))
-        if draft.held is not None and runtime.crawl.others.with_text(draft, settings):
+        if draft.held is not None and runtime.crawl.duplicates.with_text(draft, settings):
             # Another page of this run has its text: it is judged as if nothing were known of it.
-            brought = self._intake.read_anew(brought)
-            draft = brought.draft
+            item_page = self._intake.read_anew(item_page)
+            draft = item_page.draft
         if draft.held is None:
-            await self._judge(brought, fields)
+            await self._judge(item_page, fields)
         elif draft.evidence is not None:
             # Cut for the first of its page's items.
             runtime.crawl.evidence.note(draft, fields, settings)
         else:
             runtime.crawl.evidence.recall(draft, fields)
-        if self._emit(item, adapter, brought) and settings.emit_chunks:
-            await self._send_chunks(brought)
+        if self._emit(item, adapter, item_page) and settings.emit_chunks:
+            await self._send_chunks(item_page)
 
-    async def _judge(self, brought: Brought, fields: bytes | None) -> None:
+    async def _judge(self, item_page: ItemPage, fields: bytes | None) -> None:
         """Cut a page, and compare it with the others.
 
         Raises:
             DuplicateItem: another page stands for it.
         """
-        runtime, draft, settings = self._runtime, brought.draft, brought.settings
+        runtime, draft, settings = self._runtime, item_page.draft, item_page.settings
         runtime.crawl.evidence.note(draft, fields, settings)
-        compares = settings.canonical_enabled and brought.stands_for_page and draft.page is not None
+        compares = settings.canonical_enabled and item_page.stands_for_page and draft.page is not None
         compares = compares and not draft.checked
         learner = await self._learn(draft, settings) if settings.boilerplate_enabled else None
         if draft.domain not in runtime.crawl.configs and settings.patterns_enabled:
@@ -233,12 +233,12 @@ class DedupPipeline:
             # What the shadow learned proves nothing: it would show on the feed.
             learner = None
         if compares:
-            await self._drop_alias(brought, fields, learner)
-        if draft.comparison is None and not runtime.crawl.others.with_text(draft, settings):
+            await self._drop_alias(item_page, fields, learner)
+        if draft.comparison is None and not runtime.crawl.duplicates.with_text(draft, settings):
             hold_as_before(draft, settings)
         if draft.held is None:
-            await self._likeness.check(draft, settings)
-            await self._drop_alike(brought, fields, learner)
+            await self._duplicates.check(draft, settings)
+            await self._drop_alike(item_page, fields, learner)
 
     def _note(self, item: Any, visit: Visit) -> Noted | None:
         """Note an item for the next visit, where it can be."""
@@ -282,18 +282,18 @@ class DedupPipeline:
         own = {name for name, value in ItemAdapter(item).items() if value not in (None, "")}
         return own <= {settings.url_field}
 
-    def _drop_repeated(self, brought: Brought) -> None:
+    def _drop_repeated(self, item_page: ItemPage) -> None:
         """Drop an item of a page whose items went out before a kill; else what is fetched twice is given twice."""
-        visit, key = brought.visit, brought.draft.page_key
-        if visit is None or not brought.stands_for_page:
+        visit, key = item_page.visit, item_page.draft.page_key
+        if visit is None or not item_page.stands_for_page:
             # It names a page that is not its response's: that page's own items are still to come.
             return
         if not (self._runtime.crawl.given.add(key) and visit.comes_again):
             return
-        if brought.settings.shadows("url"):
+        if item_page.settings.shadows("url"):
             self._runtime.count("shadow/url/items")
-        elif brought.settings.acts("url"):
-            self._drop(brought, "url", Duplicate("page of this run", key))
+        elif item_page.settings.acts("url"):
+            self._drop(item_page, "url", Duplicate("page of this run", key))
 
     def _note_shadow(self, draft: Draft, duplicate: Duplicate) -> None:
         """Write down that a page would have been dropped; it goes out as if nobody had looked."""
@@ -302,13 +302,13 @@ class DedupPipeline:
         record = DecisionRecord(draft.page_key, "canonical", "shadow", reason, datetime.now(UTC))
         self._runtime.crawl.rows.append(record)
 
-    async def _drop_alias(self, brought: Brought, fields: bytes | None, learner: Learner | None) -> None:
+    async def _drop_alias(self, item_page: ItemPage, fields: bytes | None, learner: Learner | None) -> None:
         """Drop an item whose page is another address of one that went out; else note the page's own."""
-        draft, in_shadow = brought.draft, brought.settings.shadows("canonical")
+        draft, in_shadow = item_page.draft, item_page.settings.shadows("canonical")
         proven, asked = None, set[bytes]()
         # Looked for anew after each: while the store is asked another of the equal pages may go out.
         while proven is None:
-            candidates = [one for one in await self._aliases.candidates(brought) if one.document_key not in asked]
+            candidates = [one for one in await self._aliases.candidates(item_page) if one.document_key not in asked]
             if not candidates:
                 break
             asked.add(candidates[0].document_key)
@@ -318,20 +318,20 @@ class DedupPipeline:
             # Another of its page's items was first, while the store was asked.
             return
         if proven is not None:
-            self._aliases.dropped(brought, proven.document_key)
+            self._aliases.dropped(item_page, proven.document_key)
             if not in_shadow:
-                self._drop(brought, proven.layer, proven)
+                self._drop(item_page, proven.layer, proven)
             self._note_shadow(draft, proven)
         else:
             if asked:
                 self._runtime.count("canonical/unproven")
             if not in_shadow:
-                self._aliases.goes_out(brought)
+                self._aliases.goes_out(item_page)
         draft.checked = True
 
-    async def _drop_alike(self, brought: Brought, fields: bytes | None, learner: Learner | None) -> None:
+    async def _drop_alike(self, item_page: ItemPage, fields: bytes | None, learner: Learner | None) -> None:
         """Drop an item where another page stands for its own."""
-        draft, comparison = brought.draft, brought.draft.comparison
+        draft, comparison = item_page.draft, item_page.draft.comparison
         if comparison is None or not comparison.dropped or comparison.same is None:
             return
         same = comparison.same
@@ -339,17 +339,17 @@ class DedupPipeline:
         while len(asked) < _MOST_KEEPERS:
             # Of several pages with one text, each with its own fields, any may be the item's. Looked for anew after
             # each: while the store is asked another of them may go out.
-            others = self._runtime.crawl.others.with_text(draft, brought.settings)
+            others = self._runtime.crawl.duplicates.with_text(draft, item_page.settings)
             keeper = next((key for key in [same.keeper, *others] if key not in asked), None)
             if keeper is None:
                 break
             asked.add(keeper)
             duplicate = Duplicate(same.reason, keeper, same.layer)
             if await self._is_proven(draft, fields, duplicate, learner):
-                self._drop(brought, same.layer, duplicate)
+                self._drop(item_page, same.layer, duplicate)
         self._runtime.count(f"{same.layer}/unproven")
         # At once: who comes while the store is asked is compared with it.
-        self._likeness.let_out(draft, brought.settings)
+        self._duplicates.let_out(draft, item_page.settings)
         if not self._runtime.crawl.evidence.knows(same.keeper):
             await self._note_equal(draft, same.keeper)
 
@@ -402,8 +402,8 @@ class DedupPipeline:
             if isinstance(page, Page):
                 crawl.evidence.read(key, page, source.content)
 
-    def _drop(self, brought: Brought, layer: str, duplicate: Duplicate) -> None:
-        draft, runtime = brought.draft, self._runtime
+    def _drop(self, item_page: ItemPage, layer: str, duplicate: Duplicate) -> None:
+        draft, runtime = item_page.draft, self._runtime
         draft.duplicate = duplicate
         if not draft.went_out and duplicate.document_key != draft.page_key:
             runtime.crawl.evidence.forget(draft.page_key)
@@ -464,9 +464,9 @@ class DedupPipeline:
             stored = None
         return crawl.learner(draft.domain, draft.method) or crawl.meet(draft.domain, draft.method, stored)
 
-    async def _send_chunks(self, brought: Brought) -> None:
+    async def _send_chunks(self, item_page: ItemPage) -> None:
         """Send the chunks of a page, with the first of its items."""
-        draft, visit = brought.draft, brought.visit
+        draft, visit = item_page.draft, item_page.visit
         chunks = draft.comparison.chunks if draft.comparison is not None else draft.held_chunks
         if chunks is None or draft.chunks_sent:
             return
@@ -480,9 +480,9 @@ class DedupPipeline:
                 self._runtime.visits.attach(item, visit)
         await send(self._runtime.crawler, items, visit.response() if visit is not None else None)
 
-    def _emit(self, item: Any, adapter: ItemAdapter, brought: Brought) -> bool:
+    def _emit(self, item: Any, adapter: ItemAdapter, item_page: ItemPage) -> bool:
         """Write the clean text into the item; say whether it could take it."""
-        runtime, draft = self._runtime, brought.draft
+        runtime, draft = self._runtime, item_page.draft
         if not self._fields.can_take_content(item, adapter):
             runtime.count("left/no_field")
             return False
@@ -493,21 +493,21 @@ class DedupPipeline:
         filled = [name for name in METADATA if adapter.get(name) in (None, "")]
         for name in filled:
             self._fields.put(item, adapter, name, getattr(draft.metadata, name))
-        self._fields.put(item, adapter, REPORT, self._report(brought) | {FILLED: filled})
-        if brought.visit is None or not brought.stands_for_page:
+        self._fields.put(item, adapter, REPORT, self._report(item_page) | {FILLED: filled})
+        if item_page.visit is None or not item_page.stands_for_page:
             runtime.done.hold(draft)
         runtime.count("items/out")
         return True
 
-    def _report(self, brought: Brought) -> dict[str, Any]:
+    def _report(self, item_page: ItemPage) -> dict[str, Any]:
         crawl = self._runtime.crawl
-        report = provenance(brought.draft, crawl.store.name, str(crawl.run.id), brought.settings)
-        if brought.visit is not None:
-            report["visited"] = brought.visit.page_key.hex()
-            report |= {"soft_404": True} if brought.visit.is_error_page else {}
+        report = provenance(item_page.draft, crawl.store.name, str(crawl.run.id), item_page.settings)
+        if item_page.visit is not None:
+            report["visited"] = item_page.visit.page_key.hex()
+            report |= {"soft_404": True} if item_page.visit.is_error_page else {}
         return report
 
-    def _leave(self, item: Any, adapter: ItemAdapter, left: Left) -> None:
+    def _leave(self, item: Any, adapter: ItemAdapter, left: SkippedItem) -> None:
         self._runtime.count(f"left/{left.detail}")
         if left.is_told:
             page: dict[str, Any] = {}
@@ -537,24 +537,24 @@ class AliasCheck:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
-    async def candidates(self, brought: Brought) -> list[Duplicate]:
+    async def candidates(self, item_page: ItemPage) -> list[Duplicate]:
         """Return which pages may stand for a page, and why."""
-        draft, alias = brought.draft, self._runtime.alias_of(brought.visit, brought.draft)
+        draft, alias = item_page.draft, self._runtime.alias_of(item_page.visit, item_page.draft)
         target = alias.target if isinstance(alias, Alias) else None
         if target is not None and await self._was_left_out_for(draft, target.page_key):
             target = None
         return self._runtime.crawl.aliases.candidates(draft.page_key, target)
 
-    def dropped(self, brought: Brought, keeper: bytes) -> None:
+    def dropped(self, item_page: ItemPage, keeper: bytes) -> None:
         """Note that what a page declares canonical is one more address of the page that went out."""
-        alias = self._runtime.alias_of(brought.visit, brought.draft)
+        alias = self._runtime.alias_of(item_page.visit, item_page.draft)
         if isinstance(alias, Alias):
             self._runtime.crawl.aliases.stand(alias.target.page_key, keeper)
 
-    def goes_out(self, brought: Brought) -> None:
+    def goes_out(self, item_page: ItemPage) -> None:
         """Note under which address a page goes out."""
-        draft, crawl = brought.draft, self._runtime.crawl
-        alias = self._runtime.alias_of(brought.visit, draft)
+        draft, crawl = item_page.draft, self._runtime.crawl
+        alias = self._runtime.alias_of(item_page.visit, draft)
         if isinstance(alias, Alias) and alias.target.page_key not in crawl.given:
             draft.canonical = alias.target
             self._runtime.count("canonical/before_target")
@@ -568,7 +568,7 @@ class AliasCheck:
         crawl = self._runtime.crawl
         if crawl.run.worker is None:
             return False
-        if crawl.others.keeper_of(target) == draft.page_key:
+        if crawl.duplicates.keeper_of(target) == draft.page_key:
             return True
         try:
             stored = await run_in_thread(crawl.store.page, target)
@@ -579,7 +579,7 @@ class AliasCheck:
         return url is not None and url.run_id == crawl.run.id and url.document_key == draft.page_key
 
 
-class LikenessCheck:
+class DuplicateCheck:
     """The layers `title`, `duplicate`, `near_duplicate`, `chunk` and `language`. In doubt a page stays."""
 
     def __init__(self, runtime: Runtime) -> None:
@@ -608,7 +608,7 @@ class LikenessCheck:
 
     async def _compare(self, draft: Draft, facts: PageFacts, found: KnownDuplicates, settings: Settings) -> None:
         crawl = self._runtime.crawl
-        if self._is_shared and not would_drop(crawl.others, facts, found, settings):
+        if self._is_shared and not would_drop(crawl.duplicates, facts, found, settings):
             found = await self._claimed(draft, facts, found, settings)
         # All items of a page share its fate; while this one waited, another may have decided it.
         if draft.comparison is None:
@@ -650,7 +650,7 @@ class LikenessCheck:
 
     async def _look_again(self, facts: PageFacts, before: KnownDuplicates, settings: Settings) -> KnownDuplicates:
         try:
-            return await run_in_thread(self._runtime.crawl.others.ask, facts, settings)
+            return await run_in_thread(self._runtime.crawl.duplicates.ask, facts, settings)
         except StoreError:
             self._runtime.count("store/errors")
             return before
@@ -659,6 +659,6 @@ class LikenessCheck:
         crawl = self._runtime.crawl
         facts = facts_of(draft, crawl.store.id.bytes, self._runtime.rules, settings)
         try:
-            return facts, crawl.others.ask(facts, settings)
+            return facts, crawl.duplicates.ask(facts, settings)
         except StoreError:
             return facts, None

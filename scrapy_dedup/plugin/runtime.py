@@ -26,13 +26,13 @@ from scrapy_dedup.core.urls.canonical import Alias, Own, OwnReason, redirect_ali
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
 from scrapy_dedup.plugin.acknowledgement import Acknowledgement
 from scrapy_dedup.plugin.crawl.aside import Aside, Turn
+from scrapy_dedup.plugin.crawl.delivery import Delivery
 from scrapy_dedup.plugin.crawl.engine_state import EngineState
 from scrapy_dedup.plugin.crawl.marks import redirected_from
 from scrapy_dedup.plugin.crawl.outcomes import Recorder
 from scrapy_dedup.plugin.crawl.overrides import only_shows, settings_of, told
 from scrapy_dedup.plugin.crawl.parking import ItemsFirst, ParkingLot, Release, parking_bounds
 from scrapy_dedup.plugin.crawl.run_state import REPORT_SECONDS, RunState, begin_run, check_queue
-from scrapy_dedup.plugin.crawl.safety import Safety
 from scrapy_dedup.plugin.crawl.store_address import database_url
 from scrapy_dedup.plugin.crawl.visits import Visit, Visits
 from scrapy_dedup.plugin.crawl.watcher import Resilience
@@ -41,7 +41,7 @@ from scrapy_dedup.plugin.crawl.write_behind import MOST_BUSY, ROWS_AT_ONCE, WRIT
 from scrapy_dedup.plugin.domains.guard import DomainGuard
 from scrapy_dedup.plugin.domains.registry import DomainRegistry
 from scrapy_dedup.plugin.domains.sites import Sites
-from scrapy_dedup.plugin.recrawl.removed import Departures
+from scrapy_dedup.plugin.recrawl.removed import RemovedPages
 from scrapy_dedup.plugin.recrawl.reuse import Reuse
 from scrapy_dedup.service.crawl.crawl import Crawl, load, recall_late
 from scrapy_dedup.service.crawl.drafts import Draft
@@ -100,17 +100,17 @@ class Runtime:
         self.lot = ParkingLot(batch_pages, settings.max_parked_bytes, max_wait, self._released)
         self.items_first = ItemsFirst(crawler, self.lot)
         self.writer = writer_of(crawler, self.crawl, settings, self.count)
-        self.safety = Safety(crawler, follows_feeds=settings.ack == "auto", count=self.count)
-        self.done = Acknowledgement(self.crawl, self.visits, self.writer, self.safety, self.rules, self.count)
+        self.delivery = Delivery(crawler, follows_feeds=settings.ack == "auto", count=self.count)
+        self.done = Acknowledgement(self.crawl, self.visits, self.writer, self.delivery, self.rules, self.count)
         self.sites = Sites(self.crawl.store, repeat_policy(settings), self.count)
         self.aside = Aside(crawler.settings)
         self.unmet = Unmet(self.crawl, self.aside, self.count)
         self.met = PagesMet()
-        self.departures = Departures(crawler, self.crawl, self.sites, settings, self.count)
+        self.removed_pages = RemovedPages(crawler, self.crawl, self.sites, settings, self.count)
         if self.guard is not None:
-            self.departures.refused = self.guard.refused
-        self.departures.rows_lost = self._has_lost_some
-        self.state.incomplete = self.departures.incomplete
+            self.removed_pages.refused = self.guard.refused
+        self.removed_pages.rows_lost = self._has_lost_some
+        self.state.incomplete = self.removed_pages.incomplete
         self.reuse = Reuse(crawler, self.crawl, settings)
         self.done.reuse = self.reuse
         self.memos: object = None
@@ -187,10 +187,10 @@ class Runtime:
         self.state.opened()
         if self.crawler.spider is not None:
             self.done.recorder = Recorder(self.crawler.spider)
-        self.departures.watch(self.met)
+        self.removed_pages.watch(self.met)
         if self.teaching is not None:
             self.teaching.watch()
-        self.done.removal_of = self.departures.records_of
+        self.done.removal_of = self.removed_pages.records_of
         self.done.judged = self.registry.judged
         self._every(TICK_SECONDS, self._tick)
         self._every(WRITE_SECONDS, self.writer.begin)
@@ -207,13 +207,13 @@ class Runtime:
 
     def begin_visit(self, request: Request, response: Response, settings: Settings | None) -> Visit | None:
         """Note a response; None where its URL has no domain."""
-        self.safety.look()
+        self.delivery.look()
         self._arrived += 1
         visit = self.visits.begin(request, response, settings)
         if visit is not None:
             self.ways.note(request)
             self.registry.met(visit.domain)
-            self.done.lending.begin(visit)
+            self.done.leases.begin(visit)
         return visit
 
     # Parking.
@@ -223,7 +223,7 @@ class Runtime:
         if self.teaching is not None:
             self.teaching.begin()
         if not self._ended and self.writer.takes_more:
-            self.crawl.rows += islice(self.safety.released(), ROWS_AT_ONCE)
+            self.crawl.rows += islice(self.delivery.released(), ROWS_AT_ONCE)
         if len(self.lot):
             at, state = time.monotonic(), self._engine
             quiet = state.quiet(self._arrived)
@@ -350,9 +350,9 @@ class Runtime:
         if self.teaching is not None:
             await self.teaching.end()
         await self._tell_of_drops()
-        parts = (self.crawl, self.state, self.writer, self.safety, self.done, self.guard, self.reuse)
+        parts = (self.crawl, self.state, self.writer, self.delivery, self.done, self.guard, self.reuse)
         try:
-            await RunEnd(*parts, self.departures, self.registry, self.at_end).come()
+            await RunEnd(*parts, self.removed_pages, self.registry, self.at_end).come()
         finally:
             await self.at_end()
             self.store.close()
@@ -431,11 +431,11 @@ class RunEnd:
     crawl: Crawl
     state: RunState
     writer: WriteBehind
-    safety: Safety
+    delivery: Delivery
     done: Acknowledgement
     guard: DomainGuard | None
     reuse: Reuse
-    departures: Departures
+    removed_pages: RemovedPages
     registry: DomainRegistry
     give_back: Callable[[], Awaitable[int]]
     """Gives back what a shared queue lent, once all that could be written is; returns how much is not done."""
@@ -444,7 +444,7 @@ class RunEnd:
         """Write everything that waits and how the run ended; what cannot be written is told."""
         try:
             await self._write_released()
-            self.safety.end()
+            self.delivery.end()
             self.done.end()
             if self.guard is not None:
                 await self.guard.end()
@@ -461,7 +461,7 @@ class RunEnd:
 
     async def _write_released(self) -> None:
         """Write what feeds released at the end: of the whole crawl, perhaps, so in parts."""
-        while some := list(islice(self.safety.released(), _RELEASED_AT_ONCE)):
+        while some := list(islice(self.delivery.released(), _RELEASED_AT_ONCE)):
             self.crawl.rows += some
             await self.writer.catch_up()
 
@@ -482,7 +482,7 @@ class RunEnd:
         ending = self.state.leave()
         # What could not be noted would count as missing.
         if ending.is_last and ending.status == "finished" and complete and not self.writer.has_given_up:
-            self.departures.persist()
+            self.removed_pages.persist()
         self.registry.settle()
         if ending.is_last:
             self.state.end(ending.status)

@@ -28,7 +28,7 @@ from scrapy_dedup.service.recrawl.run_pages import Names
 from scrapy_dedup.service.resilience.seen_urls import SeenUrls
 
 
-class Outlet:
+class CallbackOutput:
     """For the output of one response's callback."""
 
     def __init__(self, visit: Visit | None, runtime: Runtime) -> None:
@@ -113,31 +113,31 @@ class DedupSpiderMiddleware:
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Hand on what the callback yields."""
         visit = self._visit(response)
-        outlet = Outlet(visit, self._runtime)
+        callback_output = CallbackOutput(visit, self._runtime)
         if visit is not None and visit.recorded is not None:
             result = watched(result, visit.recorded)
         try:
             async for output in result:
-                if (passed := self._passed(output, visit, outlet, response)) is not None:
+                if (passed := self._passed(output, visit, callback_output, response)) is not None:
                     yield passed
-            for further in self._further(response, visit, outlet):
+            for further in self._further(response, visit, callback_output):
                 yield further
         except BaseException:
             if visit is not None:
                 visit.failed = True
             raise
         finally:
-            if outlet.repeated:
-                self._repeated.count(outlet.repeated, response)
+            if callback_output.repeated:
+                self._repeated.count(callback_output.repeated, response)
             if visit is not None:
                 visit.callback_ended = True
                 self._runtime.done.settle(visit)
 
-    def _passed(self, output: Any, visit: Visit | None, outlet: Outlet, response: Response) -> Any:
+    def _passed(self, output: Any, visit: Visit | None, callback_output: CallbackOutput, response: Response) -> Any:
         """Return what goes on of one output; None where it ends here."""
         if not isinstance(output, Request):
-            return self._attached(output, visit) if outlet.passes_item(output) else None
-        if not outlet.passes_request(output) or not self._is_asked(output):
+            return self._attached(output, visit) if callback_output.passes_item(output) else None
+        if not callback_output.passes_request(output) or not self._is_asked(output):
             return None
         # First: whoever takes a fingerprint reads the request's redirects.
         if output.dont_filter or (visit is not None and visit.redirected_from):
@@ -150,7 +150,7 @@ class DedupSpiderMiddleware:
         if self._readmits:
             return self._readmit(output)
         if self._repeated.holds(output, response):
-            outlet.repeated += 1
+            callback_output.repeated += 1
             return None
         return output
 
@@ -158,12 +158,12 @@ class DedupSpiderMiddleware:
         """Say whether a request's domain is asked; what is refused here does not fill the queue."""
         return self._runtime.guard is None or self._runtime.guard.passes(request)
 
-    def _further(self, response: Response, visit: Visit | None, outlet: Outlet) -> Iterator[Request]:
+    def _further(self, response: Response, visit: Visit | None, callback_output: CallbackOutput) -> Iterator[Request]:
         """Yield requests that the callback did not make."""
         if visit is None or self._runtime.resilience is None:
             return
         for request in self._runtime.resilience.further(response, visit):
-            if (passed := self._passed(request, visit, outlet, response)) is not None:
+            if (passed := self._passed(request, visit, callback_output, response)) is not None:
                 yield passed
 
     def _attached(self, item: Any, visit: Visit | None) -> Any:

@@ -7,7 +7,7 @@ from scrapy_dedup.core.duplicates.near import shingles, sketch_of
 from scrapy_dedup.core.pages.fingerprints import text_hash
 from scrapy_dedup.service.duplicates.chunking import divide
 from scrapy_dedup.service.duplicates.comparison import PageComparison, compare, withdraw
-from scrapy_dedup.service.duplicates.index import KnownDuplicates, Others
+from scrapy_dedup.service.duplicates.index import DuplicateIndex, KnownDuplicates
 from scrapy_dedup.service.duplicates.page_facts import PageFacts
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
@@ -49,15 +49,15 @@ class Run:
     def __init__(self, project: ProjectStore, settings: Settings = SETTINGS) -> None:
         self.project = project
         self.settings = settings
-        self.others = Others(project)
+        self.index = DuplicateIndex(project)
         self.rows: list[Record] = []
 
     def ask(self, facts: PageFacts) -> KnownDuplicates:
-        return self.others.ask(facts, self.settings)
+        return self.index.ask(facts, self.settings)
 
     def decide(self, facts: PageFacts, found: KnownDuplicates) -> PageComparison:
         """Compare a page by what the store said of it; what is learnt waits to be written."""
-        comparison = compare(self.others, facts, found, self.settings)
+        comparison = compare(self.index, facts, found, self.settings)
         self.rows += [self.document(facts), self.source(facts), *comparison.records(self.settings, NOON)]
         return comparison
 
@@ -66,7 +66,7 @@ class Run:
 
     def fail(self, facts: PageFacts) -> None:
         """Withdraw a page, as after a later pipeline failed."""
-        self.rows += [self.document(facts, status="failed"), withdraw(self.others, facts.page_key, self.settings)]
+        self.rows += [self.document(facts, status="failed"), withdraw(self.index, facts.page_key, self.settings)]
 
     def write(self) -> None:
         """Write what waits, and let the store alone remember it."""

@@ -17,7 +17,7 @@ LEAST_SHINGLES: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class LikenessPolicy:
+class DuplicatePolicy:
     """When two pages are one."""
 
     trusts_title: bool = False
@@ -52,7 +52,7 @@ class Same:
 
 
 def stands_for(
-    own: Text, others: Sequence[Text], texts_with_title: int, policy: LikenessPolicy, layers: Collection[str]
+    own: Text, others: Sequence[Text], texts_with_title: int, policy: DuplicatePolicy, layers: Collection[str]
 ) -> Same | None:
     """Return which other page stands for this one, and by which layer; None: none does.
 
@@ -76,7 +76,7 @@ def stands_for(
     return _nearly(own, others, policy) if NEAR_DUPLICATE in layers else None
 
 
-def _by_title(own: Text, others: Sequence[Text], policy: LikenessPolicy) -> Same | None:
+def _by_title(own: Text, others: Sequence[Text], policy: DuplicatePolicy) -> Same | None:
     for other in others:
         jaccard = _jaccard(own, other)
         is_long = own.shingles is not None and len(own.shingles) >= LEAST_SHINGLES
@@ -87,7 +87,7 @@ def _by_title(own: Text, others: Sequence[Text], policy: LikenessPolicy) -> Same
     return None
 
 
-def _nearly(own: Text, others: Sequence[Text], policy: LikenessPolicy) -> Same | None:
+def _nearly(own: Text, others: Sequence[Text], policy: DuplicatePolicy) -> Same | None:
     """Return the page that is most alike; of equals the one with the smaller key."""
     alike = [(_jaccard(own, other), other.page_key) for other in others]
     enough = [pair for pair in alike if pair[0] >= policy.near_at]

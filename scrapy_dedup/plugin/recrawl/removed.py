@@ -36,7 +36,7 @@ from scrapy_dedup.store.records.stored import MissedPage
 logger = logging.getLogger(__name__)
 
 
-class Departures:
+class RemovedPages:
     """Tombstones leave while the spider is idle for the last time: later, pipelines and feeds are closed."""
 
     def __init__(

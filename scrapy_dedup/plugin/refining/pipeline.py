@@ -13,9 +13,9 @@ from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
+from scrapy_dedup.plugin.crawl.delivery import Delivery
 from scrapy_dedup.plugin.crawl.engine_state import EngineState
 from scrapy_dedup.plugin.crawl.items import REPORT
-from scrapy_dedup.plugin.crawl.safety import Safety
 from scrapy_dedup.plugin.refining.items import Outgoing, Renewer
 from scrapy_dedup.plugin.runtime import on_acknowledged
 from scrapy_dedup.service.stored.refined_outcomes import by_pages, write_refined
@@ -102,7 +102,7 @@ class Emission:
     def watch(self, crawler: Crawler) -> None:
         """Begin to follow what becomes of the items."""
         self._crawler = crawler
-        self._safety = Safety(crawler, follows_feeds=self._ack == "auto", count=self._count)
+        self._delivery = Delivery(crawler, follows_feeds=self._ack == "auto", count=self._count)
         connect: Callable[..., None] = crawler.signals.connect
         connect(self._scraped, signals.item_scraped)
         connect(self._dropped, signals.item_dropped)
@@ -142,7 +142,7 @@ class Emission:
         self._settle_strays()
 
     def _scraped(self, item: Any) -> None:
-        feeds = self._safety.feeds_of(item)
+        feeds = self._delivery.feeds_of(item)
         found = self._under_way.pop(id(item), None) or self._named_by(item)
         self._emitted.items += 1
         if found is None:
@@ -195,7 +195,7 @@ class Emission:
         self._count("refine/pages", 1)
         records, url = page.records(datetime.now(UTC)), page.refinement.source.url
         if self._ack != "manual":
-            self._safety.put(records, page.waits_for, self._safe.extend)
+            self._delivery.put(records, page.waits_for, self._safe.extend)
         elif self._words[url] >= page.scraped:
             self._safe += records
         else:
@@ -221,7 +221,7 @@ class Emission:
         safe, self._safe = self._safe, []
         for some in by_pages(safe):
             await run_in_thread(self._keeper.write, some)
-        for some in by_pages(self._safety.released()):
+        for some in by_pages(self._delivery.released()):
             await run_in_thread(self._keeper.write, some)
 
     def _closed(self, reason: str) -> None:
@@ -234,7 +234,7 @@ class Emission:
             await self._write()
         except StoreError as error:
             self._emitted.errors.append(error)
-        self._safety.end()
+        self._delivery.end()
 
 
 def _url_of(item: Any) -> str | None:

@@ -159,7 +159,7 @@ class LeasedWork:
 
     def _is_held(self, token: str) -> bool:
         """Say whether nobody need wait for a page: it waits until it is safe, or comes back when this worker ends."""
-        return token in self._lost or (self._runtime is not None and self._runtime.done.lending.waits(token))
+        return token in self._lost or (self._runtime is not None and self._runtime.done.leases.waits(token))
 
     def rests(self) -> bool:
         """Take no request while a whole batch waits to be written; say whether that is so.
@@ -181,7 +181,7 @@ class LeasedWork:
             return
         for token in tokens:
             self._scraped.add(token)
-            if not self._runtime.done.lending.gives_back(token):
+            if not self._runtime.done.leases.gives_back(token):
                 self._runtime.crawl.rows.append(LeaseRecord(token))
 
     def _written(self, tokens: list[str]) -> None:
@@ -192,7 +192,7 @@ class LeasedWork:
             self._held.discard(token)
             self._lost.discard(token)
         if self._runtime is not None:
-            self._runtime.done.lending.forget(tokens)
+            self._runtime.done.leases.forget(tokens)
         self._done += tokens
         # At once: killed in between, a worker would leave what is done to be done again.
         self.send_rest()

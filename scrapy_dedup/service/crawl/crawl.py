@@ -38,7 +38,7 @@ from scrapy_dedup.service.cut.site_patterns import patterns_of
 from scrapy_dedup.service.duplicates.aliases import Aliases
 from scrapy_dedup.service.duplicates.claims import not_needed
 from scrapy_dedup.service.duplicates.comparison import compare, withdraw
-from scrapy_dedup.service.duplicates.index import KnownDuplicates, Others
+from scrapy_dedup.service.duplicates.index import DuplicateIndex, KnownDuplicates
 from scrapy_dedup.service.duplicates.page_facts import PageFacts
 from scrapy_dedup.service.learning.learning import (
     Learner,
@@ -230,13 +230,13 @@ class Crawl:
     drops: DropWatch = field(default_factory=DropWatch)
     configs: dict[str, SiteConfig | None] = field(default_factory=dict)
     """What people decided about the domains that were met."""
-    others: Others = field(init=False)
+    duplicates: DuplicateIndex = field(init=False)
     """By their titles, texts and chunks."""
     to_show: PagesToShow = field(init=False)
     """Pages that a browser is to look at."""
 
     def __post_init__(self) -> None:
-        self.others = Others(self.store)
+        self.duplicates = DuplicateIndex(self.store)
         self.to_show = PagesToShow(self.settings)
 
     def learner(self, domain: str, method: Method) -> Learner | None:
@@ -373,7 +373,7 @@ class Crawl:
 
     def compare(self, draft: Draft, facts: PageFacts, found: KnownDuplicates, settings: Settings, at: datetime) -> None:
         """Find out what becomes of a page beside the other pages, and let it count for those that come."""
-        comparison = draft.comparison = compare(self.others, facts, found, settings)
+        comparison = draft.comparison = compare(self.duplicates, facts, found, settings)
         self.rows += comparison.records(settings, at)
         for name, number in comparison.counts().items():
             self.count(name, number)
@@ -425,7 +425,7 @@ class Crawl:
             self.aliases.withdraw(draft.canonical.page_key, draft.page_key)
         self.rows.append(self._document(draft, "failed", at, error))
         if draft.comparison is not None:
-            self.rows.append(withdraw(self.others, draft.page_key, self.settings))
+            self.rows.append(withdraw(self.duplicates, draft.page_key, self.settings))
         self.rows += [ReleaseRecord(claim, draft.page_key) for claim in draft.claims]
 
     def _document(

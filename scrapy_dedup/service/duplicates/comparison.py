@@ -7,8 +7,8 @@ from scrapy_dedup.core.duplicates.matching import Same
 from scrapy_dedup.service.cut.removals import ACTION, SHADOW
 from scrapy_dedup.service.duplicates.chunking import PageChunks
 from scrapy_dedup.service.duplicates.index import (
+    DuplicateIndex,
     KnownDuplicates,
-    Others,
     asked_layers,
     drops,
     forget_record,
@@ -69,36 +69,36 @@ class PageComparison:
         return found | self.chunks.counts()
 
 
-def compare(others: Others, facts: PageFacts, found: KnownDuplicates, settings: Settings) -> PageComparison:
+def compare(index: DuplicateIndex, facts: PageFacts, found: KnownDuplicates, settings: Settings) -> PageComparison:
     """Return what becomes of a page, and let it count for those that come after it."""
-    same, shadowed = _same(others, facts, found, settings)
+    same, shadowed = _same(index, facts, found, settings)
     dropped = same is not None and drops(same, settings)
-    chunks = PageChunks() if dropped else others.chunks(facts, found, settings)
-    others.admit(facts, same, chunks, dropped=dropped)
+    chunks = PageChunks() if dropped else index.chunks(facts, found, settings)
+    index.admit(facts, same, chunks, dropped=dropped)
     return PageComparison(facts, same, dropped, chunks, shadowed, found)
 
 
-def would_drop(others: Others, facts: PageFacts, found: KnownDuplicates, settings: Settings) -> bool:
+def would_drop(index: DuplicateIndex, facts: PageFacts, found: KnownDuplicates, settings: Settings) -> bool:
     """Say whether another page stands for one, as things are."""
-    same, _ = _same(others, facts, found, settings)
+    same, _ = _same(index, facts, found, settings)
     return same is not None and drops(same, settings)
 
 
 def _same(
-    others: Others, facts: PageFacts, found: KnownDuplicates, settings: Settings
+    index: DuplicateIndex, facts: PageFacts, found: KnownDuplicates, settings: Settings
 ) -> tuple[Same | None, tuple[Same, ...]]:
     """Return the page that stands for one, and what layers in the shadow would have said."""
     shadowed: list[Same] = []
     layers = set(asked_layers(settings))
-    same = others.same(facts, found, settings, layers)
+    same = index.same(facts, found, settings, layers)
     while same is not None and settings.shadows(same.layer):
         shadowed.append(same)
         layers.discard(same.layer)
-        same = others.same(facts, found, settings, layers)
+        same = index.same(facts, found, settings, layers)
     return same, tuple(shadowed)
 
 
-def withdraw(others: Others, page_key: bytes, settings: Settings) -> Record:
+def withdraw(index: DuplicateIndex, page_key: bytes, settings: Settings) -> Record:
     """Let a page count no more, whose items failed; return what is written of that."""
-    others.withdraw(page_key)
+    index.withdraw(page_key)
     return forget_record(page_key, settings)

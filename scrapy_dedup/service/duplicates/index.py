@@ -15,7 +15,7 @@ from scrapy_dedup.core.duplicates.matching import (
     LAYERS,
     NEAR_DUPLICATE,
     TITLE,
-    LikenessPolicy,
+    DuplicatePolicy,
     Same,
     Text,
     stands_for,
@@ -84,7 +84,7 @@ class WithText(Protocol):
         """What stands for its text; None: there is none yet."""
 
 
-class Others:
+class DuplicateIndex:
     """The other pages of one project; `ask` may be called from any thread, the rest from one."""
 
     def __init__(self, store: ProjectStore, *, is_alone: bool = False) -> None:
@@ -282,8 +282,8 @@ def drops(same: Same, settings: Settings) -> bool:
     return settings.acts(same.layer) and (same.layer != NEAR_DUPLICATE or settings.near_duplicate == "drop")
 
 
-def _policy(settings: Settings) -> LikenessPolicy:
-    return LikenessPolicy(
+def _policy(settings: Settings) -> DuplicatePolicy:
+    return DuplicatePolicy(
         trusts_title=settings.title_trust == "always",
         title_agreement=settings.title_agreement,
         title_common=settings.title_common,

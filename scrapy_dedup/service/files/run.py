@@ -27,7 +27,7 @@ from scrapy_dedup.service.crawl.start_check import keeping_all, marking_all
 from scrapy_dedup.service.duplicates.aliases import Aliases, Duplicate
 from scrapy_dedup.service.duplicates.chunking import PageChunks, chunks_report
 from scrapy_dedup.service.duplicates.comparison import PageComparison, compare
-from scrapy_dedup.service.duplicates.index import Others, records_of
+from scrapy_dedup.service.duplicates.index import DuplicateIndex, records_of
 from scrapy_dedup.service.duplicates.page_facts import PageFacts
 from scrapy_dedup.service.files.inputs import FileRecord, Inputs
 from scrapy_dedup.service.files.inputs_lines import LineRecord
@@ -89,7 +89,7 @@ class RunOthers:
         self._store = Store.open(f"sqlite:///{folder}/others.db")
         self._project = self._store.project("clean", KeepPolicy(decisions=0))
         self._shown = ShownPages()
-        self._others = Others(self._project, is_alone=True)
+        self._index = DuplicateIndex(self._project, is_alone=True)
         self._aliases = Aliases()
         self._rules = url_rules(settings)
         self._policy = canonical_policy(settings)
@@ -140,7 +140,7 @@ class RunOthers:
         if self._settings.canonical_enabled and not is_kept:
             self._aliases.pages[domain] += 1
         stand_in = PageFacts(key, domain, None, key, "", " " * chars)
-        self._others.admit(stand_in, None, PageChunks(), dropped=False)
+        self._index.admit(stand_in, None, PageChunks(), dropped=False)
         self._unshared += _ROWS_A_PAGE
         self._write_at_times()
 
@@ -181,18 +181,18 @@ class RunOthers:
         self, line: CleanedLine, facts: PageFacts, settings: Settings, counts: Counter[str]
     ) -> Duplicate | PageComparison:
         """Return what stands for a page by its title or its text, or what else came of it beside the others."""
-        found = self._others.ask(facts, settings)
-        comparison = compare(self._others, facts, found, settings)
+        found = self._index.ask(facts, settings)
+        comparison = compare(self._index, facts, found, settings)
         counts.update(comparison.counts())
         duplicate = None
         if comparison.dropped and (same := comparison.same) is not None:
             # Of several pages with one text that a cut left, any may be the page's equal.
-            others = [*self._others.with_text(facts, settings), *found.answer.texts]
+            others = [*self._index.with_text(facts, settings), *found.answer.texts]
             keepers = (Duplicate(same.reason, key, same.layer) for key in dict.fromkeys([same.keeper, *others]))
             duplicate = next((one for one in keepers if self._is_proven(line, facts, one)), None)
             if duplicate is None:
                 counts[f"{same.layer}/unproven"] += 1
-                comparison = compare(self._others, facts, found, marking_all(settings))
+                comparison = compare(self._index, facts, found, marking_all(settings))
                 counts.update(comparison.counts())
         key, url, domain = facts.page_key, line.row["url"], facts.domain
         self._rows += [
@@ -332,8 +332,8 @@ class CleaningRun:
         # A class of the user's might not find its way to other processes, and nobody asks for it there.
         self._settings = dataclasses.replace(settings, fallback_request_fingerprinter_class=None)
         self._around = Surroundings(self._settings, Shelf(folder))
-        self._others = RunOthers(self._settings, folder, self._around.shelf)
-        self._end.callback(self._others.close)
+        self._index = RunOthers(self._settings, folder, self._around.shelf)
+        self._end.callback(self._index.close)
         self._workers = self._end.enter_context(Workers(jobs))
 
     def survey(self, known: Callable[[str], SiteKnowledge | None]) -> CleaningPlan:
@@ -392,7 +392,7 @@ class CleaningRun:
 
     def _placed(self, line: CleanedLine) -> list[dict[str, Any]]:
         """Return the rows of a page that goes out; of pages that do not, how they were cut is not counted."""
-        placed = self._others.place(line, self.tally.counts)
+        placed = self._index.place(line, self.tally.counts)
         if placed.left is not None:
             self._watcher.left_out(placed.left)
             return []

@@ -19,7 +19,7 @@ from scrapy_dedup.service.cut.reading import Reading, read_again
 from scrapy_dedup.service.cut.site_cleaning import How
 from scrapy_dedup.service.duplicates.chunking import makes_chunks
 from scrapy_dedup.service.duplicates.comparison import PageComparison
-from scrapy_dedup.service.duplicates.index import Others, asked_layers
+from scrapy_dedup.service.duplicates.index import DuplicateIndex, asked_layers
 from scrapy_dedup.service.duplicates.page_facts import facts_of
 from scrapy_dedup.service.model_file import model_hash
 from scrapy_dedup.service.policies import url_rules
@@ -111,7 +111,7 @@ class Refiner:
         self._store = store
         self._project = project
         self._settings = settings
-        self._others = Others(project)
+        self._index = DuplicateIndex(project)
         self._met: dict[str, int] = {}
         self._learned: dict[str, Sequence[TemplateRecord | TemplateStateRecord]] = {}
         """What is to be stored of domains that were learned anew."""
@@ -246,11 +246,11 @@ class Refiner:
         facts = facts_of(page, self._project.id.bytes, url_rules(self._settings), self._settings)
         title_key = text_hash(source.title) if source.title else facts.title_key
         facts = replace(facts, title_key=title_key, is_new=False)
-        found = self._others.ask(facts, self._settings)
+        found = self._index.ask(facts, self._settings)
         near = {NEAR_DUPLICATE} if self._settings.near_duplicate == "mark" else set[str]()
-        same = self._others.same(facts, found, self._settings, asked_layers(self._settings) & near)
-        chunks = self._others.chunks(facts, found, self._settings)
-        self._others.admit(facts, same, chunks, dropped=False)
+        same = self._index.same(facts, found, self._settings, asked_layers(self._settings) & near)
+        chunks = self._index.chunks(facts, found, self._settings)
+        self._index.admit(facts, same, chunks, dropped=False)
         return PageComparison(facts, same, dropped=False, chunks=chunks)
 
     def _refinement(

@@ -9,7 +9,7 @@ from scrapy_dedup.core.duplicates.matching import (
     LAYERS,
     NEAR_DUPLICATE,
     TITLE,
-    LikenessPolicy,
+    DuplicatePolicy,
     Same,
     Text,
     stands_for,
@@ -21,7 +21,7 @@ ALIKE = f"{LONG} and"
 MOST = " ".join([*LONG.split()[:45], *(f"other{number}" for number in range(15))])
 OTHER = " ".join(f"other{number}" for number in range(60))
 SHORT = "Only a caption, no more"
-TRUSTING = LikenessPolicy(trusts_title=True)
+TRUSTING = DuplicatePolicy(trusts_title=True)
 
 
 def a_text(words: str | None, name: str = "other", *, same_title: bool = False, same_text: str | None = None) -> Text:
@@ -37,41 +37,41 @@ def layer_of(found: Same | None) -> str | None:
 @pytest.mark.parametrize(
     ("own", "other", "policy", "layer"),
     [
-        pytest.param(LONG, a_text(LONG, same_title=True), LikenessPolicy(), TITLE, id="title-and-text"),
-        pytest.param(LONG, a_text(ALIKE, same_title=True), LikenessPolicy(), TITLE, id="title-and-a-like-text"),
-        pytest.param(LONG, a_text(OTHER, same_title=True), LikenessPolicy(), None, id="title-with-another-text"),
+        pytest.param(LONG, a_text(LONG, same_title=True), DuplicatePolicy(), TITLE, id="title-and-text"),
+        pytest.param(LONG, a_text(ALIKE, same_title=True), DuplicatePolicy(), TITLE, id="title-and-a-like-text"),
+        pytest.param(LONG, a_text(OTHER, same_title=True), DuplicatePolicy(), None, id="title-with-another-text"),
         pytest.param(LONG, a_text(OTHER, same_title=True), TRUSTING, TITLE, id="title-that-is-trusted"),
-        pytest.param(LONG, a_text(None, same_title=True), LikenessPolicy(), None, id="title-of-a-text-not-kept"),
+        pytest.param(LONG, a_text(None, same_title=True), DuplicatePolicy(), None, id="title-of-a-text-not-kept"),
         pytest.param(LONG, a_text(None, same_title=True), TRUSTING, TITLE, id="trusted-title-of-a-text-not-kept"),
-        pytest.param(SHORT, a_text(SHORT, same_title=True), LikenessPolicy(), None, id="title-and-too-short-a-text"),
+        pytest.param(SHORT, a_text(SHORT, same_title=True), DuplicatePolicy(), None, id="title-and-too-short-a-text"),
         pytest.param(SHORT, a_text(SHORT, same_title=True), TRUSTING, TITLE, id="trusted-title-of-a-short-text"),
-        pytest.param(LONG, a_text(LONG), LikenessPolicy(), DUPLICATE, id="same-text"),
-        pytest.param(LONG, a_text(None, same_text=LONG), LikenessPolicy(), DUPLICATE, id="same-text-not-kept"),
-        pytest.param(SHORT, a_text(SHORT), LikenessPolicy(), None, id="same-text-too-short"),
-        pytest.param(LONG, a_text(ALIKE), LikenessPolicy(), NEAR_DUPLICATE, id="nearly-the-same-text"),
-        pytest.param(LONG, a_text(MOST), LikenessPolicy(), None, id="most-of-the-text"),
-        pytest.param(LONG, a_text(MOST), LikenessPolicy(near_at=0.5), NEAR_DUPLICATE, id="most-where-that-is-enough"),
-        pytest.param(LONG, a_text(OTHER), LikenessPolicy(), None, id="another-text"),
-        pytest.param(LONG, a_text(None), LikenessPolicy(), None, id="another-text-not-kept"),
-        pytest.param(None, a_text(LONG), LikenessPolicy(), None, id="no-words-of-its-own"),
-        pytest.param("", a_text(""), LikenessPolicy(), None, id="two-empty-pages"),
+        pytest.param(LONG, a_text(LONG), DuplicatePolicy(), DUPLICATE, id="same-text"),
+        pytest.param(LONG, a_text(None, same_text=LONG), DuplicatePolicy(), DUPLICATE, id="same-text-not-kept"),
+        pytest.param(SHORT, a_text(SHORT), DuplicatePolicy(), None, id="same-text-too-short"),
+        pytest.param(LONG, a_text(ALIKE), DuplicatePolicy(), NEAR_DUPLICATE, id="nearly-the-same-text"),
+        pytest.param(LONG, a_text(MOST), DuplicatePolicy(), None, id="most-of-the-text"),
+        pytest.param(LONG, a_text(MOST), DuplicatePolicy(near_at=0.5), NEAR_DUPLICATE, id="most-where-that-is-enough"),
+        pytest.param(LONG, a_text(OTHER), DuplicatePolicy(), None, id="another-text"),
+        pytest.param(LONG, a_text(None), DuplicatePolicy(), None, id="another-text-not-kept"),
+        pytest.param(None, a_text(LONG), DuplicatePolicy(), None, id="no-words-of-its-own"),
+        pytest.param("", a_text(""), DuplicatePolicy(), None, id="two-empty-pages"),
     ],
 )
-def test_layer_that_finds_a_page(own: str | None, other: Text, policy: LikenessPolicy, layer: str | None) -> None:
+def test_layer_that_finds_a_page(own: str | None, other: Text, policy: DuplicatePolicy, layer: str | None) -> None:
     assert layer_of(stands_for(a_text(own, "own"), [other], 0, policy, LAYERS)) == layer
 
 
 @pytest.mark.parametrize(("texts", "layer"), [(0, TITLE), (2, TITLE), (3, DUPLICATE), (50, DUPLICATE)])
-@pytest.mark.parametrize("policy", [LikenessPolicy(), TRUSTING], ids=["content", "always"])
-def test_title_that_many_texts_have_says_nothing(texts: int, layer: str, policy: LikenessPolicy) -> None:
+@pytest.mark.parametrize("policy", [DuplicatePolicy(), TRUSTING], ids=["content", "always"])
+def test_title_that_many_texts_have_says_nothing(texts: int, layer: str, policy: DuplicatePolicy) -> None:
     assert layer_of(stands_for(a_text(LONG, "own"), [a_text(LONG, same_title=True)], texts, policy, LAYERS)) == layer
 
 
 def test_of_several_that_agree_the_earliest_stands() -> None:
     others = [a_text(OTHER, "a", same_title=True), a_text(ALIKE, "c", same_title=True), a_text(LONG, "b")]
 
-    by_title = stands_for(a_text(LONG, "own"), others, 0, LikenessPolicy(), LAYERS)
-    by_text = stands_for(a_text(LONG, "own"), others[::-1], 0, LikenessPolicy(), [DUPLICATE])
+    by_title = stands_for(a_text(LONG, "own"), others, 0, DuplicatePolicy(), LAYERS)
+    by_text = stands_for(a_text(LONG, "own"), others[::-1], 0, DuplicatePolicy(), [DUPLICATE])
 
     assert by_title is not None
     assert by_text is not None
@@ -81,9 +81,9 @@ def test_of_several_that_agree_the_earliest_stands() -> None:
 def test_reason_says_how_alike_texts_are() -> None:
     own = a_text(LONG, "own")
     found = [
-        stands_for(own, [a_text(LONG, same_title=True)], 0, LikenessPolicy(), [TITLE]),
+        stands_for(own, [a_text(LONG, same_title=True)], 0, DuplicatePolicy(), [TITLE]),
         stands_for(own, [a_text(OTHER, same_title=True)], 0, TRUSTING, [TITLE]),
-        stands_for(own, [a_text(LONG)], 0, LikenessPolicy(), [DUPLICATE]),
+        stands_for(own, [a_text(LONG)], 0, DuplicatePolicy(), [DUPLICATE]),
     ]
 
     assert [(one.reason, one.jaccard) for one in found if one is not None] == [
@@ -109,7 +109,7 @@ def test_whoever_stands_is_one_of_the_others_by_a_layer_that_was_asked(
     trusts: bool,  # noqa: FBT001
     layers: set[str],
 ) -> None:
-    found = stands_for(own, others, texts, LikenessPolicy(trusts_title=trusts), layers)
+    found = stands_for(own, others, texts, DuplicatePolicy(trusts_title=trusts), layers)
 
     if found is not None:
         assert found.layer in layers

@@ -17,7 +17,7 @@ from sqlalchemy import insert
 
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
 from scrapy_dedup.plugin.domains.sites import Sites
-from scrapy_dedup.plugin.recrawl.removed import Departures
+from scrapy_dedup.plugin.recrawl.removed import RemovedPages
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
@@ -53,16 +53,16 @@ class Ending:
         plain = Scheduler.__new__(Scheduler)
         engine: Any = SimpleNamespace(_slot=SimpleNamespace(scheduler=scheduler or plain), crawl=self.asked.append)
         self.crawler.engine = engine
-        self.departures = Departures(self.crawler, Crawl(project, run, chosen, count), sites, chosen, count)
-        self.departures.watch(set())
+        self.removed_pages = RemovedPages(self.crawler, Crawl(project, run, chosen, count), sites, chosen, count)
+        self.removed_pages.watch(set())
 
     def idle(self) -> bool:
         """Let the spider be idle; say whether it is to stay open."""
 
         async def work() -> bool:
             answers = self.crawler.signals.send_catch_log(signals.spider_idle, dont_log=DontCloseSpider)
-            if self.departures._looking is not None:
-                await maybe_deferred_to_future(self.departures._looking)
+            if self.removed_pages._looking is not None:
+                await maybe_deferred_to_future(self.removed_pages._looking)
             return any("DontCloseSpider" in repr(answer) for _, answer in answers)
 
         return asyncio.run(work())
@@ -78,7 +78,7 @@ def test_removal_of_forgotten_pages_is_told_by_their_keys_alone(project: Project
         keys = (a_key("forgotten"), a_key("met"))
         connection.execute(insert(Forgotten), [{"project_id": project.id, "page_key": key} for key in keys])
     ending = Ending(project)
-    ending.departures.watch({a_key("met")})
+    ending.removed_pages.watch({a_key("met")})
     ending.idle()
     _, item = ending.tombstones()
 
@@ -86,7 +86,7 @@ def test_removal_of_forgotten_pages_is_told_by_their_keys_alone(project: Project
     assert run is not None
     told = {"project": "shop", "run": str(run.id), "verdict": "removed", "reason": "forgotten"}
     assert item == {"dedup": told | {"page_key": a_key("forgotten").hex()}}
-    project.write(ending.departures.records_of(item))
+    project.write(ending.removed_pages.records_of(item))
     assert project.forgotten() == [a_key("met")]
 
 
@@ -123,7 +123,7 @@ def test_run_does_not_count_where_the_store_does_not_answer(
     ending = Ending(project, emit_removed=False)
     with project._database.transaction(write=True) as connection:
         connection.exec_driver_sql("ALTER TABLE documents RENAME TO elsewhere")
-    ending.departures.persist()
+    ending.removed_pages.persist()
 
     assert ending.counts == {"store/errors": 1}
     assert "this run does not count for them" in caplog.text

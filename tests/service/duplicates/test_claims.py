@@ -32,7 +32,7 @@ class Worker:
         self.chosen = chosen
 
     def claim(self, facts: PageFacts, found: KnownDuplicates) -> KnownDuplicates:
-        if would_drop(self.run.others, facts, found, self.chosen):
+        if would_drop(self.run.index, facts, found, self.chosen):
             return found
         lost = self.project.claim(facts.page_key, claims_of(facts, found, self.chosen))
         return with_holders(found, facts, lost, self.chosen)

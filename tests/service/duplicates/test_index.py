@@ -123,11 +123,11 @@ def test_only_so_many_pages_are_remembered_and_the_oldest_go(project: ProjectSto
         run.decide(one, KnownDuplicates())
 
     second = a_fact("second", TEN)
-    had = run.others.with_text(second, Settings())
+    had = run.index.with_text(second, Settings())
     before = run.decide(second, KnownDuplicates())
     for one in plain[999:]:
         run.decide(one, KnownDuplicates())
 
     assert said(before) == ("duplicate", a_key("first"))
     assert had == [a_key("first")]
-    assert run.others.with_text(second, Settings()) == []
+    assert run.index.with_text(second, Settings()) == []

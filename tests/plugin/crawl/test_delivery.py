@@ -9,7 +9,7 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FileFeedStorage, ItemFilter
 
-from scrapy_dedup.plugin.crawl.safety import Safety
+from scrapy_dedup.plugin.crawl.delivery import Delivery
 from scrapy_dedup.store.records.records import Record
 from tests.plugin.builders import a_crawler
 from tests.store.builders import a_sight
@@ -39,10 +39,12 @@ class Feeds:
         self.crawler: Crawler = a_crawler()
         self.counts: Counter[str] = Counter()
         self.written: list[Record] = []
-        self.safety = Safety(self.crawler, follows_feeds=follows, count=lambda what, n: self.counts.update({what: n}))
+        self.delivery = Delivery(
+            self.crawler, follows_feeds=follows, count=lambda what, n: self.counts.update({what: n})
+        )
         self.exporter = cast("Any", SimpleNamespace(slots=[]))
         # In place of Scrapy's, which would open files.
-        self.safety._exporter = self.exporter
+        self.delivery._exporter = self.exporter
 
     def open(self, *slots: Slot) -> None:
         self.exporter.slots = list(slots)
@@ -58,10 +60,10 @@ class Feeds:
         self.crawler.signals.send_catch_log(signals.feed_slot_closed, slot=slot)
 
     def put(self, name: str, slots: set[Any]) -> None:
-        self.safety.put([a_sight(name)], slots, self.written.extend)
+        self.delivery.put([a_sight(name)], slots, self.written.extend)
 
     def scrape(self, name: str, **item: Any) -> None:
-        self.put(name, self.safety.feeds_of(item))
+        self.put(name, self.delivery.feeds_of(item))
 
     def take(self, step: str, slots: dict[str, Slot]) -> None:
         """Do what a case of the table says; a feed of boats takes no more than boats."""
@@ -84,15 +86,15 @@ class Feeds:
             case "closed":
                 self.crawler.signals.send_catch_log(signals.feed_exporter_closed)
             case "look":
-                self.safety.look()
+                self.delivery.look()
             case "over":
-                self.safety.end()
+                self.delivery.end()
             case "nothing-released":
                 assert self.released == []
 
     @property
     def released(self) -> list[Record]:
-        self.written += self.safety.released()
+        self.written += self.delivery.released()
         return self.written
 
 
@@ -125,7 +127,7 @@ def test_feeds_do_not_count_where_scraped_is_safe() -> None:
 
 def test_crawl_without_feeds_has_none() -> None:
     feeds = Feeds()
-    feeds.safety._exporter = None
+    feeds.delivery._exporter = None
     feeds.scrape("x")
 
     assert feeds.written == [a_sight("x")]
@@ -159,7 +161,7 @@ def test_feed_that_did_not_take_an_item_is_no_evidence_of_what_it_holds(
     feeds.crawler.signals.connect(export, signals.item_scraped, weak=False)
     feeds.crawler.signals.send_catch_log(signals.spider_opened)
     for number in range(5):
-        slots = feeds.safety.feeds_of({"number": number})
+        slots = feeds.delivery.feeds_of({"number": number})
         feeds.crawler.signals.send_catch_log(signals.item_scraped, item={"number": number})
         feeds.put(str(number), slots)
     if open_slot.itemcount:

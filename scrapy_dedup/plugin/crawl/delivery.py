@@ -42,7 +42,7 @@ class _Feed:
             self.done += slot.itemcount
 
 
-class Safety:
+class Delivery:
     """Holds what says that pages were seen, until the feeds that took their items are stored.
 
     `feed_slot_closed` is sent after a failed store, too, and does not say so: Scrapy's own counts do.
