@@ -20,11 +20,13 @@ LEADS_ON = 8
 class ChangingSite:
     """What is served; only the thread that changes it reads what was asked for."""
 
-    def __init__(self, pages: int, *, etags: bool) -> None:
+    def __init__(self, pages: int, *, etags: bool, versions: int | None = None) -> None:
+        """Make it; after so many versions, where they are bounded, a page is what it was at first."""
         self.etags = etags
         self.start = ""
         self.asked: set[str] = set()
         """Paths since it was last emptied."""
+        self._bound = versions
         self._versions = [0] * pages
         self._before = [0] * pages
         self._newest = [0] * pages
@@ -34,7 +36,7 @@ class ChangingSite:
         self._before = list(self._versions)
         for number in chosen.sample(range(len(self._versions)), chosen.randint(1, len(self._versions) // 4)):
             self._newest[number] += 1
-            self._versions[number] = self._newest[number]
+            self._versions[number] = self._newest[number] % (self._bound or self._newest[number] + 1)
 
     def undo(self) -> None:
         """Be what the site was before its last change."""

@@ -47,16 +47,19 @@ class After:
         return item
 
 
-_OWN = tuple(globals())
+_own = tuple(globals())
+_scrapys: Any = globals().get("__getattr__")
 
 
 def __dir__() -> list[str]:
-    return [*_OWN, "DEDUP_DATABASE_URL"]
+    return [*_own, "DEDUP_DATABASE_URL"]
 
 
-def __getattr__(name: str) -> str:
+def __getattr__(name: str) -> Any:
     """Return the store of the test that runs; asked for whenever settings are made."""
     if name != "DEDUP_DATABASE_URL":
+        if _scrapys:
+            return _scrapys(name)
         raise AttributeError(name)
     test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
     folder = Path(os.environ.get("DEDUP_SUITE_STORES", tempfile.gettempdir()))

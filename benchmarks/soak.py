@@ -20,6 +20,7 @@ from benchmarks import results
 from benchmarks.changing_site import ChangingSite, serving
 
 WARM = 0.25
+VERSIONS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def main() -> None:
 
 def measure(trial: Trial) -> dict[str, Any]:
     """Crawl for so long; return the figures of each crawl, and of all."""
-    site, chosen = ChangingSite(trial.pages, etags=False), Random(trial.seed)
+    site, chosen = ChangingSite(trial.pages, etags=False, versions=VERSIONS), Random(trial.seed)
     crawls: list[dict[str, float]] = []
     with tempfile.TemporaryDirectory(prefix="soak-") as folder, serving(site):
         command = [sys.executable, "-m", "benchmarks.soaked", site.start, folder]

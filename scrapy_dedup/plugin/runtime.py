@@ -1,14 +1,17 @@
 """What the components of one crawl share: settings, the run, the parking lot, and the writer behind them."""
 
+import ctypes
+import gc
 import logging
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
@@ -73,6 +76,18 @@ _RELEASED_AT_ONCE: Final = 5_000
 _PAUSE_SECONDS: Final = 1.0
 
 
+def _give_memory_back() -> None:
+    """Return to the system what ended crawls have left in this process.
+
+    Each is one large cycle, and the collector may not come by before several have ended. What it frees lies between
+    what is in use, and glibc keeps it unless it is told otherwise: 50 MB in 100 crawls of 60 pages.
+    """
+    gc.collect()
+    # Other C libraries do not know it; on Windows there is no library of that name.
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 class Runtime:
     """One for each crawler: the first component that asks opens it, the end of the engine closes it."""
 
@@ -80,6 +95,8 @@ class Runtime:
     """Fires when all is learned that there was to learn."""
     _arrived = 0
     """How many pages came."""
+    _others_ended: ClassVar = False
+    """Crawls of this process ended since the last one began."""
 
     def __init__(self, crawler: Crawler, settings: Settings) -> None:
         self.crawler = crawler
@@ -149,6 +166,9 @@ class Runtime:
                 raise NotConfigured("DEDUP_ENABLED is off")
             if only_shows():
                 raise NotConfigured("a command that shows what a spider does leaves no trace")
+            if cls._others_ended:
+                cls._others_ended = False
+                _give_memory_back()
             with told():
                 known = cls(crawler, settings)
             setattr(crawler, _RUNTIME, known)
@@ -294,7 +314,7 @@ class Runtime:
 
     async def _spider_closed(self, reason: str) -> None:
         self.state.reason = reason
-        self._ended = True
+        self._ended = Runtime._others_ended = True
         self._finishing = Deferred()
         # Counted once: a signal for each of a crawl's many repeated links would cost more than all else here.
         if filtered := self.crawler.stats.get_value("dupefilter/filtered", 0):

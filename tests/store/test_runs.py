@@ -3,6 +3,7 @@ import pytest
 from scrapy_dedup.store.records.records import RunStatus
 from scrapy_dedup.store.records.stored import Run
 from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.workers.workers import RUNS_KEPT
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import NOON, a_time
 from tests.tables import table
@@ -45,6 +46,15 @@ def test_without_a_jobdir_every_run_is_new(project: ProjectStore, ended: RunStat
 
     assert second.id != first.id
     assert not second.killed
+
+
+def test_the_newest_runs_of_each_spider_are_kept(project: ProjectStore) -> None:
+    rare = begin(project, jobdir=None, spider="rare")
+    runs = [begin(project, jobdir=None, hours=hour) for hour in range(RUNS_KEPT + 5)]
+
+    kept = project.last_runs(2 * RUNS_KEPT)
+
+    assert [run.id for run in kept] == [*(run.id for run in reversed(runs[5:])), rare.id]
 
 
 def test_a_jobdir_belongs_to_a_spider_and_a_project(store: Store, project: ProjectStore) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, TypedDict, Unpack
 
-from sqlalchemy import ColumnElement, Connection, and_, func, insert, not_, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, not_, or_, select, update
 
 from scrapy_dedup.core.runs.totals import WorkerPart, total
 from scrapy_dedup.store.engine.codec import column_text, optional_text
@@ -18,6 +18,9 @@ from scrapy_dedup.store.tables.models import CrawlRun, RunWorker
 
 # Names of JOBDIRs are digits: no job is taken for one.
 _JOB: Final = "shared job: "
+RUNS_KEPT: Final = 1_000
+"""Of a spider, the newest; a page that so many did not find is long gone."""
+_FORGOTTEN_AT_ONCE: Final = 100
 
 
 def begin(
@@ -169,6 +172,11 @@ def _begin(connection: Connection, project_id: uuid.UUID, spider: str, job: str 
     run_id = uuid.uuid4()
     row = {"id": run_id, "project_id": project_id, "spider": spider, "jobdir": job, "status": "running"}
     connection.execute(insert(CrawlRun), {**row, "started_at": at, "stats": {}})
+    runs = select(CrawlRun.id).where(CrawlRun.project_id == project_id, CrawlRun.spider == spider)
+    newest = runs.order_by(CrawlRun.started_at.desc(), CrawlRun.id.desc())
+    if old := connection.scalars(newest.offset(RUNS_KEPT).limit(_FORGOTTEN_AT_ONCE)).all():
+        connection.execute(delete(RunWorker).where(RunWorker.project_id == project_id, RunWorker.run_id.in_(old)))
+        connection.execute(delete(CrawlRun).where(CrawlRun.id.in_(old)))
     return run_id
 
 
