@@ -108,7 +108,7 @@ TASKS: Final = (
     Task("streaming", (f"benchmarks.streaming {_MARKED}",), 60, needs="train"),
     Task("teacher", (f"benchmarks.teacher {_TRAINED_ON}",), 30, needs="train"),
     Task("html_method", ("benchmarks.html_method {folder}/corpus",), 30, needs="corpus"),
-    Task("scrapy_suite", ("benchmarks.scrapy_suite {folder}/scrapy",), 240, needs="scrapy"),
+    Task("peer_suites", ("benchmarks.peer_suites {folder}/scrapy",), 240, needs="scrapy"),
     Task("clean_large", ("benchmarks.clean_large {folder}/large",), 60, needs="large"),
     Task("single_pages", ("benchmarks.single_pages {folder}/single",), 60, needs="single"),
     Task(

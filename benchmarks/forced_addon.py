@@ -61,6 +61,8 @@ def __getattr__(name: str) -> Any:
         if _scrapys:
             return _scrapys(name)
         raise AttributeError(name)
-    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
-    folder = Path(os.environ.get("DEDUP_SUITE_STORES", tempfile.gettempdir()))
+    # A test may have put something else in place of `os.environ.get`.
+    known = dict(os.environ)
+    test = known.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
+    folder = Path(known.get("DEDUP_SUITE_STORES", tempfile.gettempdir()))
     return f"sqlite:///{folder / f'{zlib.crc32(test.encode()):08x}.db'}"

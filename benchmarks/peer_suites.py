@@ -1,12 +1,13 @@
-"""Does Scrapy's own test suite pass with the add-on in every crawler?
+"""Do the test suites of Scrapy, and of what works with it, pass with the add-on in every crawler?
 
-    python -m benchmarks.scrapy_suite SOURCE [--python PYTHON] [--only WORD] [--again TIMES]
+    python -m benchmarks.peer_suites SOURCE [--python PYTHON] [--only WORD] [--again TIMES]
 
-SOURCE is an unpacked sdist of Scrapy. PYTHON has this package and what the `test-requirements` of its tox.ini name.
-The suite runs twice, in copies: bare, and with `forced_addon.py` at the end of Scrapy's default settings, each test
-with a store of its own. Fields that the add-on adds are taken out again before the tests see them. What passes bare
-and fails with it is run again alone, in both; what is not the same each time counts as flaky. Every other one must
-stand in `scrapy_suite.json` with a reason.
+SOURCE is an unpacked sdist of Scrapy, scrapy-poet, scrapy-redis (`REDIS_HOST`, `REDIS_PORT`) or spidermon. PYTHON has
+this package, what is tested, and what its tests need (tox.ini), with pytest-timeout and pytest-xdist.
+The suite runs twice, in copies with a Scrapy of their own: bare, and with `forced_addon.py` at the end of Scrapy's
+default settings, each test with a store of its own. Fields that the add-on adds are taken out again before the tests
+see them. What passes bare and fails with it is run again alone, in both; what is not the same each time counts as
+flaky. Every other one must stand in `peer_suites.json` with a reason.
 """
 
 import argparse
@@ -26,7 +27,7 @@ from typing import Final
 from benchmarks import results
 
 ADDED: Final = Path(__file__).parent / "forced_addon.py"
-REVIEWED: Final = Path(__file__).parent / "scrapy_suite.json"
+REVIEWED: Final = Path(__file__).parent / "peer_suites.json"
 _SETTINGS: Final = Path("scrapy") / "settings" / "default_settings.py"
 _COMMANDS: Final = Path("tests") / "utils" / "cmdline.py"
 _MARKS: Final = "not requires_internet and not requires_mitmproxy"
@@ -35,7 +36,7 @@ _MOST_SECONDS: Final = 3 * 3600
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A copy of Scrapy's source, and who runs it."""
+    """A copy of a project's source, and who runs it."""
 
     folder: Path
     stores: Path
@@ -45,9 +46,13 @@ class Suite:
     def copied(cls, source: Path, folder: Path, python: Path, *, forced: bool) -> "Suite":
         """Return a copy, with the add-on where it is forced."""
         shutil.copytree(source, folder)
-        # Commands may take longer than 15 s where two cores have other things to do; none of the tests is about time.
-        commands = folder / _COMMANDS
-        commands.write_text(commands.read_text(encoding="utf-8").replace("timeout=15,", "timeout=120,"), "utf-8")
+        if (commands := folder / _COMMANDS).exists():
+            # They may take longer than 15 s where two cores have other things to do; none of the tests is about time.
+            commands.write_text(commands.read_text(encoding="utf-8").replace("timeout=15,", "timeout=120,"), "utf-8")
+        if not (folder / "scrapy").exists():
+            where = [str(python), "-c", "import scrapy; print(scrapy.__path__[0])"]
+            installed = subprocess.run(where, check=True, capture_output=True, text=True).stdout.strip()
+            shutil.copytree(installed, folder / "scrapy")
         if forced:
             with (folder / _SETTINGS).open("a", encoding="utf-8") as settings:
                 settings.write(ADDED.read_text(encoding="utf-8"))
@@ -64,8 +69,8 @@ class Suite:
             "-W",
             "ignore::pytest.PytestDeprecationWarning",
             "-q",
-            "-n",
-            "2",
+            # Others were written with an older Scrapy; what it warns of since is not about the add-on.
+            *(("-n", "2") if (self.folder / _COMMANDS).exists() else ("-W", "default")),
             "-p",
             "no:cacheprovider",
             "--timeout",
@@ -77,7 +82,7 @@ class Suite:
         subprocess.run(
             command,
             cwd=self.folder,
-            env={**os.environ, "DEDUP_SUITE_STORES": str(self.stores)},
+            env={**os.environ, "DEDUP_SUITE_STORES": str(self.stores), "PYTHONPATH": str(self.folder)},
             check=False,
             timeout=_MOST_SECONDS,
         )
@@ -95,6 +100,12 @@ class Suite:
         return "::".join([*parts, case.get("name", "")])
 
 
+def headers(source: Path) -> dict[str, str]:
+    """Return what the first lines of an sdist's `PKG-INFO` say: `Name`, `Version`."""
+    lines = (source / "PKG-INFO").read_text(encoding="utf-8").splitlines()
+    return dict(line.split(": ", 1) for line in lines[:4])
+
+
 def _outcome(case: ET.Element) -> str:
     kinds = {child.tag for child in case}
     if kinds & {"failure", "error"}:
@@ -104,7 +115,7 @@ def _outcome(case: ET.Element) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("source", type=Path, help="of Scrapy, with its tests")
+    parser.add_argument("source", type=Path, help="of a project, with its tests")
     parser.add_argument("--python", type=Path, default=Path(sys.executable), help="that has what the tests need")
     parser.add_argument("--only", default="", help="tests to be run, as for pytest's -k")
     parser.add_argument("--again", type=int, default=2, help="times that a test which differs is run again")
@@ -121,10 +132,12 @@ def main() -> None:
             alone = bare.run(differing), forced.run(differing)
             steady &= {test for test in differing if alone[0].get(test) == "passed" and alone[1].get(test) == "failed"}
     failing = [test for test in differing if test in steady]
-    reviewed: Mapping[str, str] = json.loads(REVIEWED.read_text(encoding="utf-8"))
+    said = headers(args.source)
+    reviewed: Mapping[str, str] = json.loads(REVIEWED.read_text(encoding="utf-8")).get(said["Name"], {})
     unexplained = [test for test in failing if test not in reviewed]
     counts = Counter(first.values()), Counter(second.values())
     figures = {
+        "suite": f"{said['Name']} {said['Version']}",
         "bare": dict(counts[0]),
         "forced": dict(counts[1]),
         "failing": {test: reviewed.get(test, "") for test in failing},
