@@ -1,0 +1,37 @@
+"""A spider that spidermon watches."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import scrapy
+from scrapy.http import Response
+from spidermon import Monitor, MonitorSuite
+
+
+class ItemMonitor(Monitor):
+    """Each page gives an item."""
+
+    def test_items(self) -> None:
+        """Compare what Scrapy counted."""
+        assert self.data.stats["item_scraped_count"] == self.data.stats["response_received_count"]
+
+
+class Suite(MonitorSuite):
+    """At the end of the spider."""
+
+    monitors: ClassVar = [ItemMonitor]
+
+
+class MatrixSpider(scrapy.Spider):
+    """Has a monitor for its end."""
+
+    name = "matrix"
+    custom_settings: ClassVar = {"SPIDERMON_SPIDER_CLOSE_MONITORS": [Suite]}
+
+    def __init__(self, start: str = "", **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.start_urls = [start]
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        yield {"url": response.url, "title": response.css("h1::text").get(), "html": response.text}
+        yield from response.follow_all(css="a")
