@@ -97,6 +97,7 @@ TASKS: Final = (
     Task("kills", ("benchmarks.kills",), 240, "benchmarks.kills --kills 4 --pages 10"),
     Task("faults", ("benchmarks.faults --faults crash",), 240, "benchmarks.faults --pages 5 --every 100"),
     Task("faults_postgresql", ("benchmarks.faults --faults crash --database postgresql",), 240),
+    Task("matrix", ("benchmarks.matrix",), 120),
     Task("soak", ("benchmarks.soak",), 90, "benchmarks.soak --minutes 0.5 --pages 20"),
     Task("serve_sqlite", ("benchmarks.serve --database sqlite",), 60),
     Task("beside_peers", _BESIDE_PEERS, 180, needs="corpus"),
@@ -108,7 +109,10 @@ TASKS: Final = (
     Task("streaming", (f"benchmarks.streaming {_MARKED}",), 60, needs="train"),
     Task("teacher", (f"benchmarks.teacher {_TRAINED_ON}",), 30, needs="train"),
     Task("html_method", ("benchmarks.html_method {folder}/corpus",), 30, needs="corpus"),
-    Task("peer_suites", ("benchmarks.peer_suites {folder}/scrapy",), 240, needs="scrapy"),
+    *(
+        Task(f"suite_{name}", (f"benchmarks.peer_suites {{folder}}/suites/{name}",), 240, needs=f"suites/{name}")
+        for name in ("scrapy", "scrapy_poet", "scrapy_redis", "spidermon")
+    ),
     Task("clean_large", ("benchmarks.clean_large {folder}/large",), 60, needs="large"),
     Task("single_pages", ("benchmarks.single_pages {folder}/single",), 60, needs="single"),
     Task(

@@ -7,6 +7,7 @@ from benchmarks import growth_picture
 from benchmarks.cells import bold, median, plain, rounded, table, verdict
 
 GROWTH: Final = ("pages_1000", "pages_10000", "pages_100000", "million_pages")
+SUITES: Final = ("suite_scrapy", "suite_scrapy_poet", "suite_scrapy_redis", "suite_spidermon")
 _NOT_RUN: Final = "not run"
 
 Results = Mapping[str, dict[str, Any]]
@@ -392,6 +393,48 @@ def _faults(results: Results) -> Lines:
     yield from table(head, rows)
 
 
+def _kills(results: Results) -> Lines:
+    found = results["kills"]["figures"]
+    wrong = [len(found[what]) for what in ("lost", "wrongly_seen", "failed")]
+    # The rule of three, of a proportion that was never met.
+    bound = f"; at most {3 / found['kills']:.2%} then (95 %)" if not any(wrong) else ""
+    yield (
+        f"{found['kills']:,} kills at random moments in {found['crawls']:,} crawls, seed {found['trial']['seed']}:"
+        f" {wrong[0]} items lost, {wrong[1]} pages wrongly seen, {wrong[2]} crawls failed{bound}."
+    )
+
+
+def _fuzz(results: Results) -> Lines:
+    found = results["fuzz"]["figures"]
+    rows = [
+        (name, f"{one['cases']:,}", f"{one['seconds'] / 60:.0f}", len(one["findings"])) for name, one in found.items()
+    ]
+    yield from table(("entry point", "cases", "minutes", "findings"), rows)
+
+
+def _suites(results: Results) -> Lines:
+    rows = []
+    for suite in (results[name]["figures"] for name in SUITES if name in results):
+        counts = (f"{suite[way].get('passed', 0):,}" for way in ("bare", "forced"))
+        rows.append((suite["suite"], *counts, len(suite["failing"]), len(suite["flaky"])))
+    yield from table(("suite", "passed bare", "with the add-on", "fail by it", "differ, but not alone"), rows)
+    reasons: dict[str, list[str]] = {}
+    for suite in (results[name]["figures"] for name in SUITES if name in results):
+        for test, reason in suite["failing"].items():
+            reasons.setdefault(reason, []).append(test.rpartition("::")[2])
+    yield ""
+    for reason, tests in reasons.items():
+        yield f"- {', '.join(f'`{test}`' for test in dict.fromkeys(tests))}: {reason}"
+
+
+def _matrix(results: Results) -> Lines:
+    rows = []
+    for name, one in results["matrix"]["figures"]["rows"].items():
+        versions = ", ".join(f"{package} {version}" for package, version in one.get("versions", {}).items())
+        rows.append((name, versions or one["outcome"]))
+    yield from table(("with", "tried"), rows)
+
+
 def _soak(results: Results) -> Lines:
     found = results["soak"]["figures"]
     yield "![Memory, descriptors, store and pace by crawl](soak.svg)"
@@ -399,8 +442,8 @@ def _soak(results: Results) -> Lines:
     slope = found["memory_mb_an_hour"]
     yield (
         f"{found['pages']:,.0f} pages in {found['minutes']:.0f} minutes, {found['errors']:.0f} errors: memory grows by"
-        f" {slope:.1f} MB an hour (target: 5{verdict(slope <= 5)}), the store by {found['store_kb_a_crawl']:.0f} kB a"
-        " crawl."
+        f" {slope:.1f} MB an hour (target: 5{verdict(slope <= 5)}), the store by {found['store_kb_a_crawl']:.1f} kB a"
+        " crawl, of which 2 kB are the run's own, up to 1,000 runs."
     )
 
 
@@ -422,6 +465,10 @@ BLOCKS: Final[dict[str, tuple[tuple[str, ...], Callable[[Results], Lines]]]] = {
     "large_domain": (("large_domain",), _large_domain),
     "many_crawlers": (("many_crawlers",), _crawlers),
     "faults": (tuple(_SERVERS), _faults),
+    "kills": (("kills",), _kills),
+    "fuzz": (("fuzz",), _fuzz),
+    "suites": (SUITES, _suites),
+    "matrix": (("matrix",), _matrix),
     "soak": (("soak",), _soak),
     "spark": (("spark",), _spark),
     "spark_skew": (("spark_skew",), _spark_skew),
