@@ -33,6 +33,8 @@ _SPIDERS: Final = Path(__file__).parent / "matrix_spiders"
 _PAGES: Final = 30
 _MOST_SECONDS: Final = 180
 _ADDED: Final = ("cleaned_content", "dedup")
+# Without where our own modules are found: pip would take them for what it was told to install.
+_ENVIRONMENT: Final = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
 # Debian's, or the one that Playwright would download.
 _BROWSER: Final = shutil.which("chromium")
 
@@ -137,9 +139,8 @@ def _try(row: Row, wheel: Path, place: Path) -> dict[str, str]:
         first, second = (crawl(start, {**own, **on, "ADDONS": addons}, name) for name in ("first", "second"))
     _check(bare, first, {"new"})
     _check(bare, second, {"unchanged"})
-    said = subprocess.run(
-        [str(python), "-m", "pip", "list", "--format=json"], check=True, capture_output=True, text=True
-    )
+    command = [str(python), "-m", "pip", "list", "--format=json"]
+    said = subprocess.run(command, env=_ENVIRONMENT, check=True, capture_output=True, text=True)
     names = {"scrapy", *(name.partition("=")[0].partition("<")[0] for name in row.packages)} - {"setuptools"}
     return {one["name"]: one["version"] for one in json.loads(said.stdout) if one["name"].lower() in names}
 
@@ -162,7 +163,7 @@ def _environment(row: Row, wheel: Path, folder: Path) -> Path:
     subprocess.run([program, "-m", "venv", str(folder)], check=True)
     python = folder / "bin" / "python"
     install = [str(python), "-m", "pip", "install", "-qq", "--disable-pip-version-check", f"{wheel}{row.extras}"]
-    done = subprocess.run([*install, *row.packages], check=False, capture_output=True, text=True)
+    done = subprocess.run([*install, *row.packages], env=_ENVIRONMENT, check=False, capture_output=True, text=True)
     if done.returncode:
         raise AbsentError(done.stderr.strip().splitlines()[-1])
     return python
@@ -195,7 +196,7 @@ def _crawl(python: Path, place: Path, start: str, settings: dict[str, Any], name
     done = subprocess.run(
         [*command, *(word for option in options for word in ("-s", option))],
         cwd=place,
-        env={key: value for key, value in os.environ.items() if not key.startswith("PYTHON")},
+        env=_ENVIRONMENT,
         check=False,
         capture_output=True,
         text=True,
@@ -232,7 +233,8 @@ def _scrapyd(python: Path, place: Path) -> Iterator[Callable[..., Any]]:
     (place / "eggs" / "matrix").mkdir(parents=True)
     shutil.copy(egg, place / "eggs" / "matrix" / "1.egg")
     log = (place / "scrapyd.log").open("w")
-    with log, subprocess.Popen([str(python.parent / "scrapyd")], cwd=place, stdout=log, stderr=log) as server:
+    program = [str(python.parent / "scrapyd")]
+    with log, subprocess.Popen(program, cwd=place, env=_ENVIRONMENT, stdout=log, stderr=log) as server:
 
         def ask(what: str, **said: str) -> dict[str, Any]:
             data = urlencode(said).encode()
