@@ -54,8 +54,9 @@ class Delivered:
 
     def packed(self) -> tuple[bytes, bytes, bytes]:
         """Return items, fields and what was left out, as a `DeliveryRecord` has them."""
-        pairs = (item + keeper for item, keeper in sorted(self.left_out.items()))
-        return b"".join(sorted(self.items)), b"".join(sorted(one or _NONE for one in self.fields)), b"".join(pairs)
+        pairs = ((item or _NONE) + keeper for item, keeper in sorted(self.left_out.items()))
+        items, fields = (b"".join(sorted(one or _NONE for one in some)) for some in (self.items, self.fields))
+        return items, fields, b"".join(pairs)
 
 
 class DeliveredFields:
@@ -106,9 +107,8 @@ class Recall:
                 given = self.store.deliveries(key)
                 # By another callback, where it is not this one's page.
                 some = [given[giver]] if giver in given else given.values()
-                fields = (one for delivery in some for one in _eights(delivery.fields))
-                keepers[key] = frozenset(NO_FIELDS if one == _NONE else one for one in fields)
-        return Earlier(Counter(_eights(last.items)), left_out, keepers)
+                keepers[key] = frozenset(one for delivery in some for one in _hashes(delivery.fields))
+        return Earlier(Counter(_hashes(last.items)), left_out, keepers)
 
     def _is_over(self, alias: bytes, keeper: bytes, since: datetime | None) -> bool:
         """Say whether a page that stood for another is gone, redirects, was removed, or is another one since then."""
@@ -126,12 +126,14 @@ class Recall:
         return False
 
 
-def _eights(packed: bytes) -> Iterable[bytes]:
-    return (packed[start : start + ITEM_BYTES] for start in range(0, len(packed), ITEM_BYTES))
+def _hashes(packed: bytes) -> Iterable[bytes]:
+    parts = (packed[start : start + ITEM_BYTES] for start in range(0, len(packed), ITEM_BYTES))
+    return (NO_FIELDS if one == _NONE else one for one in parts)
 
 
 def _pairs(packed: bytes) -> Iterable[tuple[bytes, bytes]]:
     """Return items that were left out, with the keys of the pages that stand for them."""
     size = ITEM_BYTES + _KEY_BYTES
-    cuts = (packed[start : start + size] for start in range(0, len(packed), size))
-    return ((one[:ITEM_BYTES], one[ITEM_BYTES:]) for one in cuts)
+    for start in range(0, len(packed), size):
+        (item,) = _hashes(packed[start : start + ITEM_BYTES])
+        yield item, packed[start + ITEM_BYTES : start + size]
