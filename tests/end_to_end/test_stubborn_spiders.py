@@ -42,8 +42,7 @@ def crawl(
 
 
 @pytest.mark.parametrize(
-    ("spider", "path"),
-    [("by-sitemap", "/sitemap.xml"), ("filters-its-start", "/hub"), ("never-idle", "/hub")],
+    ("spider", "path"), [("by-sitemap", "/sitemap.xml"), ("filters-its-start", "/hub"), ("never-idle", "/hub")]
 )
 def test_spider_of_any_kind_gets_every_page(project: Project, server: WebServer, spider: str, path: str) -> None:
     crawled = crawl(project, server, spider, path)
