@@ -6,18 +6,13 @@ from typing import Any
 import scrapy
 from scrapy.http import Response
 
-from tests.end_to_end.spiders.pages import noted
+from tests.end_to_end.spiders.pages import FromStart, noted
 
 
-class Hospital(scrapy.Spider):
+class Hospital(FromStart):
     """Yields an item for each response; what it contains is left to the plugin."""
 
     name = "hospital"
-    start_urls: list[str]
-
-    def __init__(self, start: str = "", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.start_urls = start.split()
 
     async def start(self) -> Any:
         for url in self.start_urls:

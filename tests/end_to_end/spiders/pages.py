@@ -16,18 +16,26 @@ def noted(item: Any) -> Any:
     return item
 
 
-class Pages(scrapy.Spider):
+class FromStart(scrapy.Spider):
+    """Asks for the pages that `-a start=` names."""
+
+    start_urls: list[str]
+
+    def __init__(self, start: str = "", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.start_urls = start.split()
+
+
+class Pages(FromStart):
     """Follows every link and yields every page that is no hub.
 
     `-a close_after=N` stops in a callback, `-a break_on=NAME` breaks that of a page.
     """
 
     name = "pages"
-    start_urls: list[str]
 
-    def __init__(self, start: str = "", close_after: str = "0", break_on: str = "", **kwargs: Any) -> None:
+    def __init__(self, close_after: str = "0", break_on: str = "", **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.start_urls = start.split()
         self.close_after = int(close_after)
         self.break_on = break_on
         self.pages = 0
