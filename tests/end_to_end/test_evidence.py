@@ -86,7 +86,8 @@ def test_under_skip_a_page_left_out_for_another_goes_out_once_that_does_not_give
 ) -> None:
     """Of four pairs: one of each goes, redirects, is not met any more, or changes."""
     hows = ("gone", "redirects", "missing", "changed")
-    pages: dict[str, str | Answer] = {f"{how}-{one}": html_page(how) for how in hows for one in "ab"} | around(24)
+    pages: dict[str, str | Answer] = {f"{how}-{one}": html_page(how) for how in hows for one in "ab"}
+    pages |= around(24)
     settings: dict[str, Any] = {**ONE_BY_ONE, "DEDUP_UNCHANGED": "skip", "DEDUP_REMOVED_AFTER": 1}
     first, second = (names(project.crawl("pages", "-a", publish(server, **pages), **settings)) for _ in range(2))
     keepers = dict(name.split("-") for name in first if "-" in name)
