@@ -3,20 +3,15 @@
 from collections.abc import Iterator
 from typing import Any
 
-import scrapy
 from scrapy.http import Response
 
-from tests.end_to_end.spiders.pages import FromStart, noted
+from tests.end_to_end.spiders.pages import Filtered, noted
 
 
-class Hospital(FromStart):
+class Hospital(Filtered):
     """Yields an item for each response; what it contains is left to the plugin."""
 
     name = "hospital"
-
-    async def start(self) -> Any:
-        for url in self.start_urls:
-            yield scrapy.Request(url)
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
         yield noted({"url": response.url})

@@ -26,7 +26,15 @@ class FromStart(scrapy.Spider):
         self.start_urls = start.split()
 
 
-class Pages(FromStart):
+class Filtered(FromStart):
+    """Unlike with Scrapy's own start, a link back to one of these pages brings no second visit."""
+
+    async def start(self) -> AsyncIterator[Any]:
+        for url in self.start_urls:
+            yield scrapy.Request(url)
+
+
+class Pages(Filtered):
     """Follows every link and yields every page that is no hub.
 
     `-a close_after=N` stops in a callback, `-a break_on=NAME` breaks that of a page.
@@ -39,11 +47,6 @@ class Pages(FromStart):
         self.close_after = int(close_after)
         self.break_on = break_on
         self.pages = 0
-
-    async def start(self) -> AsyncIterator[Any]:
-        """Unlike Scrapy's own these are filtered, so that a link back to one of them brings no second visit."""
-        for url in self.start_urls:
-            yield scrapy.Request(url)
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
         if self.break_on and response.url.endswith(f"/{self.break_on}"):
