@@ -58,21 +58,14 @@ CASES: Final[Mapping[str, Case]] = {
     "site-not-known": _case("ab", NONE, is_known=False, a=page("A"), b=page("B")),
     "site-not-known-same-bytes": _case("a", {"title/dropped": 1}, is_known=False, a=page("A"), b=page("A")),
     "equal-of-one-that-was-not-proven": _case(
-        "ab",
-        ONE | NONE,
-        a=page("A", "By crane."),
-        b=page("B", "By rail."),
-        c=page("C", "By rail."),
+        "ab", ONE | NONE, a=page("A", "By crane."), b=page("B", "By rail."), c=page("C", "By rail.")
     ),
     "canonical-link": _case("a", {"canonical/dropped": 1}, a=page("A"), b=page("B", head=LINK)),
     "canonical-link-first": _case(
         "b", {"canonical/unproven": 1, "canonical/dropped": 1}, b=page("B", head=LINK), a=page("A")
     ),
     "canonical-link-another-number": _case(
-        "ab",
-        NONE | {"canonical/unproven": 1},
-        a=page("A", "Costs 10."),
-        b=page("B", "Costs 12.", head=LINK),
+        "ab", NONE | {"canonical/unproven": 1}, a=page("A", "Costs 10."), b=page("B", "Costs 12.", head=LINK)
     ),
     "canonical-link-to-most-of-the-text": _case(
         "ab",

@@ -12,14 +12,12 @@ ROOT = Path(__file__).parents[1]
 FETCHERS = {"aiohttp", "httpx", "requests", "trafilatura", "urllib3", "urlopen", "urlretrieve"}
 ELSEWHERE = {
     "service/test_packed_files.py": {
-        "test_body_is_unpacked_within_its_bound_and_whole_or_not_at_all": "GHSA-7j7m-v7m3-jqm7, CVE-2025-6176",
+        "test_body_is_unpacked_within_its_bound_and_whole_or_not_at_all": "GHSA-7j7m-v7m3-jqm7, CVE-2025-6176"
     },
     "plugin/crawl/test_ways.py": {
-        "test_headers_go_to_their_own_origin_alone_and_proxies_with_who_asks": "GHSA-cw9j-q3vf-hrrv",
+        "test_headers_go_to_their_own_origin_alone_and_proxies_with_who_asks": "GHSA-cw9j-q3vf-hrrv"
     },
-    "plugin/crawl/test_outcomes.py": {
-        "test_no_module_is_imported_because_a_store_names_it": "GHSA-cwxj-rr6w-m6w7",
-    },
+    "plugin/crawl/test_outcomes.py": {"test_no_module_is_imported_because_a_store_names_it": "GHSA-cwxj-rr6w-m6w7"},
     "core/resilience/test_sitemaps.py": {
         "test_hostile_sitemaps_take_time_in_proportion_to_their_length": "GHSA-cc65-xxvf-f7r9",
         "test_declarations_end_the_reading": "billion laughs",

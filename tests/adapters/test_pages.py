@@ -52,12 +52,7 @@ def test_items_of_any_kind_give_the_same_page(make: Any) -> None:
 
     assert page == page_of(an_item())
     assert (page.text, page.source) == ("What the page says.", a_url(1))
-    assert page.metadata == {
-        "page_id": page.id,
-        "source": a_url(1),
-        "domain": "www.example.com",
-        "title": "Page 1",
-    }
+    assert page.metadata == {"page_id": page.id, "source": a_url(1), "domain": "www.example.com", "title": "Page 1"}
     assert page.visit["content_hash"] == content_hash("What the page says.").hex()
 
 
@@ -90,11 +85,7 @@ def test_an_item_without_a_report_is_read_by_the_settings_of_its_crawl() -> None
 
     page = page_of(WithoutReport(f"{SITE}/a/", "Text."), **rules)
 
-    assert (page.id, page.source, page.metadata["domain"]) == (
-        page_of(an_item("a")).id,
-        f"{SITE}/a",
-        "www.example.com",
-    )
+    assert (page.id, page.source, page.metadata["domain"]) == (page_of(an_item("a")).id, f"{SITE}/a", "www.example.com")
 
 
 @pytest.mark.parametrize(

@@ -41,10 +41,7 @@ def crawl(
     return project.crawl(spider, "-a", f"start={server.origins[0]}{path}", *arguments, **settings)
 
 
-@pytest.mark.parametrize(
-    ("spider", "path"),
-    [("by-sitemap", "/sitemap.xml"), ("filters-its-start", "/hub"), ("never-idle", "/hub")],
-)
+@pytest.mark.parametrize(("spider", "path"), [("by-sitemap", "/sitemap.xml"), ("never-idle", "/hub")])
 def test_spider_of_any_kind_gets_every_page(project: Project, server: WebServer, spider: str, path: str) -> None:
     crawled = crawl(project, server, spider, path)
 
@@ -88,7 +85,7 @@ def test_page_that_a_callback_retries_goes_out(project: Project) -> None:
 # JOBDIR.
 
 
-@pytest.mark.parametrize(("spider", "path"), [("by-sitemap", "/sitemap.xml"), ("filters-its-start", "/hub")])
+@pytest.mark.parametrize(("spider", "path"), [("by-sitemap", "/sitemap.xml"), ("pages", "/hub")])
 def test_first_requests_that_are_filtered_are_made_again_after_a_kill(
     project: Project, server: WebServer, spider: str, path: str
 ) -> None:

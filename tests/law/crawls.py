@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from multiprocessing.connection import Connection
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urldefrag
@@ -33,6 +34,9 @@ from tests.law.spiders import CALLED, LISTED
 PATIENCE_SECONDS = 90
 """A crawl takes a tenth of a second; one that takes longer than this hangs."""
 ADDON = "scrapy_dedup.Addon"
+_WRITES = {"FEEDS", "FILES_STORE", "HTTPCACHE_DIR"}
+"""Settings by which a bare crawl leaves something behind."""
+_MOST_KEPT = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +90,23 @@ class Crawls:
     def __init__(self) -> None:
         self._pipe: Connection | None = None
         self._process: Any = None
+        self._bare: dict[bytes, Crawl] = {}
 
     def run(self, job: Job) -> Crawl:
-        """Return what came of a crawl.
+        """Return what came of a crawl; a bare one of the same pages is made once.
 
         Raises:
             CrawlFailedError: it ended by an exception, or not at all.
         """
+        if job.addon or _WRITES & job.settings.keys():
+            return self._made(job)
+        if (known := bytes(ForkingPickler.dumps(job))) not in self._bare:
+            if len(self._bare) >= _MOST_KEPT:
+                self._bare.clear()
+            self._bare[known] = self._made(job)
+        return self._bare[known]
+
+    def _made(self, job: Job) -> Crawl:
         if self._pipe is None:
             context = multiprocessing.get_context("spawn")
             self._pipe, theirs = context.Pipe()

@@ -216,18 +216,6 @@ class TestMovedAndEqualPages:
 
         assert tried(Scenario("dict", plan, 41, 8, Server(stale_links=True), (changes, (), ())), mode, crawls) == []
 
-    def test_page_whose_equal_is_not_fetched_in_this_run_is_in_the_feed(self, crawls: Crawls, tmp_path: Path) -> None:
-        beside = Beside(crawls, tmp_path, "HtmlSpider")
-        others = {f"/p/{number}": page(f"No. {number}", f"<p>{PROSE} {number}" * number) for number in range(1, 7)}
-        world = FixedWorld({**others, "/a": page("Chair", f"<p>{PROSE}"), "/b": page("Chair", f"<p>{PROSE}")})
-        rest = " ".join(others)
-
-        _, first = beside.crawl(world, paths=f"/a /b {rest}")
-        _, second = beside.crawl(world, paths=f"/b {rest}")
-
-        assert {item["url"] for item in first.items} & {f"{ORIGIN}/a", f"{ORIGIN}/b"}
-        assert f"{ORIGIN}/b" in {item["url"] for item in second.items}
-
     def test_pages_of_equal_text_with_different_fields_are_two_items(self, crawls: Crawls, tmp_path: Path) -> None:
         paths = [f"/p/{number}" for number in range(12)]
         world = FixedWorld(

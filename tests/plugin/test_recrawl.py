@@ -21,11 +21,7 @@ from scrapy_dedup.core.recrawl.verdicts import VerdictKind
 from scrapy_dedup.core.urls.normal_form import DEFAULT_RULES
 from scrapy_dedup.plugin.domains.sites import Site, Sites
 from scrapy_dedup.plugin.unchanged import Comparing, SitemapDates
-from scrapy_dedup.service.recrawl.recrawling import (
-    NOT_KEPT,
-    Judgement,
-    KnownPage,
-)
+from scrapy_dedup.service.recrawl.recrawling import NOT_KEPT, Judgement, KnownPage
 from scrapy_dedup.service.recrawl.versions import SiteVersions
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.codec import pack_fingerprints
@@ -66,11 +62,7 @@ def parsed(html: str) -> Page:
 def stored(project: ProjectStore, html: str = OLD, source: dict[str, Any] | None = None, **fields: Any) -> Judgement:
     """Store a page as a crawl leaves it, and return what a new visit of it begins with."""
     page = parsed(html)
-    state = {
-        "content_hash": b"c" * 32,
-        "blocks": pack_fingerprints(page_keys(page)),
-        "last_changed_at": NOON,
-    }
+    state = {"content_hash": b"c" * 32, "blocks": pack_fingerprints(page_keys(page)), "last_changed_at": NOON}
     records: list[Record] = [a_document(1, **{**state, **fields}), a_crawled_url(1)]
     project.write([*records, a_source(1, **{"content": html, **(source or {})})])
     return Judgement(KnownPage(state_of(project, 1)))

@@ -28,10 +28,7 @@ def rows_of_clean(folder: Path, pages: list[tuple[str, str]]) -> list[dict[str, 
     """Return what `scrapy dedup clean` writes of pages."""
     file = folder / "pages.jsonl"
     file.write_text("".join(json.dumps({"url": url, "html": html}) + "\n" for url, html in pages), encoding="utf-8")
-    with (
-        Inputs([str(file)], io.BytesIO()) as inputs,
-        CleaningRun(inputs, Settings(), Watching()) as run,
-    ):
+    with Inputs([str(file)], io.BytesIO()) as inputs, CleaningRun(inputs, Settings(), Watching()) as run:
         run.survey(lambda _domain: None)
         list(run.learn())
         rows = [json.loads(line) for line in run.lines()]

@@ -2,7 +2,6 @@ import asyncio
 import struct
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import Future
 
 import pytest
@@ -11,15 +10,9 @@ from scrapy_dedup.core.teacher.rendered import Flag
 from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.rendering import MOST_PICTURE_HEIGHT, MOST_RESOURCE_BYTES, MOST_RESOURCES, WIDTH
 from scrapy_dedup.teacher.values import NotShown, RenderedPage, Resource, Showing, WantedResource
-from tests.teacher.showing import PATIENCE_SECONDS, URL, Shelf, a_page, a_showing, shown, style, teacher
+from tests.teacher.showing import PATIENCE_SECONDS, URL, Shelf, a_page, a_showing, shown, style
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with teacher() as browser:
-        yield browser
 
 
 def _size(png: bytes) -> tuple[int, int]:

@@ -30,12 +30,6 @@ WAITING = a_showing("<p>text</p><link rel=stylesheet href=/never.css>")
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with teacher() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
 def hasty() -> Iterator[Browser]:
     """One that gives a page six seconds: a busy machine shows one in less."""
     with teacher(timedelta(seconds=6)) as browser:

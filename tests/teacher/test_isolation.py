@@ -18,15 +18,9 @@ from tests.servers_here import is_hidden
 from tests.tables import table
 from tests.teacher.hostile import hostile_page
 from tests.teacher.listening import Listeners, listening
-from tests.teacher.showing import PATIENCE_SECONDS, Shelf, a_showing, answered, not_shown, shown, style, teacher
+from tests.teacher.showing import PATIENCE_SECONDS, Shelf, a_showing, answered, not_shown, shown, style
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with teacher() as browser:
-        yield browser
 
 
 @pytest.fixture

@@ -5,16 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.duplicates import near as neardup
-from scrapy_dedup.core.duplicates.near import (
-    BANDS,
-    MAX_CHARS,
-    Sketch,
-    promising,
-    resemblance,
-    shingles,
-    sketch,
-    words,
-)
+from scrapy_dedup.core.duplicates.near import BANDS, MAX_CHARS, Sketch, promising, resemblance, shingles, sketch, words
 
 SCOPE = b"project www.example.com en"
 TEXT = " ".join(f"word{number}" for number in range(200))

@@ -1,13 +1,5 @@
 from scrapy_dedup.core.boilerplate.repeats import PageCounts, RepeatPolicy
-from scrapy_dedup.core.recrawl.passages import (
-    Repeats,
-    main_text,
-    mask,
-    may_churn,
-    page_keys,
-    repeats_of,
-    same_blocks,
-)
+from scrapy_dedup.core.recrawl.passages import Repeats, main_text, mask, may_churn, page_keys, repeats_of, same_blocks
 from tests.core.builders import parsed
 from tests.tables import table
 

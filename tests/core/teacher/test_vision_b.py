@@ -8,14 +8,7 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.core.teacher.numbering import numbered
 from scrapy_dedup.core.teacher.rendered import Box, Flag, SeenElement, Sight, TextRun
-from scrapy_dedup.core.teacher.vision import (
-    SeenPage,
-    UnseenReason,
-    Vision,
-    see,
-    unseen_text,
-    vision_of,
-)
+from scrapy_dedup.core.teacher.vision import SeenPage, UnseenReason, Vision, see, unseen_text, vision_of
 from scrapy_dedup.core.teacher.vision_blocks import looks_of
 from tests.core.builders import parsed
 from tests.core.sights import Recorded, recorded

@@ -6,18 +6,13 @@ from typing import Any
 import scrapy
 from scrapy.http import HtmlResponse, Response
 
-from tests.end_to_end.spiders.pages import noted
+from tests.end_to_end.spiders.pages import FromStart, noted
 
 
-class Crosses(scrapy.Spider):
+class Crosses(FromStart):
     """Follows every link of every page; each item has what the page says of its confidence."""
 
     name = "crosses"
-    start_urls: list[str]
-
-    def __init__(self, start: str = "", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.start_urls = start.split()
 
     async def start(self) -> AsyncIterator[Any]:
         for url in self.start_urls:

@@ -7,19 +7,15 @@ import scrapy
 import scrapy.dupefilters
 from scrapy.http import Response
 
-from tests.end_to_end.spiders.pages import noted
+from tests.end_to_end.spiders.pages import FromStart, noted
 
 ITEMS_A_PAGE = 4
 
 
-class Guest(scrapy.Spider):
+class Guest(FromStart):
     """Yields some items of each page."""
 
     name = "guest"
-
-    def __init__(self, start: str = "", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.start_urls = start.split()
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
         for number in range(ITEMS_A_PAGE):
@@ -45,14 +41,10 @@ class Proxied(Guest):
             yield response.follow(href, **self.way)
 
 
-class Asks(scrapy.Spider):
+class Asks(FromStart):
     """Asks for each of its pages many times, as spiders do that know why."""
 
     name = "asks"
-
-    def __init__(self, start: str = "", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.start_urls = start.split()
 
     async def start(self) -> AsyncIterator[Any]:
         async for request in super().start():

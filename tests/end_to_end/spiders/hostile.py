@@ -7,17 +7,13 @@ import scrapy
 from scrapy.http import Response, TextResponse
 
 from tests.end_to_end.recorders import sleep
-from tests.end_to_end.spiders.pages import noted
+from tests.end_to_end.spiders.pages import FromStart, noted
 
 
-class Responses(scrapy.Spider):
+class Responses(FromStart):
     """Yields an item of each response; of text with it, of all else without."""
 
     name = "responses"
-
-    def __init__(self, start: str = "", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.start_urls = start.split()
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
         html = {"html": response.text} if isinstance(response, TextResponse) else {}
@@ -72,14 +68,10 @@ FIELDS: dict[str, Any] = {
 }
 
 
-class Fields(scrapy.Spider):
+class Fields(FromStart):
     """Yields items with odd fields from one response."""
 
     name = "fields"
-
-    def __init__(self, start: str = "", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.start_urls = start.split()
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
         for name, url in URLS.items():
@@ -91,14 +83,10 @@ class Fields(scrapy.Spider):
         yield noted(Sealed(id="sealed", html=HTML.format("sealed")))
 
 
-class Breaking(scrapy.Spider):
+class Breaking(FromStart):
     """Each callback ends in its own way."""
 
     name = "breaking"
-
-    def __init__(self, start: str = "", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.start_urls = start.split()
 
     async def start(self) -> AsyncIterator[Any]:
         for url in self.start_urls:

@@ -9,7 +9,7 @@ import scrapy
 from scrapy.http import Response
 
 from scrapy_dedup.plugin.crawl.items import PageItem
-from tests.end_to_end.spiders.pages import noted
+from tests.end_to_end.spiders.pages import FromStart, noted
 
 ODD_TEXT = "  Harbour\t{0}\r\n\r\n\r\n\r\nof {0} \n\n"
 
@@ -89,27 +89,19 @@ class Kinds(scrapy.Spider):
         yield {"id": f"other-url-content {page}", "url": f"{url}/of-another", "content": ODD_TEXT.format(page)}
 
 
-class PageItems(scrapy.Spider):
+class PageItems(FromStart):
     """Yields `PageItem.from_response`."""
 
     name = "page-items"
-
-    def __init__(self, start: str = "", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.start_urls = start.split()
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
         yield noted(PageItem.from_response(response))
 
 
-class Twice(scrapy.Spider):
+class Twice(FromStart):
     """Yields one object several times."""
 
     name = "twice"
-
-    def __init__(self, start: str = "", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.start_urls = start.split()
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
         item = {"id": response.url, "url": response.url}
@@ -117,28 +109,20 @@ class Twice(scrapy.Spider):
             yield noted(item)
 
 
-class RawBytes(scrapy.Spider):
+class RawBytes(FromStart):
     """Yields the body as it came."""
 
     name = "raw-bytes"
-
-    def __init__(self, start: str = "", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.start_urls = start.split()
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
         yield noted({"url": response.url, "html": response.body})
 
 
-class Grouped(scrapy.Spider):
+class Grouped(FromStart):
     """Says to which group some pages belong, and gives no item of a hub."""
 
     name = "grouped"
     dedup_source_group = "from the spider"
-
-    def __init__(self, start: str = "", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.start_urls = start.split()
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
         group = {"source_group": "from the item"} if response.url.endswith("p1") else {}

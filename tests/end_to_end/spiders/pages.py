@@ -16,26 +16,37 @@ def noted(item: Any) -> Any:
     return item
 
 
-class Pages(scrapy.Spider):
+class FromStart(scrapy.Spider):
+    """Asks for the pages that `-a start=` names."""
+
+    start_urls: list[str]
+
+    def __init__(self, start: str = "", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.start_urls = start.split()
+
+
+class Filtered(FromStart):
+    """Unlike with Scrapy's own start, a link back to one of these pages brings no second visit."""
+
+    async def start(self) -> AsyncIterator[Any]:
+        for url in self.start_urls:
+            yield scrapy.Request(url)
+
+
+class Pages(Filtered):
     """Follows every link and yields every page that is no hub.
 
     `-a close_after=N` stops in a callback, `-a break_on=NAME` breaks that of a page.
     """
 
     name = "pages"
-    start_urls: list[str]
 
-    def __init__(self, start: str = "", close_after: str = "0", break_on: str = "", **kwargs: Any) -> None:
+    def __init__(self, close_after: str = "0", break_on: str = "", **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.start_urls = start.split()
         self.close_after = int(close_after)
         self.break_on = break_on
         self.pages = 0
-
-    async def start(self) -> AsyncIterator[Any]:
-        """Unlike Scrapy's own these are filtered, so that a link back to one of them brings no second visit."""
-        for url in self.start_urls:
-            yield scrapy.Request(url)
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
         if self.break_on and response.url.endswith(f"/{self.break_on}"):

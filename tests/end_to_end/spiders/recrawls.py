@@ -7,23 +7,13 @@ import scrapy
 from scrapy.http import HtmlResponse, Response, TextResponse
 from scrapy.spiders import SitemapSpider
 
-from tests.end_to_end.spiders.pages import noted
+from tests.end_to_end.spiders.pages import Filtered, noted
 
 
-class Walker(scrapy.Spider):
+class Walker(Filtered):
     """Follows every link, and yields every page; so that what it yielded tells which callbacks ran."""
 
     name = "walker"
-    start_urls: list[str]
-
-    def __init__(self, start: str = "", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.start_urls = start.split()
-
-    async def start(self) -> AsyncIterator[Any]:
-        """Unlike Scrapy's own these are filtered, so that a link back to one of them brings no second visit."""
-        for url in self.start_urls:
-            yield scrapy.Request(url)
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
         yield noted({"url": response.url})

@@ -39,16 +39,6 @@ class CopiesMeta(Pages):
             yield output.replace(meta=response.meta) if isinstance(output, scrapy.Request) else output
 
 
-class FiltersItsStart(Pages):
-    """Its first requests pass the duplicate filter."""
-
-    name = "filters-its-start"
-
-    async def start(self) -> AsyncIterator[Any]:
-        for url in self.start_urls:
-            yield scrapy.Request(url)
-
-
 class StartsSlowly(Pages):
     """Asks for its next page once the one before was stored."""
 

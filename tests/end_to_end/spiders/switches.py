@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 import scrapy
 from scrapy.http import Response
 
-from tests.end_to_end.spiders.pages import noted
+from tests.end_to_end.spiders.pages import FromStart, noted
 
 
-class Plain(scrapy.Spider):
+class Plain(FromStart):
     """Yields its start pages; a page below /off/, /text/ and /wrong/ has an override in meta."""
 
     name = "plain"
@@ -23,10 +23,6 @@ class Plain(scrapy.Spider):
         "out-of-range": {"min_pages": 0},
         "nonsense": 3.5,
     }
-
-    def __init__(self, start: str = "", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.start_urls = start.split()
 
     async def start(self) -> Any:
         for url in self.start_urls:

@@ -149,14 +149,7 @@ def by_number(text: str) -> int:
     return len(text.split())
 
 
-@pytest.mark.parametrize(
-    ("path", "size"),
-    [
-        ("", 10),
-        (f"{__name__}.by_spaces", 2),
-        (f"{__name__}.by_number", 2),
-    ],
-)
+@pytest.mark.parametrize(("path", "size"), [("", 10), (f"{__name__}.by_spaces", 2), (f"{__name__}.by_number", 2)])
 def test_measure_is_characters_or_what_a_function_counts(path: str, size: int) -> None:
     assert measure_of(path)("two words.") == size
 

@@ -2,14 +2,7 @@ from typing import Any
 
 import pytest
 
-from scrapy_dedup.service.recrawl.recrawling import (
-    NOTHING_KNOWN,
-    AskedPage,
-    KnownPage,
-    look_up,
-    page_state,
-    wire_key,
-)
+from scrapy_dedup.service.recrawl.recrawling import NOTHING_KNOWN, AskedPage, KnownPage, look_up, page_state, wire_key
 from scrapy_dedup.store.records.records import Record
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import NOON, a_crawled_url, a_document, a_key, a_time, a_url, an_answer, an_extraction

@@ -13,14 +13,7 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import CrawledUrlRecord, DecisionRecord, DocumentRecord, VisitRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.service.stored_pages import (
-    BANNER,
-    DOMAIN,
-    NOON,
-    a_url,
-    put_html,
-    put_text,
-)
+from tests.service.stored_pages import BANNER, DOMAIN, NOON, a_url, put_html, put_text
 
 HOUR = timedelta(hours=1)
 
@@ -45,9 +38,7 @@ class TestReport:
         assert report_of(store, project).pages_fetched == 2
 
     @pytest.mark.parametrize(
-        ("fill", "evidence"),
-        [(put_html, "on 5 of 5 pages"), (put_text, "on 5 of 5 pages")],
-        ids=["html", "text"],
+        ("fill", "evidence"), [(put_html, "on 5 of 5 pages"), (put_text, "on 5 of 5 pages")], ids=["html", "text"]
     )
     def test_samples_show_what_was_removed_and_why(
         self, store: Store, project: ProjectStore, fill: object, evidence: str
@@ -58,10 +49,7 @@ class TestReport:
 
         sample = report_of(store, project).samples[0]
 
-        assert [(block.text, block.kept) for block in sample.blocks] == [
-            (BANNER, False),
-            (sample.blocks[1].text, True),
-        ]
+        assert [(block.text, block.kept) for block in sample.blocks] == [(BANNER, False), (sample.blocks[1].text, True)]
         assert evidence in sample.blocks[0].evidence
         assert sample.cleaned.strip() == sample.blocks[1].text
 

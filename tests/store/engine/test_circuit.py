@@ -102,10 +102,7 @@ def way(postgresql: Server) -> Iterator[Proxy]:
 @pytest.fixture
 def far(postgresql: Server, way: Proxy) -> Iterator[Store]:
     """A store behind a proxy."""
-    with (
-        postgresql.new_store() as url,
-        Store.open(url.set(port=way.port), timeout=timedelta(seconds=2)) as store,
-    ):
+    with postgresql.new_store() as url, Store.open(url.set(port=way.port), timeout=timedelta(seconds=2)) as store:
         yield store
 
 

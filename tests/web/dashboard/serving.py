@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 import uvicorn
-from playwright.sync_api import Browser, Page, Request, Response, ViewportSize
+from playwright.sync_api import Browser, Page, Request, Response
 
 from scrapy_dedup.core.hosts import hosts_of
 from scrapy_dedup.service.jobs.listening import listen
@@ -20,7 +20,7 @@ from scrapy_dedup.store.writer import ProjectStore
 from scrapy_dedup.web.app import make_app
 from scrapy_dedup.web.security import Access
 from scrapy_dedup.web.server import Server
-from tests.browser import Scheme
+from tests.browser import Scheme, empty_page
 from tests.commands.running import scrapy
 from tests.web.dashboard.filled import HOSTILE_PROJECT, PROJECT, Filled
 
@@ -152,13 +152,10 @@ def seen(
     with_script: bool = True,
 ) -> Iterator[Seen]:
     """Yield a page of the dashboard, opened with a session of its own."""
-    size = ViewportSize(width=width, height=900)
-    context = browser.new_context(viewport=size, color_scheme=scheme, java_script_enabled=with_script)
-    try:
-        page = context.new_page()
+    with empty_page(browser, width=width, scheme=scheme, with_script=with_script) as page:
         watched = Seen(page, dashboard.origin)
         # What is sent there is kept for the page, too, and nothing is drawn for it.
-        context.request.get(f"{dashboard.origin}/login?token={TOKEN}", max_redirects=0)
+        page.request.get(f"{dashboard.origin}/login?token={TOKEN}", max_redirects=0)
 
         def note_failure(request: Request) -> None:
             # What a page asks for as it is left is no failure.
@@ -179,5 +176,3 @@ def seen(
         page.on("pageerror", lambda error: watched.complaints.append(str(error)))
         page.goto(dashboard.origin + path, wait_until="load")
         yield watched
-    finally:
-        context.close()
