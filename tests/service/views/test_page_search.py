@@ -2,7 +2,7 @@
 
 from itertools import count
 
-from scrapy_dedup.service.views.page_search import (
+from scrapy_dedup.service.views.page_lists import (
     PAGES,
     SearchChoice,
     search_pages,
