@@ -222,7 +222,7 @@ def imports(folder: Path) -> Case:
     from scrapy_dedup.core.domains.names import domain_name
     from scrapy_dedup.core.errors import DedupError
     from scrapy_dedup.service.cache import tree
-    from scrapy_dedup.service.domains.candidate_files import read_proposals
+    from scrapy_dedup.service.domains.candidates import read_proposals
     from scrapy_dedup.service.domains.files import DomainFileError, DomainRow, check_rows, read_rows
     from scrapy_dedup.service.stored.template_upkeep import TemplateFileError, read_templates
     from scrapy_dedup.settings import Settings

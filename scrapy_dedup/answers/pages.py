@@ -23,7 +23,7 @@ from scrapy_dedup.answers.words import (
     Verdict,
 )
 from scrapy_dedup.service.views.explain import Explanation, chunks_of
-from scrapy_dedup.service.views.page_search import SearchResults
+from scrapy_dedup.service.views.page_lists import SearchResults
 
 Layer = Annotated[str, Field(examples=["boilerplate"])]
 

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 import pyarrow as pa
 
 from scrapy_dedup.batch.columns import place_of
-from scrapy_dedup.service.files.inputs_lines import record_of_line
+from scrapy_dedup.service.files.inputs import record_of_line
 from scrapy_dedup.service.files.inputs_records import BadRecord, Found, InputPage, NoPage, is_page, page_of
 from scrapy_dedup.service.files.warc_records import read_answers
 from scrapy_dedup.service.packed_files import most_line_bytes

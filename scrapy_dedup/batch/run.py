@@ -24,10 +24,9 @@ from pyspark.sql import functions as sql
 from scrapy_dedup.batch import columns
 from scrapy_dedup.batch.columns import raw, unraw
 from scrapy_dedup.batch.files import InputFile
-from scrapy_dedup.batch.lookups import LookupWriter
 from scrapy_dedup.batch.records import WARC_BREAK, Kind, RecordSource, path_of
 from scrapy_dedup.batch.session import BatchError
-from scrapy_dedup.batch.shared_facts import CHUNK, PageTally, line_of
+from scrapy_dedup.batch.shared_facts import CHUNK, LookupWriter, PageTally, line_of
 from scrapy_dedup.batch.steps_pages import (
     BAD,
     NO_PAGE,

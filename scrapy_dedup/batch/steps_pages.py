@@ -23,9 +23,8 @@ from scrapy_dedup.batch.columns import (
     schema_of,
     text_of,
 )
-from scrapy_dedup.batch.lookups import local_path, look_up
 from scrapy_dedup.batch.records import RecordSource, records
-from scrapy_dedup.batch.shared_facts import PageTally, facts_json, keys_of
+from scrapy_dedup.batch.shared_facts import PageTally, facts_json, keys_of, local_path, look_up
 from scrapy_dedup.core.patterns.config import SiteConfig
 from scrapy_dedup.service.duplicates.chunking import across, chunks_report, makes_chunks, states_of
 from scrapy_dedup.service.files.inputs_records import BadRecord

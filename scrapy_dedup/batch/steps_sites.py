@@ -23,8 +23,8 @@ from scrapy_dedup.batch.columns import (
     text_of,
     unraw,
 )
-from scrapy_dedup.batch.lookups import local_path, look_up
 from scrapy_dedup.batch.records import Placed, RecordSource, records
+from scrapy_dedup.batch.shared_facts import local_path, look_up
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
 from scrapy_dedup.service.files.inputs_records import BadRecord, InputPage, NoPage
 from scrapy_dedup.service.files.tasks import named

@@ -32,15 +32,15 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.hosts import Hosts, hosts_of, is_loopback
 from scrapy_dedup.report.markup import visible
 from scrapy_dedup.service.domains.registry import DomainService, StoredDomain
-from scrapy_dedup.service.jobs.listening import ListenError, listen, signals_end_it
+from scrapy_dedup.service.jobs.jobs import ListenError, listen, signals_end_it
 from scrapy_dedup.service.projects import find_project, project_of
 from scrapy_dedup.service.report.overview import overview
 from scrapy_dedup.service.stored.analysis import DomainDedupService, pages_to_analyze, settings_of_analysis
 from scrapy_dedup.service.stored.domain_analysis import PASSES, AnalysisParameters
-from scrapy_dedup.service.views import changes, page_search
+from scrapy_dedup.service.views import changes
 from scrapy_dedup.service.views.changes import ChangesChoice
 from scrapy_dedup.service.views.explain import explain
-from scrapy_dedup.service.views.page_search import SearchChoice
+from scrapy_dedup.service.views.page_lists import SearchChoice, search_pages
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.columns import now
@@ -265,7 +265,7 @@ class Desk:
         """
         with told():
             project = self._project(project_id)
-            found = page_search.search_pages(self.store, project, SearchChoice(words, domain, limit, after))
+            found = search_pages(self.store, project, SearchChoice(words, domain, limit, after))
             return _shown(SearchAnswer.made(project.name, found))
 
     def changes_since(

@@ -26,8 +26,7 @@ from scrapy_dedup.service.stored.template_upkeep import TemplateChoiceError
 from scrapy_dedup.service.templates.layout_figures import UnknownLayoutError
 from scrapy_dedup.service.views.changes import SinceError
 from scrapy_dedup.service.views.explain import UrlError
-from scrapy_dedup.service.views.page_lists import PageCursorError
-from scrapy_dedup.service.views.page_search import SearchError
+from scrapy_dedup.service.views.page_lists import PageCursorError, SearchError
 from scrapy_dedup.service.views.undoing import UndoError
 from scrapy_dedup.settings import SettingError
 from scrapy_dedup.store.domains.lists import CursorError

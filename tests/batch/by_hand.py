@@ -12,10 +12,9 @@ import pyarrow as pa
 
 from scrapy_dedup.batch import columns
 from scrapy_dedup.batch.columns import batch_of, schema_of
-from scrapy_dedup.batch.lookups import LookupWriter
 from scrapy_dedup.batch.records import RecordSource
 from scrapy_dedup.batch.run import Judge, choose, plan_of
-from scrapy_dedup.batch.shared_facts import CHUNK
+from scrapy_dedup.batch.shared_facts import CHUNK, LookupWriter
 from scrapy_dedup.batch.steps_pages import PAGE, Cutting, Finishing, KnowledgeFile, LeavingOut
 from scrapy_dedup.batch.steps_sites import Learning, SampleSources, SiteSurvey, Smallest
 from scrapy_dedup.service.files.run import CleaningPlan, CleaningTally

@@ -7,9 +7,8 @@ from random import Random
 from typing import Any
 
 from scrapy_dedup.batch.columns import raw
-from scrapy_dedup.batch.lookups import LookupWriter, look_up
 from scrapy_dedup.batch.run import Judge
-from scrapy_dedup.batch.shared_facts import CHUNK, PageTally, facts_json, keys_of
+from scrapy_dedup.batch.shared_facts import CHUNK, LookupWriter, PageTally, facts_json, keys_of, look_up
 from scrapy_dedup.batch.steps_pages import PAGE, KnowledgeFile
 from scrapy_dedup.core.duplicates.evidence import PageEvidence, blocks_of_text
 from scrapy_dedup.core.duplicates.near import shingles, sketch_of

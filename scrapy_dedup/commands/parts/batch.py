@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError, print_json
 from scrapy_dedup.commands.terminal import output, shown
-from scrapy_dedup.commands.verbs.clean_report import CleanKnowledge, CleanOutcome, opened_knowledge, tell
+from scrapy_dedup.commands.verbs.clean import CleanKnowledge, CleanOutcome, opened_knowledge, tell
 from scrapy_dedup.core.errors import DedupError
 
 if TYPE_CHECKING:

@@ -20,10 +20,15 @@ from typing import Final
 
 from scrapy_dedup.commands.call import DONE, INTERRUPTED, NOT_DONE, STANDARD_INPUT, Call, opened_input, print_answer
 from scrapy_dedup.commands.terminal import one_line, output, progress
-from scrapy_dedup.commands.verbs import domain_tables as tables
+from scrapy_dedup.commands.verbs.domains import show_new, show_tally
 from scrapy_dedup.core.domains.states import CandidateOutcome
-from scrapy_dedup.service.domains.candidate_files import BadProposal, Proposal, read_proposals
-from scrapy_dedup.service.domains.candidates import CandidateIntake, JudgedCandidate
+from scrapy_dedup.service.domains.candidates import (
+    BadProposal,
+    CandidateIntake,
+    JudgedCandidate,
+    Proposal,
+    read_proposals,
+)
 
 _MOST_TOLD: Final = 100_000
 _MOST_WARNINGS: Final = 20
@@ -53,8 +58,8 @@ def run(call: Call) -> int:
         "domains",
         lambda answers: answers.CandidatesAnswer.made(call.project, intake, listing.urls, interrupted=interrupted),
     ):
-        tables.show_tally(f"Candidates of session {session}", intake.tally)
-        tables.show_new(intake.tally, [one.url for one in listing.urls if one.outcome is CandidateOutcome.NEW])
+        show_tally(f"Candidates of session {session}", intake.tally)
+        show_new(intake.tally, [one.url for one in listing.urls if one.outcome is CandidateOutcome.NEW])
         if options.dry_run:
             output().print("Dry run: nothing was written.")
     if interrupted:

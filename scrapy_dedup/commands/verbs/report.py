@@ -13,7 +13,7 @@ from rich.text import Text
 
 from scrapy_dedup.commands.call import DONE, Call, CommandError, print_answer
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
-from scrapy_dedup.commands.verbs.ledger_tables import show_ledger
+from scrapy_dedup.commands.verbs.runs import show_ledger
 from scrapy_dedup.report.drawing import render_report
 from scrapy_dedup.report.numbers import count, percent, short, whole
 from scrapy_dedup.report.values import Report

@@ -24,7 +24,7 @@ from rich.text import Text
 from scrapy_dedup.commands.call import DONE, Call, CommandError, WrongCallError, print_json
 from scrapy_dedup.commands.terminal import output, shown
 from scrapy_dedup.core.hosts import hosts_of, is_loopback
-from scrapy_dedup.service.jobs.listening import listen
+from scrapy_dedup.service.jobs.jobs import listen
 
 if TYPE_CHECKING:
     from scrapy_dedup.web.security import Access

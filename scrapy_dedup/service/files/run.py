@@ -29,8 +29,7 @@ from scrapy_dedup.service.duplicates.chunking import PageChunks, chunks_report
 from scrapy_dedup.service.duplicates.comparison import PageComparison, compare
 from scrapy_dedup.service.duplicates.index import DuplicateIndex, records_of
 from scrapy_dedup.service.duplicates.page_facts import PageFacts
-from scrapy_dedup.service.files.inputs import FileRecord, Inputs
-from scrapy_dedup.service.files.inputs_lines import LineRecord
+from scrapy_dedup.service.files.inputs import FileRecord, Inputs, LineRecord
 from scrapy_dedup.service.files.inputs_records import BadRecord, Found, InputPage, NoPage
 from scrapy_dedup.service.files.tasks import (
     CleanedLine,

@@ -1,7 +1,12 @@
-"""Work that takes long, one piece after the other in a thread: what was started, how far it is, what came of it."""
+"""Work that takes long, one piece after the other in a thread: what was started, how far it is, what came of it.
+
+Also what all servers have in common: the socket on which they listen, and how a signal ends them.
+"""
 
 import json
 import logging
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -253,3 +258,45 @@ def _said(out: bytes, err: bytes, code: int) -> dict[str, Any]:
 
 
 logger = logging.getLogger(__name__)
+
+
+_BACKLOG: Final = 128
+
+
+class ListenError(DedupError):
+    """The address cannot, or must not, be listened on."""
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens on an address; port 0 is one that is free.
+
+    Raises:
+        ListenError: another program listens there, or this machine has no such address.
+    """
+    bare = host.strip("[]")
+    try:
+        family = socket.getaddrinfo(bare, port, type=socket.SOCK_STREAM)[0][0]
+        found = socket.socket(family, socket.SOCK_STREAM)
+        # A server that ended leaves connections behind, which would hold its port for a minute.
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((bare, port))
+        found.listen(_BACKLOG)
+    except OSError as error:
+        told = f"cannot listen on {host}, port {port}: {error.strerror or error}"
+        raise ListenError(f"{told}. Name another by --host and --port, or port 0 for one that is free.") from error
+    return found
+
+
+@contextmanager
+def signals_end_it() -> Iterator[None]:
+    """Let a signal end the server and nothing else: uvicorn raises it again at its end."""
+
+    def nothing(_number: int, _frame: Any) -> None:
+        pass
+
+    former = {number: signal.signal(number, nothing) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)

@@ -19,8 +19,7 @@ from scrapy_dedup.service.cut.removals import LAYER, PATTERNS, SHADOW, blocks_in
 from scrapy_dedup.service.cut.removals import LAYERS as LAYERS_OF_BLOCKS
 from scrapy_dedup.service.learning.learning import SAMPLE_CHARS
 from scrapy_dedup.service.report.layout_overview import open_alarms, shown_layouts
-from scrapy_dedup.service.report.ledger import make_ledger
-from scrapy_dedup.service.report.ledger_table import PREVENTS
+from scrapy_dedup.service.report.ledger import PREVENTS, make_ledger
 from scrapy_dedup.service.views.changes import ChangesChoice, PageChange, Since, iterate_changes
 from scrapy_dedup.service.views.explain import JudgedBlock, judged_blocks, own_removals, page_blocks
 from scrapy_dedup.settings import LAYERS, Settings

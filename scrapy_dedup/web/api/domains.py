@@ -9,8 +9,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from scrapy_dedup.answers import domains as answers
-from scrapy_dedup.service.domains.candidate_files import read_proposals
-from scrapy_dedup.service.domains.candidates import CandidateIntake, candidates_of
+from scrapy_dedup.service.domains.candidates import CandidateIntake, candidates_of, read_proposals
 from scrapy_dedup.service.domains.files import BadRow, read_rows
 from scrapy_dedup.service.domains.registry import (
     ChosenDomains,

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 
 from scrapy_dedup.answers import pages as answers
-from scrapy_dedup.service.views import page_lists, page_search
+from scrapy_dedup.service.views import page_lists
 from scrapy_dedup.service.views.explain import explain
 from scrapy_dedup.web.api.asked import After, DomainInQuery, Here, Limit, UrlInQuery
 
@@ -40,8 +40,8 @@ def search_pages(
     after: After = None,
 ) -> answers.SearchAnswer:
     """Return the pages that have some words, newest first."""
-    choice = page_search.SearchChoice(q, domain.lower() if domain else None, limit, after)
-    return answers.SearchAnswer.made(asked.project.name, page_search.search_pages(*asked.known, choice))
+    choice = page_lists.SearchChoice(q, domain.lower() if domain else None, limit, after)
+    return answers.SearchAnswer.made(asked.project.name, page_lists.search_pages(*asked.known, choice))
 
 
 @router.get("/pages/explain", response_description="What is known of the URL; `known` is false where it was never met.")

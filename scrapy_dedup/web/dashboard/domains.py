@@ -17,7 +17,7 @@ from scrapy_dedup.report.numbers import count
 from scrapy_dedup.report.values import ReportPicture, boxes_from
 from scrapy_dedup.service.domains.registry import CursorError, DomainService, StoredDomain
 from scrapy_dedup.service.patterns.config import read_stored
-from scrapy_dedup.service.report.dashboard_domains import (
+from scrapy_dedup.service.report.dashboard import (
     ChangePlan,
     DomainFormError,
     Verb,

@@ -8,8 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.service.domains.candidate_files import BadProposal, Proposal, read_proposals
-from scrapy_dedup.service.domains.candidates import CandidateIntake, candidates_of
+from scrapy_dedup.service.domains.candidates import (
+    BadProposal,
+    CandidateIntake,
+    Proposal,
+    candidates_of,
+    read_proposals,
+)
 from scrapy_dedup.service.domains.registry import DomainService
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.report.values import LedgerRow, LedgerTable
-from scrapy_dedup.service.report.ledger_table import Counts, LedgerSpan, Tokens, estimated, make_table
+from scrapy_dedup.service.report.ledger import Counts, LedgerSpan, Tokens, estimated, make_table
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.pages.ledger_reads import DroppedPages
 
