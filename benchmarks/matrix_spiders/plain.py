@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import scrapy
-from scrapy.http import Response
 
 
 class MatrixSpider(scrapy.Spider):
@@ -16,6 +15,6 @@ class MatrixSpider(scrapy.Spider):
         super().__init__(**arguments)
         self.start_urls = [start]
 
-    def parse(self, response: Response) -> Iterator[Any]:
+    def parse(self, response: Any) -> Iterator[Any]:
         yield {"url": response.url, "title": response.css("h1::text").get(), "html": response.text}
         yield from response.follow_all(css="a")

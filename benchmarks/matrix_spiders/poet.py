@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import scrapy
-from scrapy.http import Response
 from web_poet import WebPage
 
 
-class HeadedPage(WebPage):
+class HeadedPage(WebPage[Any]):
     """A page with a heading."""
 
     def title(self) -> str | None:
@@ -25,6 +24,6 @@ class MatrixSpider(scrapy.Spider):
         super().__init__(**arguments)
         self.start_urls = [start]
 
-    def parse(self, response: Response, page: HeadedPage) -> Iterator[Any]:
+    def parse(self, response: Any, page: HeadedPage) -> Iterator[Any]:
         yield {"url": response.url, "title": page.title(), "html": response.text}
         yield from response.follow_all(css="a")

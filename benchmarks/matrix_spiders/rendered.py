@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import scrapy
-from scrapy.http import Response
 
 
 class MatrixSpider(scrapy.Spider):
@@ -19,6 +18,6 @@ class MatrixSpider(scrapy.Spider):
     async def start(self) -> AsyncIterator[Any]:
         yield scrapy.Request(self.start_url, meta={"playwright": True})
 
-    def parse(self, response: Response) -> Iterator[Any]:
+    def parse(self, response: Any) -> Iterator[Any]:
         yield {"url": response.url, "title": response.css("h1::text").get(), "html": response.text}
         yield from response.follow_all(css="a", meta={"playwright": True})
