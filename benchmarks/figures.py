@@ -80,20 +80,6 @@ def _peers(results: Results) -> Lines:
     yield from table(head, rows)
 
 
-def _sites(results: Results) -> Lines:
-    figures = results["beside_peers"]["figures"]
-    others = [name for name in figures["mean"] if name not in _PEERS]
-    # Of the rest the means say enough.
-    peers = sorted(others, key=lambda name: -figures["mean"][name]["f1"])[:3]
-    head = ("site", "**F1**", "page by page", *peers)
-    rows = []
-    for site, found in sorted(figures["sites"].items(), key=lambda one: (one[1]["scrapy_dedup"]["f1"], one[0])):
-        name = f"{site} *(disputed)*" if site in figures["doubtful"] else site
-        theirs = (f"{found[one]['f1']:.3f}" for one in ("fallback", *peers))
-        rows.append((name, f"**{found['scrapy_dedup']['f1']:.3f}**", *theirs))
-    yield from table(head, rows)
-
-
 _WAYS: Final = {
     "bare parse": "bare parse (lexbor)",
     "blocks": "parse and blocks",
@@ -398,18 +384,21 @@ def _kills(results: Results) -> Lines:
     wrong = [len(found[what]) for what in ("lost", "wrongly_seen", "failed")]
     # The rule of three, of a proportion that was never met.
     bound = f"; at most {3 / found['kills']:.2%} then (95 %)" if not any(wrong) else ""
+    trial, kills = found["trial"], f"{found['kills']:,}"
+    if trial["kills"] > found["kills"]:
+        kills += f" of {trial['kills']:,}"
     yield (
-        f"{found['kills']:,} kills at random moments in {found['crawls']:,} crawls, seed {found['trial']['seed']}:"
-        f" {wrong[0]} items lost, {wrong[1]} pages wrongly seen, {wrong[2]} crawls failed{bound}."
+        f"{kills} kills at random moments in {found['crawls']:,} crawls, seed {trial['seed']}: {wrong[0]} items lost,"
+        f" {wrong[1]} pages wrongly seen, {wrong[2]} crawls failed{bound}."
     )
 
 
 def _fuzz(results: Results) -> Lines:
     found = results["fuzz"]["figures"]
-    rows = [
-        (name, f"{one['cases']:,}", f"{one['seconds'] / 60:.0f}", len(one["findings"])) for name, one in found.items()
-    ]
-    yield from table(("entry point", "cases", "minutes", "findings"), rows)
+    cases, findings = sum(one["cases"] for one in found.values()), sum(len(one["findings"]) for one in found.values())
+    minutes = min(one["seconds"] for one in found.values()) / 60
+    names = ", ".join(found)
+    yield f"{len(found)} entry points, {minutes:.0f} minutes each: {cases:,} cases, {findings} findings ({names})."
 
 
 def _suites(results: Results) -> Lines:
@@ -422,7 +411,8 @@ def _suites(results: Results) -> Lines:
     for suite in (results[name]["figures"] for name in SUITES if name in results):
         for test, reason in suite["failing"].items():
             reasons.setdefault(reason, []).append(test.rpartition("::")[2])
-    yield ""
+    if reasons:
+        yield ""
     for reason, tests in reasons.items():
         yield f"- {', '.join(f'`{test}`' for test in dict.fromkeys(tests))}: {reason}"
 
@@ -452,7 +442,6 @@ BLOCKS: Final[dict[str, tuple[tuple[str, ...], Callable[[Results], Lines]]]] = {
     "single_pages": (("quality", "single_pages"), _single_pages),
     "redesigns": (("redesigns",), _redesigns),
     "peers": (("beside_peers",), _peers),
-    "sites": (("beside_peers",), _sites),
     "speed": (("clean_speed",), _speed),
     "clean_large": (("clean_large",), _clean_large),
     "warc_damage": (("warc_damage",), _warc_damage),

@@ -3,6 +3,7 @@
 Small crawls of a site that changes are killed (`kill -9`) at random moments, and crawled again to the end: half of
 them with a pipeline that writes every item through, half with a JSON lines feed, in batches or not; some with a
 JOBDIR. After each crawl what arrived is compared with what was served, and with what the store believes.
+Ctrl+C ends it early; what was found by then counts.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
@@ -79,15 +81,17 @@ def main() -> None:
             wrong = f"{len(found.lost)} lost, {len(found.wrongly_seen)} wrongly seen, {len(found.failed)} failed"
             bar.update(task, completed=found.kills, description=wrong)
 
-        found = run(trial, tell)
+        found = Findings()
+        with suppress(KeyboardInterrupt):
+            run(trial, tell, found)
     _print(found)
     results.write(args.json, {"trial": asdict(trial), **found.figures()})
     sys.exit(0 if found.are_good else 1)
 
 
-def run(trial: Trial, tell: Callable[[Findings], None] = lambda _: None) -> Findings:
-    """Kill crawls; return what came of it, and tell of it meanwhile."""
-    total, lock = Findings(), threading.Lock()
+def run(trial: Trial, tell: Callable[[Findings], None] = lambda _: None, total: Findings | None = None) -> Findings:
+    """Kill crawls; return what came of it, and tell of it meanwhile; *total* has it, too, where this is interrupted."""
+    total, lock = Findings() if total is None else total, threading.Lock()
 
     def crawl(world: int) -> None:
         for found in _world(world, trial):
