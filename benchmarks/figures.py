@@ -151,8 +151,6 @@ def _warc_damage(results: Results) -> Lines:
         "good pages missing",
         "altered pages",
         "not told",
-        "told",
-        "unharmed",
     )
     rows = [
         (f"{records:,}, {damages}", name, *(f"{one[key]:,}" for key in ("readings", *_OF_DAMAGES)))
@@ -167,7 +165,7 @@ def _warc_damage(results: Results) -> Lines:
     yield from ("", f"In {others:,} more the damage was in the URL of a plain file, which no digest covers.")
 
 
-_OF_DAMAGES: Final = ("missing", "altered", "untold", "told", "unharmed")
+_OF_DAMAGES: Final = ("missing", "altered", "untold")
 
 _LAYERS: Final = {
     "url and canonical": "`url` and `canonical`",
@@ -418,11 +416,15 @@ def _suites(results: Results) -> Lines:
 
 
 def _matrix(results: Results) -> Lines:
-    rows = []
-    for name, one in results["matrix"]["figures"]["rows"].items():
-        versions = ", ".join(f"{package} {version}" for package, version in one.get("versions", {}).items())
-        rows.append((name, versions or one["outcome"]))
-    yield from table(("with", "tried"), rows)
+    rows = results["matrix"]["figures"]["rows"]
+    tried = {name: one["versions"] for name, one in rows.items() if one["outcome"] == "tried"}
+    # Of a companion its version; else that of Scrapy, or of Python, which its name has.
+    told = (
+        f"{name} {versions[name.lower()]}" if name.lower() in versions else name for name, versions in tried.items()
+    )
+    yield f"{', '.join(told)}."
+    for outcome in sorted({one["outcome"] for one in rows.values()} - {"tried"}):
+        yield f"{outcome.capitalize()}: {', '.join(name for name, one in rows.items() if one['outcome'] == outcome)}."
 
 
 def _soak(results: Results) -> Lines:
