@@ -401,12 +401,13 @@ def _fuzz(results: Results) -> Lines:
 
 def _suites(results: Results) -> Lines:
     rows = []
-    for suite in (results[name]["figures"] for name in SUITES if name in results):
+    suites = [results[name]["figures"] for name in SUITES if name in results]
+    for suite in suites:
         counts = (f"{suite[way].get('passed', 0):,}" for way in ("bare", "forced"))
         rows.append((suite["suite"], *counts, len(suite["failing"]), len(suite["flaky"])))
     yield from table(("suite", "passed bare", "with the add-on", "fail by it", "differ, but not alone"), rows)
     reasons: dict[str, list[str]] = {}
-    for suite in (results[name]["figures"] for name in SUITES if name in results):
+    for suite in suites:
         for test, reason in suite["failing"].items():
             reasons.setdefault(reason, []).append(test.rpartition("::")[2])
     if reasons:

@@ -77,21 +77,24 @@ def main() -> None:
     ) as bar:
         task = bar.add_task("", total=trial.kills)
 
-        def tell(found: Findings) -> None:
+        found = Findings()
+
+        def tell(total: Findings) -> None:
+            nonlocal found
+            found = total
             wrong = f"{len(found.lost)} lost, {len(found.wrongly_seen)} wrongly seen, {len(found.failed)} failed"
             bar.update(task, completed=found.kills, description=wrong)
 
-        found = Findings()
         with suppress(KeyboardInterrupt):
-            run(trial, tell, found)
+            run(trial, tell)
     _print(found)
     results.write(args.json, {"trial": asdict(trial), **found.figures()})
     sys.exit(0 if found.are_good else 1)
 
 
-def run(trial: Trial, tell: Callable[[Findings], None] = lambda _: None, total: Findings | None = None) -> Findings:
-    """Kill crawls; return what came of it, and tell of it meanwhile; *total* has it, too, where this is interrupted."""
-    total, lock = Findings() if total is None else total, threading.Lock()
+def run(trial: Trial, tell: Callable[[Findings], None] = lambda _: None) -> Findings:
+    """Kill crawls; return what came of it, and tell of it meanwhile."""
+    total, lock = Findings(), threading.Lock()
 
     def crawl(world: int) -> None:
         for found in _world(world, trial):

@@ -14,7 +14,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -25,8 +24,9 @@ from urllib.parse import urlencode
 
 from benchmarks import results
 from benchmarks.local_site import serving
-from benchmarks.servers import running_redis
+from benchmarks.servers import Daemon, running_redis
 from tests.servers_here import free_port
+from tests.waiting import wait_for
 
 _ROOT: Final = Path(__file__).parents[1]
 _SPIDERS: Final = Path(__file__).parent / "matrix_spiders"
@@ -34,8 +34,11 @@ _PAGES: Final = 30
 _MOST_SECONDS: Final = 180
 # Without where our own modules are found: pip would take them for what it was told to install.
 _ENVIRONMENT: Final = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-# Debian's, or the one that Playwright would download.
 _BROWSER: Final = shutil.which("chromium")
+
+Settings = Mapping[str, Any]
+Crawl = Callable[[str, Settings, str], list[dict[str, Any]]]
+"""From the first page, settings and a name of its own to the items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +49,17 @@ class Row:
         packages: that are installed beside this one.
         module: of `matrix_spiders`.
         settings: by which the companion is switched on.
-        extras: of this package.
+        meta: of every request.
+        logs: what the companion logs where all is well.
     """
 
     name: str
     packages: tuple[str, ...] = ("scrapy",)
     python: str = "3.11"
     module: str = "plain"
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    extras: str = ""
+    settings: Settings = field(default_factory=dict)
+    meta: str = "{}"
+    logs: str = ""
 
 
 _HANDLER: Final = "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"
@@ -65,11 +70,11 @@ ROWS: Final = [
     Row(
         "scrapy-playwright",
         ("scrapy-playwright",),
-        module="rendered",
         settings={
             "DOWNLOAD_HANDLERS": {"http": _HANDLER, "https": _HANDLER},
             "PLAYWRIGHT_LAUNCH_OPTIONS": {"executable_path": _BROWSER, "args": ["--no-sandbox"]},
         },
+        meta='{"playwright": true}',
     ),
     Row(
         "scrapy-redis",
@@ -82,8 +87,12 @@ ROWS: Final = [
     Row(
         "spidermon",
         ("spidermon",),
-        module="monitored",
-        settings={"EXTENSIONS": {"spidermon.contrib.scrapy.extensions.Spidermon": 500}, "SPIDERMON_ENABLED": True},
+        settings={
+            "EXTENSIONS": {"spidermon.contrib.scrapy.extensions.Spidermon": 500},
+            "SPIDERMON_ENABLED": True,
+            "SPIDERMON_SPIDER_CLOSE_MONITORS": "monitors.Suite",
+        },
+        logs="[Spidermon] 1 monitor in",
     ),
     Row("Scrapyd", ("scrapyd", "setuptools<80")),
 ]
@@ -129,53 +138,49 @@ def _try(row: Row, wheel: Path, place: Path) -> dict[str, str]:
     """Crawl; return the versions that were tried."""
     python = _environment(row, wheel, place / "environment")
     shutil.copy(_SPIDERS / f"{row.module}.py", place / "spiders.py")
-    crawl: Callable[[str, dict[str, Any], str], list[dict[str, Any]]]
-    with serving(_PAGES) as [start], _servers(row, python, place) as (settings, crawl):
-        on = {"DEDUP_DATABASE_URL": f"sqlite:///{place / 'dedup.db'}"}
-        own = dict(row.settings) | settings
+    shutil.copy(_SPIDERS / "monitors.py", place)
+    with serving(_PAGES) as [start], _crawling(row, python, place) as (settings, crawl):
+        own = {**row.settings, **settings}
         addons = {**own.get("ADDONS", {}), "scrapy_dedup.Addon": 700}
-        bare = crawl(start, own, "bare")
-        first, second = (crawl(start, {**own, **on, "ADDONS": addons}, name) for name in ("first", "second"))
-    _check(bare, first, {"new"})
-    _check(bare, second, {"unchanged"})
+        on = {**own, "ADDONS": addons, "DEDUP_DATABASE_URL": f"sqlite:///{place / 'dedup.db'}"}
+        bare, first, second = crawl(start, own, "bare"), crawl(start, on, "first"), crawl(start, on, "second")
+    _check(bare, first, "new")
+    _check(bare, second, "unchanged")
     command = [str(python), "-m", "pip", "list", "--format=json"]
     said = subprocess.run(command, env=_ENVIRONMENT, check=True, capture_output=True, text=True)
-    names = {"scrapy", *(name.partition("=")[0].partition("<")[0] for name in row.packages)} - {"setuptools"}
+    names = {"scrapy", *row.packages}
     return {one["name"]: one["version"] for one in json.loads(said.stdout) if one["name"].lower() in names}
 
 
-def _check(bare: list[dict[str, Any]], items: list[dict[str, Any]], verdicts: set[str]) -> None:
+def _check(bare: list[dict[str, Any]], items: list[dict[str, Any]], verdict: str) -> None:
     names = {name for item in bare for name in item}
     own = [{name: value for name, value in item.items() if name in names} for item in items]
-    if len(bare) < _PAGES or sorted(map(str, own)) != sorted(map(str, bare)):
+    if len(bare) != _PAGES or sorted(map(str, own)) != sorted(map(str, bare)):
         raise WrongError(f"{len(bare)} items bare, {len(own)} with the add-on, or others")
-    if found := {item["dedup"]["verdict"] for item in items} - verdicts:
-        raise WrongError(f"verdicts {sorted(found)} instead of {sorted(verdicts)}")
+    if found := {item["dedup"]["verdict"] for item in items} - {verdict}:
+        raise WrongError(f"verdicts {sorted(found)} instead of {verdict}")
     if not all(item["cleaned_content"] for item in items):
         raise WrongError("items without cleaned_content")
 
 
 def _environment(row: Row, wheel: Path, folder: Path) -> Path:
     """Make it; return its Python."""
-    program = f"python{row.python}"
-    if subprocess.run([program, "-c", ""], check=False, capture_output=True).returncode if shutil.which(program) else 1:
+    program = shutil.which(f"python{row.python}")
+    if program is None or subprocess.run([program, "-c", ""], check=False, capture_output=True).returncode:
         raise AbsentError(f"Python {row.python} is not installed")
     subprocess.run([program, "-m", "venv", str(folder)], check=True)
     python = folder / "bin" / "python"
-    install = [str(python), "-m", "pip", "install", "-qq", "--disable-pip-version-check", f"{wheel}{row.extras}"]
-    done = subprocess.run([*install, *row.packages], env=_ENVIRONMENT, check=False, capture_output=True, text=True)
+    install = [str(python), "-m", "pip", "install", "-qq", "--disable-pip-version-check", str(wheel), *row.packages]
+    done = subprocess.run(install, env=_ENVIRONMENT, check=False, capture_output=True, text=True)
     if done.returncode:
         raise AbsentError(done.stderr.strip().splitlines()[-1])
     return python
 
 
 @contextmanager
-def _servers(row: Row, python: Path, place: Path) -> Iterator[tuple[dict[str, Any], Callable[..., Any]]]:
+def _crawling(row: Row, python: Path, place: Path) -> Iterator[tuple[Settings, Crawl]]:
     """Start what a row needs; give the settings for it, and what crawls."""
-
-    def crawl(start: str, settings: dict[str, Any], name: str) -> list[dict[str, Any]]:
-        return _crawl(python, place, start, settings, name)
-
+    crawl = _by_command(row, python, place)
     match row.name:
         case "scrapy-redis":
             with running_redis() as redis:
@@ -189,22 +194,28 @@ def _servers(row: Row, python: Path, place: Path) -> Iterator[tuple[dict[str, An
             yield {}, crawl
 
 
-def _crawl(python: Path, place: Path, start: str, settings: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    options = [f"{one}={value if isinstance(value, str) else json.dumps(value)}" for one, value in settings.items()]
-    feed = place / f"{name}.jsonl"
-    command = [str(python), "-m", "scrapy", "runspider", "spiders.py", "-a", f"start={start}", "-o", str(feed)]
-    done = subprocess.run(
-        [*command, *(word for option in options for word in ("-s", option))],
-        cwd=place,
-        env=_ENVIRONMENT,
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=_MOST_SECONDS,
-    )
-    if done.returncode or any(sign in done.stderr for sign in (" ERROR: ", "[Spidermon] FAILED (")):
-        raise WrongError(f"{name}: {done.stderr[-1_000:]}")
-    return _read(feed)
+def _options(settings: Settings) -> list[str]:
+    """Return settings as a command takes them."""
+    return [f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in settings.items()]
+
+
+def _by_command(row: Row, python: Path, place: Path) -> Crawl:
+    """Return what crawls by `scrapy runspider`."""
+    begin = [str(python), "-m", "scrapy", "runspider", "spiders.py", "-a", f"meta={row.meta}"]
+
+    def crawl(start: str, settings: Settings, name: str) -> list[dict[str, Any]]:
+        feed = place / f"{name}.jsonl"
+        command = [*begin, "-a", f"start={start}", "-o", str(feed)]
+        command += [word for option in _options(settings) for word in ("-s", option)]
+        done = subprocess.run(
+            command, cwd=place, env=_ENVIRONMENT, check=False, capture_output=True, text=True, timeout=_MOST_SECONDS
+        )
+        wrong = done.returncode or any(sign in done.stderr for sign in (" ERROR: ", "[Spidermon] FAILED ("))
+        if wrong or row.logs not in done.stderr:
+            raise WrongError(f"{name}: {done.stderr[-1_000:]}")
+        return _read(feed)
+
+    return crawl
 
 
 def _read(feed: Path) -> list[dict[str, Any]]:
@@ -212,75 +223,51 @@ def _read(feed: Path) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def _scrapyd(python: Path, place: Path) -> Iterator[Callable[..., Any]]:
+def _scrapyd(python: Path, place: Path) -> Iterator[Crawl]:
     """Start Scrapyd with the spider's project; give what schedules a crawl and waits for it."""
-    port = free_port()
     (package := place / "project" / "matrix").mkdir(parents=True)
     (package / "__init__.py").touch()
     (package / "settings.py").write_text('BOT_NAME = "matrix"\nSPIDER_MODULES = ["matrix.spiders"]\n')
-    shutil.copy(place / "spiders.py", package / "spiders.py")
+    shutil.copy(place / "spiders.py", package)
     (place / "project" / "setup.py").write_text(
         "from setuptools import setup\n"
         "entries = {'scrapy': ['settings = matrix.settings']}\n"
         "setup(name='matrix', version='1', packages=['matrix'], entry_points=entries)\n"
     )
+    build = [str(python), "setup.py", "-q", "bdist_egg"]
+    subprocess.run(build, cwd=place / "project", check=True, capture_output=True)
+    (place / "eggs" / "matrix").mkdir(parents=True)
+    shutil.copy(next((place / "project" / "dist").glob("*.egg")), place / "eggs" / "matrix" / "1.egg")
+    port = free_port()
     (place / "scrapyd.conf").write_text(
         f"[scrapyd]\nhttp_port = {port}\nbind_address = 127.0.0.1\npoll_interval = 0.5\n"
     )
-    build = [str(python), "setup.py", "-q", "bdist_egg"]
-    subprocess.run(build, cwd=place / "project", check=True, capture_output=True)
-    egg = next((place / "project" / "dist").glob("*.egg"))
-    (place / "eggs" / "matrix").mkdir(parents=True)
-    shutil.copy(egg, place / "eggs" / "matrix" / "1.egg")
-    log = (place / "scrapyd.log").open("w")
-    program = [str(python.parent / "scrapyd")]
-    with log, subprocess.Popen(program, cwd=place, env=_ENVIRONMENT, stdout=log, stderr=log) as server:
 
-        def ask(what: str, **said: str) -> dict[str, Any]:
-            data = urlencode(said).encode()
-            query = f"?{data.decode()}" if what == "listjobs.json" else ""
-            with urllib.request.urlopen(
-                f"http://127.0.0.1:{port}/{what}{query}", None if query else data, timeout=30
-            ) as got:
-                answer: dict[str, Any] = json.load(got)
-            return answer
+    def ask(what: str, data: bytes | None = None) -> dict[str, Any]:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/{what}", data, timeout=30) as got:
+            answer: dict[str, Any] = json.load(got)
+        return answer
 
-        def scheduled(start: str, settings: dict[str, Any], name: str) -> list[dict[str, Any]]:
-            feed = place / f"{name}.jsonl"
-            chosen = {**settings, "FEEDS": {str(feed): {"format": "jsonlines"}}}
-            options = [
-                f"{one}={value if isinstance(value, str) else json.dumps(value)}" for one, value in chosen.items()
-            ]
-            asked = urlencode({"project": "matrix", "spider": "matrix", "start": start, "setting": options}, doseq=True)
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/schedule.json", asked.encode(), timeout=30) as got:
-                job = json.load(got)
-            if job.get("status") != "ok":
-                raise WrongError(f"Scrapyd: {job}")
-            until = time.monotonic() + _MOST_SECONDS
-            while all(one["id"] != job["jobid"] for one in ask("listjobs.json", project="matrix")["finished"]):
-                if time.monotonic() > until:
-                    raise WrongError(f"Scrapyd: {name} does not end")
-                time.sleep(0.5)
-            return _read(feed)
+    def scheduled(start: str, settings: Settings, name: str) -> list[dict[str, Any]]:
+        feed = place / f"{name}.jsonl"
+        options = _options({**settings, "FEEDS": {str(feed): {"format": "jsonlines"}}})
+        said = urlencode({"project": "matrix", "spider": "matrix", "start": start, "setting": options}, doseq=True)
+        job = ask("schedule.json", said.encode())["jobid"]
+        over = "listjobs.json?project=matrix"
+        wait_for(lambda: any(one["id"] == job for one in ask(over)["finished"]), _MOST_SECONDS)
+        return _read(feed)
 
+    def answers(_port: int) -> bool:
         try:
-            _wait_for(lambda: ask("listjobs.json", project="matrix"))
-            yield scheduled
-        finally:
-            server.terminate()
-
-
-def _wait_for(answer: Callable[[], Any]) -> None:
-    until = time.monotonic() + _MOST_SECONDS
-    while True:
-        try:
-            answer()
+            return bool(ask("listprojects.json"))
         except OSError:
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.3)
-        else:
-            return
+            return False
+
+    server = Daemon([str(python.parent / "scrapyd")], place, port=port, user=None, answers=answers)
+    try:
+        yield scheduled
+    finally:
+        server.stop()
 
 
 if __name__ == "__main__":
