@@ -109,6 +109,50 @@ def test_page_whose_callback_failed_has_given_nothing_that_could_stand_for_it(
     assert {url: given[url] for url in failed} == dict.fromkeys(failed, ITEMS_A_PAGE)
 
 
+def test_a_crawl_after_another_in_its_process_begins_without_what_that_left(tmp_path: Path, server: WebServer) -> None:
+    program = f"""
+import asyncio, gc, weakref
+import scrapy
+from scrapy.crawler import AsyncCrawlerRunner
+from scrapy.utils.reactor import install_reactor
+
+install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")
+from twisted.internet import reactor
+
+class Pages(scrapy.Spider):
+    name = "pages"
+    start_urls = {list(server.site)[:12]!r}
+
+    def parse(self, response):
+        yield {{"url": response.url}}
+
+async def crawl():
+    # Nothing is collected but by the crawl itself.
+    gc.disable()
+    runner, before = AsyncCrawlerRunner({{"ADDONS": {ADDON["ADDONS"]}, "LOG_LEVEL": "ERROR"}}), []
+    for _ in range(3):
+        crawler = runner.create_crawler(Pages)
+        before.append(weakref.ref(crawler))
+        await runner.crawl(crawler)
+        del crawler
+    print([crawler() is None for crawler in before])
+    reactor.stop()
+
+reactor.callWhenRunning(lambda: asyncio.ensure_future(crawl()))
+reactor.run()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout == "[True, True, False]\n"
+
+
 def test_crawlers_in_one_process_share_nothing(tmp_path: Path, server: WebServer) -> None:
     program = f"""
 import scrapy
