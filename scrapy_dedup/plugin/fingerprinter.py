@@ -50,10 +50,18 @@ class Fingerprinter:
         if request.method not in ("GET", "HEAD") or not self._is_on(request):
             return self._former.fingerprint(request)
         if self.is_of_urls_alone and request.method == "GET" and not request.body and not meta.get("verbatim_url"):
-            ignored = self._rules().ignored
-            return self._of_url(request.url if ignored is None else ignored.without(request.url))
+            return self._of_link(request.url)
         url = request_url(request.url, self._rules())
         return self._former.fingerprint(request if url == request.url else request.replace(url=url))
+
+    def fingerprint_link(self, url: str) -> bytes:
+        """Return the fingerprint of a request that has nothing but a URL, without making one."""
+        known = self._enabled and self.is_of_urls_alone
+        return self._of_link(url) if known else self.fingerprint(Request(url))
+
+    def _of_link(self, url: str) -> bytes:
+        ignored = self._rules().ignored
+        return self._of_url(url if ignored is None else ignored.without(url))
 
     def _rules(self) -> UrlRules:
         """Return what holds for the crawl: parameters that it learns are left out of its fingerprints, too."""

@@ -1,31 +1,23 @@
-"""Items learn here which response they came from; requests pass.
+"""Items learn here which response they came from; requests pass."""
 
-Most links of a page are in every other page's menu, too. The duplicate filter drops their requests at the end of a way
-through middlewares, signals and scheduler that costs more than all layers of this package together.
-"""
-
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any, Self
 
-from pydispatch.dispatcher import getAllReceivers, liveReceivers
-from scrapy import Request, signals
-from scrapy.core.scheduler import Scheduler
+from scrapy import Request
 from scrapy.crawler import Crawler
-from scrapy.dupefilters import RFPDupeFilter
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 
 from scrapy_dedup.core.recrawl.values import encode
 from scrapy_dedup.plugin.crawl.engine_state import EngineState
-from scrapy_dedup.plugin.crawl.marks import READMITTED, is_known_component, mark_new
+from scrapy_dedup.plugin.crawl.marks import READMITTED, mark_new
 from scrapy_dedup.plugin.crawl.outcomes import watched
 from scrapy_dedup.plugin.crawl.overrides import is_left_alone, with_request
 from scrapy_dedup.plugin.crawl.visits import Visit
-from scrapy_dedup.plugin.dupefilter import StoreDupeFilter, is_hash
+from scrapy_dedup.plugin.repeated_links import RepeatedLinks
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.service.crawl.commits import Recorded
 from scrapy_dedup.service.recrawl.run_pages import Names
-from scrapy_dedup.service.resilience.seen_urls import SeenUrls
 
 
 class CallbackOutput:
@@ -88,9 +80,7 @@ class DedupSpiderMiddleware:
         self._runtime = Runtime.of(crawler)
         self._crawler = crawler
         self._repeated = RepeatedLinks(crawler)
-        run = self._runtime.crawl.run
-        # A queue that several workers share notes a URL in the step in which its request is queued.
-        self._readmits = run.killed and run.worker is None
+        self._readmits = self._runtime.crawl.run.lost_requests
         self._readmitted = Names()
 
     @classmethod
@@ -210,71 +200,3 @@ class DedupSpiderMiddleware:
             # So that it drops the next one, where it would.
             duplicates.request_seen(request)
         return request.replace(dont_filter=True, meta={**request.meta, READMITTED: True})
-
-
-class RepeatedLinks:
-    """Asks the duplicate filter, Scrapy's or ours, what it would say; silent where anybody could tell the difference.
-
-    That is: with another duplicate filter, scheduler or fingerprinter than are known here, with DUPEFILTER_DEBUG or
-    DEPTH_STATS_VERBOSE, with a receiver of `request_dropped` or `request_scheduled`, and with a spider middleware that
-    is not Scrapy's own, which may make another request of this one.
-    """
-
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-        self._seen: SeenUrls | set[Any] | None = None
-        self._key_of: Callable[[Request], Any] = crawler.request_fingerprinter.fingerprint
-        self._looked = False
-        # Scrapy ends deeper ones before the duplicate filter sees them.
-        self._deepest = crawler.settings.getint("DEPTH_LIMIT")
-
-    def holds(self, request: Request, response: Response) -> bool:
-        """Say whether the duplicate filter would drop a request of a response's callback now."""
-        if request.dont_filter or "depth_reset" in request.meta:
-            return False
-        if self._deepest and response.meta.get("depth", 0) >= self._deepest:
-            return False
-        if not self._looked:
-            self._look()
-        return self._seen is not None and self._key_of(request) in self._seen
-
-    def count(self, dropped: int, response: Response) -> None:
-        """Count them as the duplicate filter does, and before it who counts depths."""
-        self._crawler.stats.inc_value("dupefilter/filtered", dropped)
-        if "depth" in response.meta:
-            self._crawler.stats.max_value("request_depth_max", response.meta["depth"] + 1)
-
-    def _look(self) -> None:
-        """Find the filter's memory: Scrapy's is a set of bytes since 2.19, of hexadecimal text before."""
-        self._looked = True
-        if self._crawler.settings.getbool("DEPTH_STATS_VERBOSE"):
-            return
-        engine = EngineState(self._crawler)
-        scheduler, duplicates = engine.scheduler(), engine.duplicate_filter()
-        if type(scheduler) is not Scheduler or not isinstance(duplicates, RFPDupeFilter) or duplicates.debug:
-            return
-        if type(duplicates) not in (RFPDupeFilter, StoreDupeFilter):
-            return
-        # A fingerprint must stay what it is when later middlewares set headers.
-        fingerprinter = self._crawler.request_fingerprinter
-        if self._somebody_listens() or self._somebody_comes_after() or not is_hash(fingerprinter):
-            return
-        if isinstance(duplicates, StoreDupeFilter):
-            self._seen, self._key_of = duplicates.seen, duplicates.key_of
-            return
-        attributes = vars(duplicates)
-        seen = attributes.get("_fingerprints", attributes.get("fingerprints"))
-        if isinstance(seen, set):
-            self._seen = seen
-            if "_fingerprints" not in attributes:
-                self._key_of = lambda request: fingerprinter.fingerprint(request).hex()
-
-    def _somebody_listens(self) -> bool:
-        sent = (signals.request_dropped, signals.request_scheduled)
-        receivers = [one for signal in sent for one in liveReceivers(getAllReceivers(self._crawler, signal))]
-        return not all(is_known_component(getattr(receiver, "__self__", receiver)) for receiver in receivers)
-
-    def _somebody_comes_after(self) -> bool:
-        manager = getattr(getattr(self._crawler.engine, "scraper", None), "spidermw", None)
-        middlewares = getattr(manager, "middlewares", None)
-        return middlewares is None or not all(map(is_known_component, middlewares))

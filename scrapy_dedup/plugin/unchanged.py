@@ -33,6 +33,7 @@ from scrapy_dedup.plugin.crawl.marks import LEFT_OUT
 from scrapy_dedup.plugin.crawl.visits import Visit, is_html, is_sitemap_request, received_bytes
 from scrapy_dedup.plugin.domains.sites import Site, Sites
 from scrapy_dedup.plugin.recrawl.reuse import stands
+from scrapy_dedup.plugin.repeated_links import RepeatedLinks
 from scrapy_dedup.plugin.revalidation import validators_of
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.service.crawl.commits import failed_fetch
@@ -151,6 +152,9 @@ class Unchanged:
         self._error_pages = ErrorPages(runtime)
         self._titles = TitleCheck(runtime, self._sitemaps)
         self._recall = Recall(store, runtime.met, runtime.departed)
+        # Where requests that the duplicate filter knows may go on, or are looked at before it, all are made.
+        makes_all = runtime.crawl.run.lost_requests or runtime.settings.resilience_enabled
+        self._repeated = RepeatedLinks(runtime.crawler, makes_all=makes_all)
 
     # Before the fetch.
 
@@ -288,7 +292,7 @@ class Unchanged:
 
     def _reuse(self, request: Request, response: Response, plan: FetchPlan, visit: Visit, judgement: Judgement) -> None:
         """Let what is kept of an unchanged page take its callback's place, if it may."""
-        self._runtime.reuse.answer(request, response, plan, judgement, visit.settings)
+        self._runtime.reuse.answer(request, response, plan, judgement, visit.settings, self._repeated.left_of)
         if judgement.replays and visit.held is None:
             # The main text is the same: who lets that stand for the page lets its clean text stand, too.
             visit.held = usable_text(judgement, visit.settings)

@@ -356,6 +356,35 @@ def test_whole_audit_gives_what_callbacks_yield_now(project: Project, site: Chan
     assert saved(found[2]) == PAGES
 
 
+LISTENERS = {"tests.end_to_end.company.Counting": 0, "tests.end_to_end.recorders.Ledger": 0}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param({}, id="scrapys-filter"),
+        pytest.param({"DUPEFILTER_CLASS": "scrapy_dedup.StoreDupeFilter"}, id="our-filter"),
+        pytest.param({"DEPTH_LIMIT": 1}, id="depth"),
+        pytest.param({"EXTENSIONS": LISTENERS}, id="somebody-listens"),
+    ],
+)
+def test_links_that_are_asked_for_again_are_those_that_the_filter_lets_pass(
+    fresh: Project, site: ChangingSite, settings: dict[str, Any]
+) -> None:
+    """Each page leads to each other one by its menu; all but the first of these requests end at the filter."""
+    followed = '        yield from response.follow_all(css="nav li + li a", callback=self.product)\n'
+    write(fresh, ('        yield noted({"url"', f'{followed}        yield noted({{"url"'))
+    site.publish(menu=site.names)
+
+    first, second = (site.crawl(fresh, "shop", **settings) for _ in range(2))
+
+    same = ("dupefilter/filtered", "scheduler/enqueued", "request_depth_max", "told/scheduled", "told/dropped")
+    assert [first.stats.get(name) for name in same] == [second.stats.get(name) for name in same]
+    assert second.stats.get("dupefilter/filtered", 0) == (0 if "DEPTH_LIMIT" in settings else PRODUCTS**2)
+    assert saved(second) == second.stats["response_received_count"]
+    assert sorted(own(first), key=str) == sorted(own(second), key=str)
+
+
 def test_one_request_may_ask_for_reuse(fresh: Project, site: ChangingSite) -> None:
     """By its meta, in a crawl that reuses nothing else."""
     asked = "self.product, meta={'dedup': {'reuse': 'body'}}"

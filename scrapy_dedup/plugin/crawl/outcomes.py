@@ -3,7 +3,7 @@
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from itemadapter import ItemAdapter
 from scrapy import Request, Spider
@@ -143,8 +143,16 @@ def item_entry(item: Any) -> dict[str, Any] | Unkeepable:
     return {"class": f"{kind.__module__}.{kind.__qualname__}", "names": sorted(adapter.field_names()), "fields": fields}
 
 
+class Links(NamedTuple):
+    """Requests that have nothing but a URL, a callback and an errback."""
+
+    callback: Any
+    errback: Any
+    urls: Sequence[str]
+
+
 def kept_output(outcome: ExtractionRecord, spider: Spider) -> Iterator[Any]:
-    """Yield what a callback yielded, in its order.
+    """Yield what a callback yielded, in its order: items, requests, and `Links` for a run of plain requests.
 
     Raises:
         OutcomeError: the spider has no such callback any more, or an item cannot be made again.
@@ -155,8 +163,10 @@ def kept_output(outcome: ExtractionRecord, spider: Spider) -> Iterator[Any]:
             yield items[entry]
         elif isinstance(entry, list):
             callback, errback = (_method(spider, name) for name in entry[:_NAMES_AT_ONCE])
-            for url in entry[_NAMES_AT_ONCE:]:
-                yield Request(url, callback=callback, errback=errback)
+            urls = entry[_NAMES_AT_ONCE:]
+            if not all(isinstance(url, str) and "://" in url for url in urls):
+                raise OutcomeError("what is kept is damaged")
+            yield Links(callback, errback, urls)
         elif isinstance(entry, dict) and isinstance(entry.get("request"), dict):
             try:
                 yield request_from_dict(decode(entry["request"]), spider=spider)

@@ -68,7 +68,7 @@ def begin_run(crawler: Crawler, store: Store, settings: Settings, rules: UrlRule
     # Of several workers, their queue says what is done: there may be a million pages, and others add to them.
     if run.resumed and run.worker is None:
         crawl.take_over(rules)
-    if run.killed and run.worker is None:
+    if run.lost_requests:
         forget_broken_queues(crawler.settings)
         logger.warning(
             "The last crawl in this JOBDIR was killed: pages are fetched again, and dropped where items are safe"

@@ -6,7 +6,7 @@ import logging
 import re
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -122,9 +122,15 @@ class Reuse:
     # After it.
 
     def answer(
-        self, request: Request, response: Response, plan: FetchPlan, judgement: Judgement, settings: Settings
+        self,
+        request: Request,
+        response: Response,
+        plan: FetchPlan,
+        judgement: Judgement,
+        settings: Settings,
+        left_of: Callable[[Sequence[Any], Response], Iterator[Any]],
     ) -> None:
-        """Let what is kept take the callback's place, if it may."""
+        """Let what is kept take the callback's place, if it may: what is left of it, asked when it is its turn."""
         outcome = plan.known.outcome
         domain = extract_domain(request.url, settings.domain_scope) or ""
         if plan.outcome_key and outcome is None:
@@ -142,8 +148,8 @@ class Reuse:
                 logger.warning("What was kept of %s cannot be used, its callback runs: %s", request.url, error)
             return
 
-        def replay(response: Response) -> Iterator[Any]:  # noqa: ARG001 (Scrapy's signature)
-            yield from output
+        def replay(response: Response) -> Iterator[Any]:
+            return left_of(output, response)
 
         response.request = request.replace(callback=replay, cb_kwargs={})
         judgement.replays = True

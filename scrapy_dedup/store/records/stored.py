@@ -36,6 +36,11 @@ class Run:
     killed: bool = False
     worker: uuid.UUID | None = None
 
+    @property
+    def lost_requests(self) -> bool:
+        """Say whether requests may be lost that the duplicate filter knows; workers queue a URL and note it at once."""
+        return self.killed and self.worker is None
+
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:

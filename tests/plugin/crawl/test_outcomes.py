@@ -11,7 +11,7 @@ from scrapy import FormRequest, Request, Spider
 from scrapy.http import JsonRequest
 
 from scrapy_dedup.core.recrawl.values import Unkeepable
-from scrapy_dedup.plugin.crawl.outcomes import OutcomeError, Recorder, item_entry, kept_items, kept_output
+from scrapy_dedup.plugin.crawl.outcomes import Links, OutcomeError, Recorder, item_entry, kept_items, kept_output
 from scrapy_dedup.service.crawl.commits import Recorded
 from tests.store.builders import an_extraction
 from tests.tables import table
@@ -56,7 +56,13 @@ def outcome_of(*output: Any) -> Recorded:
 def given_again(requests: Sequence[Any], items: Sequence[Any] = ()) -> list[Any]:
     """Return what stands in for the callback."""
     kept = an_extraction(requests=requests, items=items)
-    return list(kept_output(kept, SPIDER))
+    made: list[Any] = []
+    for one in kept_output(kept, SPIDER):
+        if isinstance(one, Links):
+            made += (Request(url, one.callback, errback=one.errback) for url in one.urls)
+        else:
+            made.append(one)
+    return made
 
 
 def told(request: Request) -> dict[str, Any]:
