@@ -308,7 +308,7 @@ def refuse_unasked(call: Call, verb: str) -> None:
     """
     options = call.options
     if not (options.dry_run or options.yes) and (options.json or not sys.stdin.isatty()):
-        raise WrongCallError(f"{verb} asks before it deletes, and here it cannot: repeat it with --yes")
+        raise WrongCallError(f"{verb} asks before it deletes, and here it cannot: repeat it with --dry-run or --yes")
 
 
 def delete(call: Call, what: str, find: Callable[[], Deletion], remove: Callable[[Deletion], Deletion]) -> int:

@@ -1,27 +1,26 @@
 """`scrapy dedup store backup | restore | copy | gc`: the store as a whole.
 
-JSON of `gc`: `project`; `before` (ISO 8601: pages, runs and JOBDIRs that nobody came back to since); `deleted` (false
-for a dry run); `pages`, `claims`, `seen_urls`. JSON of the others: `source` and `target`; `rows`, copied, by table.
+JSON of `gc`: `project`; `deleted` (false for a dry run); `rows`, of `pages`, `claims` and `seen_urls`; `total`. JSON of
+the others: `source` and `target`; `rows`, copied, by table.
 """
 
 import argparse
-import dataclasses
-import sys
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
 from sqlalchemy import URL
 
-from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError, ago, duration, print_json
-from scrapy_dedup.commands.terminal import errors, output, progress
+from scrapy_dedup.commands.call import DONE, Call, WrongCallError, ago, delete, duration, print_json, refuse_unasked
+from scrapy_dedup.commands.terminal import output, progress
 from scrapy_dedup.commands.terminal import shown as safe
 from scrapy_dedup.plugin.crawl.store_address import database_url
 from scrapy_dedup.report.numbers import count
+from scrapy_dedup.service.projects import Deletion
 from scrapy_dedup.store.engine.copying import copy_store
 from scrapy_dedup.store.engine.engines import file_of, parse_url
 from scrapy_dedup.store.engine.errors import shown
-from scrapy_dedup.store.upkeep.garbage import Garbage, find_garbage, remove_garbage
+from scrapy_dedup.store.upkeep.garbage import find_garbage, remove_garbage
 
 _OLDER_THAN: Final = timedelta(days=180)
 
@@ -54,8 +53,7 @@ def run(call: Call) -> int:
         if options.older_than != _OLDER_THAN or options.dry_run or options.yes:
             raise WrongCallError("--older-than, --dry-run and --yes are options of store gc alone")
         return _copy(call)
-    if not (options.dry_run or options.yes) and (options.json or not sys.stdin.isatty()):
-        raise WrongCallError("store gc asks before it deletes, and here it cannot: repeat it with --dry-run or --yes")
+    refuse_unasked(call, "store gc")
     return _gc(call)
 
 
@@ -79,28 +77,14 @@ def _copy(call: Call) -> int:
 
 
 def _gc(call: Call) -> int:
-    options, before = call.options, ago(call.options.older_than)
+    before = ago(call.options.older_than)
     with call.opened() as (_, project):
-        found = find_garbage(project, before)
-        total = sum(dataclasses.astuple(found))
-        if not options.yes:
-            _tell(call, before, found, deleted=False)
-            if options.dry_run or not total:
-                return DONE
-            question = safe(f"Delete it from project {call.project}? [y/N] ", 300)
-            if errors().input(question).strip().lower() not in ("y", "yes"):
-                output().print("Nothing was deleted.")
-                return NOT_DONE
-        with progress("rows", total) as moved:
-            _tell(call, before, remove_garbage(project, before, moved), deleted=True)
-    return DONE
 
+        def remove(found: Deletion) -> Deletion:
+            with progress("rows", found.total) as moved:
+                return Deletion(call.project, remove_garbage(project, before, moved), deleted=True)
 
-def _tell(call: Call, before: datetime, found: Garbage, *, deleted: bool) -> None:
-    if call.options.json:
-        answer = {"project": call.project, "before": before.isoformat(), "deleted": deleted}
-        print_json(answer | dataclasses.asdict(found))
-        return
-    what = (count(found.pages, "page"), count(found.claims, "claim"), count(found.seen_urls, "seen URL"))
-    line = f"{'Deleted' if deleted else 'Would be deleted'}: {', '.join(what)} of project {call.project}."
-    output().print(safe(line, 1_000), soft_wrap=True)
+        def find() -> Deletion:
+            return Deletion(call.project, find_garbage(project, before), deleted=False)
+
+        return delete(call, f"what nobody needs of project {call.project}", find, remove)

@@ -6,7 +6,6 @@ Crawls hold all other bounds as they write. What they cannot know is that a page
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -29,23 +28,11 @@ _SILENT: Final = timedelta(days=1)
 _HEARD: Final = func.coalesce(CrawlRun.seen_at, CrawlRun.started_at)
 
 
-@dataclass(frozen=True, slots=True)
-class Garbage:
-    """What nobody needs of a project.
+def find_garbage(project: ProjectStore, before: datetime) -> dict[str, int]:
+    """Return how much nobody needs; of pages, runs and JOBDIRs what nobody came back to since an instant.
 
-    Attributes:
-        pages: that were gone from their site, and not asked for, for long.
-        claims: of runs that ended without their workers.
-        seen_urls: of queues that nobody goes on with.
-    """
-
-    pages: int
-    claims: int
-    seen_urls: int
-
-
-def find_garbage(project: ProjectStore, before: datetime) -> Garbage:
-    """Return what nobody needs; of pages, runs and JOBDIRs what nobody came back to since an instant.
+    That is: `pages` that were gone from their site, and not asked for, for long; `claims` of runs that ended without
+    their workers; `seen_urls` of queues that nobody goes on with.
 
     Raises:
         StoreError: the store failed.
@@ -55,23 +42,22 @@ def find_garbage(project: ProjectStore, before: datetime) -> Garbage:
         claimed = connection.scalar(select(func.count()).select_from(Claim).where(*_left(project.id, before)))
         seen = [SeenUrl.scope_id == scope for scope in _ended_queues(connection, project.id, before)]
         urls = sum(connection.scalar(select(func.count()).where(of_scope)) or 0 for of_scope in seen)
-    return Garbage(pages or 0, claimed or 0, urls)
+    return {"pages": pages or 0, "claims": claimed or 0, "seen_urls": urls}
 
 
-def remove_garbage(project: ProjectStore, before: datetime, progress: Callable[[int], None]) -> Garbage:
+def remove_garbage(project: ProjectStore, before: datetime, progress: Callable[[int], None]) -> dict[str, int]:
     """Remove it, and return what it was; what was removed when this fails, or is interrupted, stays removed.
 
     Raises:
         StoreError: the store failed.
     """
-    found = []
-    for remove in (_remove_pages, _remove_claims, _remove_queues):
-        found.append(0)
+    found = {"pages": 0, "claims": 0, "seen_urls": 0}
+    for name, remove in zip(found, (_remove_pages, _remove_claims, _remove_queues), strict=True):
         for number in remove(project, before):
-            found[-1] += number
+            found[name] += number
             progress(number)
             time.sleep(_PAUSE_SECONDS)
-    return Garbage(*found)
+    return found
 
 
 def _remove_pages(project: ProjectStore, before: datetime) -> Iterator[int]:
