@@ -9,9 +9,7 @@ from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
 from scrapy_dedup.plugin.extension import DedupExtension
 from scrapy_dedup.plugin.fingerprinter import Fingerprinter
 from scrapy_dedup.plugin.item_pipeline import DedupPipeline
-from scrapy_dedup.plugin.resilience.extension import ResilienceExtension
 from scrapy_dedup.plugin.resilience.heartbeat import Heartbeat
-from scrapy_dedup.plugin.resilience.stall_monitor import StallMonitor
 from scrapy_dedup.plugin.revalidation import RevalidationMiddleware
 from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
 from scrapy_dedup.settings import Settings
@@ -39,20 +37,26 @@ class Addon:
     def update_settings(self, settings: BaseSettings) -> None:
         """Add the components where the project has not placed them itself."""
         with told():
-            enabled = Settings.read(settings).enabled
-        if not enabled or only_shows():
+            ours = Settings.read(settings)
+        if not ours.enabled or only_shows():
             return
-        for setting, component, order in (
+        components: list[tuple[str, type, int]] = [
             ("DOWNLOADER_MIDDLEWARES", DedupDownloaderMiddleware, DOWNLOADER_MIDDLEWARE_ORDER),
             ("DOWNLOADER_MIDDLEWARES", RevalidationMiddleware, REVALIDATION_ORDER),
             ("SPIDER_MIDDLEWARES", DedupSpiderMiddleware, SPIDER_MIDDLEWARE_ORDER),
             ("ITEM_PIPELINES", DedupPipeline, ITEM_PIPELINE_ORDER),
             ("EXTENSIONS", DedupExtension, EXTENSION_ORDER),
-            # These stay out of the way where they are switched off.
-            ("EXTENSIONS", ResilienceExtension, RESILIENCE_ORDER),
-            ("EXTENSIONS", StallMonitor, STALL_MONITOR_ORDER),
             ("EXTENSIONS", Heartbeat, HEARTBEAT_ORDER),
-        ):
+        ]
+        if ours.resilience_enabled:
+            from scrapy_dedup.plugin.resilience.extension import ResilienceExtension  # noqa: PLC0415 (few crawls)
+            from scrapy_dedup.plugin.resilience.stall_monitor import StallMonitor  # noqa: PLC0415
+
+            components += [
+                ("EXTENSIONS", ResilienceExtension, RESILIENCE_ORDER),
+                ("EXTENSIONS", StallMonitor, STALL_MONITOR_ORDER),
+            ]
+        for setting, component, order in components:
             settings.setdefault_in_component_priority_dict(setting, component, order)
         replaced = settings.get("REQUEST_FINGERPRINTER_CLASS")
         if replaced not in (Fingerprinter, "scrapy_dedup.Fingerprinter"):

@@ -6,7 +6,6 @@ from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
 from scrapy_dedup.core.pages.guard import ParseLimits
 from scrapy_dedup.core.recrawl.plan import AdaptivePolicy, RecrawlPolicy
 from scrapy_dedup.core.recrawl.verdicts import Change, ChangePolicy
-from scrapy_dedup.core.resilience.traps import TrapPolicy
 from scrapy_dedup.core.urls.canonical import CanonicalPolicy
 from scrapy_dedup.core.urls.fields import IgnoredParameters
 from scrapy_dedup.core.urls.normal_form import UrlRules
@@ -33,11 +32,6 @@ def crawl_rules(settings: Settings) -> UrlRules:
 def learns_parameters(settings: Settings) -> bool:
     """Say whether parameters that change nothing are learned and left out of page keys."""
     return settings.resilience_enabled and settings.learn_parameters and settings.acts("url")
-
-
-def trap_policy(settings: Settings) -> TrapPolicy:
-    """Return when a pattern of URLs is a trap."""
-    return TrapPolicy(settings.trap_pages, settings.traps)
 
 
 def method_of(settings: Settings, *, has_html: bool) -> Literal["template", "html", "text"]:

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -32,7 +34,7 @@ def settings_with_addon(**given: Any) -> Settings:
 @pytest.mark.parametrize(("setting", "component", "order"), PLACES)
 def test_place_that_the_project_gave_stays(setting: str, component: type, order: int) -> None:
     path = f"scrapy_dedup.{component.__name__}"
-    settings = settings_with_addon(**{setting: {path: 7}})
+    settings = settings_with_addon(DEDUP_RESILIENCE_ENABLED=True, **{setting: {path: 7}})
 
     assert settings[setting][path] == 7 != order
     assert component not in settings[setting]
@@ -48,3 +50,17 @@ def test_add_on_that_runs_twice_does_not_stand_behind_itself() -> None:
 @pytest.mark.parametrize(("given", "slot"), [({}, SLOT_BYTES), ({"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1}, 1)])
 def test_scraper_has_room_for_parked_responses(given: dict[str, Any], slot: int) -> None:
     assert settings_with_addon(**given)["SCRAPER_SLOT_MAX_ACTIVE_SIZE"] == slot
+
+
+def test_what_is_switched_off_is_not_imported() -> None:
+    code = (
+        "import sys, scrapy_dedup\nfrom scrapy.settings import Settings\n"
+        "scrapy_dedup.Addon().update_settings(Settings())\nprint(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+
+    loaded = done.stdout.split()
+    assert "scrapy_dedup.plugin.item_pipeline" in loaded
+    ours = ("plugin.resilience.extension", "plugin.resilience.stall_monitor", "plugin.teacher", "plugin.workers")
+    others = ("jinja2", "lingua", "numpy", "playwright", "pypdfium2", "redis", "rich")
+    assert [name for name in (*(f"scrapy_dedup.{one}" for one in ours), *others) if name in loaded] == []

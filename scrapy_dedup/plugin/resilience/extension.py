@@ -17,14 +17,13 @@ from scrapy.utils.job import job_dir
 
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.resilience.parameters import ParameterTrials
-from scrapy_dedup.core.resilience.traps import Traps
+from scrapy_dedup.core.resilience.traps import TrapPolicy, Traps
 from scrapy_dedup.core.urls.pagination import PageLinks, listing_part, next_parts
 from scrapy_dedup.plugin.crawl.marks import LINEAGE
 from scrapy_dedup.plugin.crawl.visits import Visit
 from scrapy_dedup.plugin.resilience.discovery import Discovery, SignpostReader
 from scrapy_dedup.plugin.resilience.traps import TrapGuard
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.service.policies import trap_policy
 from scrapy_dedup.service.resilience.exploring import Explorer
 
 logger = logging.getLogger(__name__)
@@ -46,7 +45,8 @@ class ResilienceExtension:
         self._runtime = runtime
         ignored = runtime.rules.ignored
         parameters = ParameterTrials(ignored) if ignored is not None else None
-        self._explorer = Explorer(Traps(trap_policy(settings)), runtime.rules, parameters)
+        traps = Traps(TrapPolicy(settings.trap_pages, settings.traps))
+        self._explorer = Explorer(traps, runtime.rules, parameters)
         signposts = SignpostReader(runtime)
         self.guard = TrapGuard(runtime, self._explorer)
         self._next_parts = NextParts(runtime, self.guard, signposts) if settings.pagination_enabled else None
