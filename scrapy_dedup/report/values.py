@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from scrapy_dedup.core.runs.alarms import DropAlarm
 from scrapy_dedup.core.runs.totals import LedgerDomain
+from scrapy_dedup.core.teacher.vision import Vision
 
 
 class BoxKind(StrEnum):
@@ -328,14 +329,40 @@ class ReportBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class SampleBlock:
-    """One block of a sample page; layer, rule and evidence are "" where it was kept."""
+class ExplainedBlock:
+    """A block of a page; all but its text is "" where it was kept.
+
+    Attributes:
+        layer: that removed it.
+        rule: by its name.
+        where: the rule's path, selector or expression; "" where each block is judged by itself.
+        evidence: why, in words.
+        fingerprint: 16 hexadecimal digits.
+        is_part: it is a part of the block before, which stayed.
+        path: of the block in the page.
+        on_pages: that have it, of of_pages.
+    """
 
     text: str
-    kept: bool
     layer: str = ""
     rule: str = ""
+    where: str = ""
     evidence: str = ""
+    fingerprint: str = ""
+    is_part: bool = False
+    path: str = ""
+    on_pages: int = 0
+    of_pages: int = 0
+
+    @property
+    def rule_path(self) -> str:
+        """The same as *where*: its name in JSON."""
+        return self.where
+
+    @property
+    def kept(self) -> bool:
+        """Whether it went out."""
+        return not self.layer
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +371,7 @@ class SamplePage:
 
     url: str
     title: str
-    blocks: tuple[SampleBlock, ...]
+    blocks: tuple[ExplainedBlock, ...]
     cleaned: str
 
 
@@ -406,23 +433,6 @@ class ReportLocator:
 
 
 @dataclass(frozen=True, slots=True)
-class TeacherFigures:
-    """What a browser saw of a layout.
-
-    Attributes:
-        pages: that it showed.
-        js_share: of the text that a reader sees, made by scripts, 0.0 to 1.0.
-        needs_rendering: next to nothing of its pages is there without scripts.
-        agreement: between what the browser and the model take for content, 0.0 to 1.0.
-    """
-
-    pages: int
-    js_share: float
-    needs_rendering: bool = False
-    agreement: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
 class ReportTemplate:
     """The version of a layout's template that is live, or else the newest.
 
@@ -433,6 +443,7 @@ class ReportTemplate:
         content, left_out: of a live version; some of them.
         rules: how many things are left out, those that are not shown included.
         fields: where title, date and author stand, for pages that do not declare them.
+        vision: what a browser showed of the layout.
     """
 
     version: int
@@ -444,7 +455,7 @@ class ReportTemplate:
     left_out: tuple[ReportLocator, ...] = ()
     rules: int = 0
     fields: Mapping[str, str] = field(default_factory=dict)
-    teacher: TeacherFigures | None = None
+    vision: Vision | None = None
 
     @property
     def field_rules(self) -> tuple[ReportLocator, ...]:
@@ -576,43 +587,6 @@ class Report:
         return sorted(
             self.domains, key=lambda each: (each.chars_out / each.chars_in if each.chars_in else 1, each.domain)
         )
-
-
-@dataclass(frozen=True, slots=True)
-class ExplainedBlock:
-    """A block of the page; all but its text is "" where it was kept.
-
-    Attributes:
-        layer: that removed it.
-        rule: by its name.
-        where: the rule's path, selector or expression; "" where each block is judged by itself.
-        evidence: why, in words.
-        fingerprint: 16 hexadecimal digits.
-        is_part: it is a part of the block before, which stayed.
-        path: of the block in the page.
-        on_pages: that have it, of of_pages.
-    """
-
-    text: str
-    layer: str = ""
-    rule: str = ""
-    where: str = ""
-    evidence: str = ""
-    fingerprint: str = ""
-    is_part: bool = False
-    path: str = ""
-    on_pages: int = 0
-    of_pages: int = 0
-
-    @property
-    def rule_path(self) -> str:
-        """The same as *where*: its name in JSON."""
-        return self.where
-
-    @property
-    def kept(self) -> bool:
-        """Whether it went out."""
-        return not self.layer
 
 
 @dataclass(frozen=True, slots=True)

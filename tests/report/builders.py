@@ -29,7 +29,6 @@ from scrapy_dedup.report.values import (
     ReportLocator,
     ReportRecrawl,
     ReportTemplate,
-    SampleBlock,
     SamplePage,
     ShadowedLayer,
     ShadowedPage,
@@ -53,12 +52,12 @@ def a_repeated_block(text: str = "Contact us", **other: Any) -> ReportBlock:
     return replace(ReportBlock("shop.example", text, "body>footer>p", on_pages=39, of_pages=40, chars=10), **other)
 
 
-def kept(text: str) -> SampleBlock:
-    return SampleBlock(text, kept=True)
+def kept(text: str) -> ExplainedBlock:
+    return ExplainedBlock(text)
 
 
-def removed(text: str, evidence: str = "on 39 of 40 pages") -> SampleBlock:
-    return SampleBlock(text, kept=False, layer="boilerplate", rule="repeated block", evidence=evidence)
+def removed(text: str, evidence: str = "on 39 of 40 pages") -> ExplainedBlock:
+    return ExplainedBlock(text, layer="boilerplate", rule="repeated block", evidence=evidence)
 
 
 def a_sample(**other: Any) -> SamplePage:

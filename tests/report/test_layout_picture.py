@@ -10,9 +10,10 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
+from scrapy_dedup.core.teacher.vision import Vision
 from scrapy_dedup.report.drawing import layout_svg, render_report
 from scrapy_dedup.report.layout_picture import MOST_BOXES, Strip, size_of
-from scrapy_dedup.report.values import BoxKind, PictureBox, TeacherFigures, boxes_from
+from scrapy_dedup.report.values import BoxKind, PictureBox, boxes_from
 from tests.browser import Scheme, opened, shared_chromium
 from tests.report.builders import a_layout, a_report, a_site, a_template
 from tests.report.hostile import ALL, HOSTILE
@@ -124,7 +125,7 @@ class TestBoxesAsTheyAreStored:
 
 
 def a_pictured_report(**other: Any) -> str:
-    template = a_template(teacher=TeacherFigures(2, 0.031, needs_rendering=True, agreement=0.934))
+    template = a_template(vision=Vision(2, 0.031, needs_rendering=True, agreement=0.934))
     return render_report(a_report(layouts=(a_site(a_layout(picture=a_picture(**other), template=template)),)))
 
 

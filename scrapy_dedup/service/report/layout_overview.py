@@ -159,15 +159,8 @@ def _template(
         ),
         rules=len(dropped),
         fields={name: ", ".join(found) for name in FIELDS if (found := texts_of(live.selectors, name))},
-        teacher=_teacher(live),
+        vision=Vision.from_json(live.body.get("vision")),
     )
-
-
-def _teacher(live: StoredTemplate) -> values.TeacherFigures | None:
-    seen = Vision.from_json(live.body.get("vision"))
-    if seen is None:
-        return None
-    return values.TeacherFigures(seen.shown, seen.js_share, seen.needs_rendering, seen.agreement)
 
 
 def _texts(template: Template, repeated: Iterable[RepeatedBlock]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 from typing import Final, Self
@@ -21,7 +21,7 @@ from scrapy_dedup.service.learning.learning import SAMPLE_CHARS
 from scrapy_dedup.service.report.layout_overview import open_alarms, shown_layouts
 from scrapy_dedup.service.report.ledger import PREVENTS, make_ledger
 from scrapy_dedup.service.views.changes import ChangesChoice, PageChange, Since, iterate_changes
-from scrapy_dedup.service.views.explain import JudgedBlock, judged_blocks, own_removals, page_blocks
+from scrapy_dedup.service.views.explain import JudgedBlock, judged_blocks, own_removals, page_blocks, told
 from scrapy_dedup.settings import LAYERS, Settings
 from scrapy_dedup.store.pages.ledger_reads import LedgerReads
 from scrapy_dedup.store.pages.reads import Reads
@@ -275,12 +275,9 @@ def _sample(source: StoredSource, blocks: Iterable[JudgedBlock]) -> values.Sampl
     return values.SamplePage(source.url, source.title or "", shown, source.cleaned_content or "")
 
 
-def _shown(block: JudgedBlock) -> values.SampleBlock:
-    if block.removal is None:
-        return values.SampleBlock(block.text, kept=True)
-    rule = block.removal.rule
-    named = f"{rule.name} {rule.path}" if rule.layer == PATTERNS else rule.name
-    return values.SampleBlock(block.text, kept=False, layer=rule.layer, rule=named, evidence=rule.evidence)
+def _shown(block: JudgedBlock) -> values.ExplainedBlock:
+    shown = told(block)
+    return replace(shown, rule=f"{shown.rule} {shown.where}") if shown.layer == PATTERNS else shown
 
 
 def findings(store: Store, project: ProjectStore, settings: Settings, run: StoredRun) -> values.ReportRecrawl | None:
