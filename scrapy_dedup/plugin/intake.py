@@ -28,7 +28,7 @@ from scrapy_dedup.settings import Settings
 logger = logging.getLogger(__name__)
 
 
-class SkipReason(StrEnum):
+class ItemSkipReason(StrEnum):
     """Why an item goes out without having been cleaned."""
 
     NO_ITEM = "no_item"  # it is no item of any kind that itemadapter knows
@@ -77,9 +77,9 @@ class Intake:
         visit = runtime.visits.of_item(item, key)
         settings = visit.settings if visit is not None else runtime.settings
         if not settings.enabled:
-            return SkippedItem(SkipReason.DISABLED)
+            return SkippedItem(ItemSkipReason.DISABLED)
         if url is None and visit is None:
-            return SkippedItem(SkipReason.NO_URL, is_told=True)
+            return SkippedItem(ItemSkipReason.NO_URL, is_told=True)
         stands = visit is not None and (url is None or self._names(visit, key))
         own_url = url if url is not None and not stands else None
         draft = self._draft(adapter, visit, own_url, settings, names_page=url is not None)
@@ -101,7 +101,7 @@ class Intake:
         content = text_field(adapter, settings.content_field)
         if html is None and content is None:
             if visit is None or own_url is not None or not names_page or not settings.attach_response:
-                return SkippedItem(SkipReason.NO_PAGE, is_told=True, visit=visit)
+                return SkippedItem(ItemSkipReason.NO_PAGE, is_told=True, visit=visit)
             return self._from_response(visit, settings)
         if visit is not None and own_url is None and html is not None and html == visit.text():
             return self._from_response(visit, settings)
@@ -116,7 +116,7 @@ class Intake:
         if visit.pdf is not None:
             return self._from_pdf(visit, visit.pdf, settings)
         if page is None or html is None:
-            return SkippedItem(SkipReason.NOT_HTML)
+            return SkippedItem(ItemSkipReason.NOT_HTML)
         if isinstance(page, Unparsed):
             return SkippedItem(page.reason, is_told=True)
         for draft in visit.drafts:
@@ -192,7 +192,7 @@ class Intake:
         url = own_url or (visit.url if visit is not None else "")
         domain = extract_domain(url, settings.domain_scope)
         if domain is None:
-            return SkippedItem(SkipReason.NO_DOMAIN, is_told=True)
+            return SkippedItem(ItemSkipReason.NO_DOMAIN, is_told=True)
         page = parse_page(html, self._runtime.limits) if html is not None else None
         if isinstance(page, Unparsed):
             return SkippedItem(page.reason, is_told=True)

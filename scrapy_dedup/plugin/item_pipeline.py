@@ -37,7 +37,7 @@ from scrapy_dedup.plugin.crawl.items import (
 from scrapy_dedup.plugin.crawl.parking import pause
 from scrapy_dedup.plugin.crawl.visits import Visit
 from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
-from scrapy_dedup.plugin.intake import Intake, ItemPage, SkippedItem, SkipReason
+from scrapy_dedup.plugin.intake import Intake, ItemPage, ItemSkipReason, SkippedItem
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
 from scrapy_dedup.service.crawl.crawl import load
@@ -139,7 +139,7 @@ class DedupPipeline:
                 if ItemAdapter.is_item(item):
                     await self._process(item, ItemAdapter(item), noted)
                 else:
-                    self._runtime.count(f"left/{SkipReason.NO_ITEM}")
+                    self._runtime.count(f"left/{ItemSkipReason.NO_ITEM}")
             except DuplicateItem as why:
                 if visit is not None and noted is not None and why.keeper is not None:
                     visit.delivered.left_out[noted.stands] = why.keeper

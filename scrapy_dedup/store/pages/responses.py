@@ -11,7 +11,7 @@ from scrapy_dedup.store.engine.errors import DamagedError
 from scrapy_dedup.store.records.batch import Batch
 from scrapy_dedup.store.records.lookups import columns_of
 from scrapy_dedup.store.records.records import DeliveryRecord, ResponseRecord
-from scrapy_dedup.store.tables.models import Delivery, Response, SourceRow
+from scrapy_dedup.store.tables.models import DeliveryRow, Response, SourceRow
 from scrapy_dedup.store.tables.upserts import Row, chunks, table_of, upsert
 
 _KEYS = ("project_id", "wire_key")
@@ -37,8 +37,8 @@ _TEXTS = select(*columns_of(SourceRow, HeldText)).where(
     SourceRow.report.is_not(None),
     SourceRow.cleaned_content.is_not(None),
 )
-_DELIVERIES = select(*columns_of(Delivery, DeliveryRecord)).where(
-    Delivery.project_id == bindparam("of_project"), Delivery.page_key == bindparam("of_page")
+_DELIVERIES = select(*columns_of(DeliveryRow, DeliveryRecord)).where(
+    DeliveryRow.project_id == bindparam("of_project"), DeliveryRow.page_key == bindparam("of_page")
 )
 
 
@@ -96,7 +96,7 @@ def write_others(connection: Connection, project_id: uuid.UUID, batch: Batch) ->
             {"of_project": project_id, "of_key": key, "validated_at": at} for key, at in sorted(batch.validated.items())
         ]
         connection.execute(update(table).where(of_key), rows)
-    upsert(connection, Delivery, ("project_id", "page_key", "giver"), list(batch.deliveries.values()))
+    upsert(connection, DeliveryRow, ("project_id", "page_key", "giver"), list(batch.deliveries.values()))
 
 
 def drop_oldest(connection: Connection, project_id: uuid.UUID, excess: int) -> int:

@@ -199,7 +199,7 @@ class Response(Base):
     body: ColumnClause[bytes] = column(LargeBinary)
 
 
-class Delivery(Base):
+class DeliveryRow(Base):
     """Which items the last acknowledged visit of a page gave, by one spider."""
 
     __tablename__ = "deliveries"
