@@ -48,14 +48,6 @@ def test_crawl_ends_with_every_page_under_any_settings(
     assert Counter(crawled.stored_ids) == Counter(pages_of(server.site))
 
 
-def test_pages_from_the_http_cache_go_out_again(project: Project, server: WebServer) -> None:
-    crawls = [crawl(project, server, HTTPCACHE_ENABLED=True) for _ in range(2)]
-
-    assert crawls[1].stats["httpcache/hit"] == len(server.site)
-    for crawled in crawls:
-        assert Counter(crawled.stored_ids) == Counter(pages_of(server.site))
-
-
 def test_page_that_is_retried_goes_out_once(project: Project) -> None:
     def flaky(origins: list[str]) -> Any:
         pages = interleaved(origins, [12])

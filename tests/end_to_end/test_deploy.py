@@ -63,16 +63,8 @@ def test_the_script_crawls_with_two_workers_and_leaves_nothing_running(open_fold
     folder = open_folder / "shared"
     with serving(1, lambda origins: interleaved(origins, (20,))) as server:
         start = f"{server.origins[0]}/hub"
-        command = [
-            sys.executable,
-            str(DEPLOY / "start.py"),
-            "--workers",
-            "2",
-            "--start",
-            start,
-            "--folder",
-            str(folder),
-        ]
+        arguments = ["--workers=2", f"--start={start}", f"--folder={folder}"]
+        command = [sys.executable, str(DEPLOY / "start.py"), *arguments]
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         done = subprocess.run(
             command, env=environment, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False

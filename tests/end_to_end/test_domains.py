@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ import pytest
 from scrapy_dedup.service.domains.registry import DomainService, DomainStatus, StoredDomain
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
-from tests.end_to_end.crawling import ADDON, Crawled, Project, all_accounted_for
+from tests.end_to_end.crawling import Crawled, Project, all_accounted_for
 from tests.end_to_end.recrawl_site import rows
 from tests.server import Answer, Site, WebServer, redirect, serving
 from tests.sites import prose
@@ -30,12 +29,6 @@ XML = "application/xml"
 def server() -> Iterator[WebServer]:
     with serving(2, lambda _: {}) as running:
         yield running
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    """One that asks for nothing but pages."""
-    return Project(tmp_path / "project", {**ADDON})
 
 
 @pytest.fixture

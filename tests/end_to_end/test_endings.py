@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.end_to_end.crawling import ADDON, BASE, Project, cut_half_line
+from tests.end_to_end.crawling import ADDON, BASE, Project, all_accounted_for, cut_half_line
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import html_page
 
@@ -121,7 +121,9 @@ def crawl_to(project: Project, server: WebServer, ending: Ending) -> None:
         running.send_when(number, stored=10 if place == 0 else 0)
         if place + 1 < len(ending.signals):
             running.wait_for(lambda: "Received SIGINT" in running.log())
-    running.finish()
+    crawled = running.finish()
+    if ending.once:
+        all_accounted_for(crawled)
     cut_half_lines(project)
 
 

@@ -3,12 +3,11 @@
 import json
 import os
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.end_to_end.crawling import ADDON, PATIENCE_SECONDS, ROOT, Crawled, Project
+from tests.end_to_end.crawling import PATIENCE_SECONDS, ROOT, Crawled, Project
 from tests.server import Answer, WebServer, serving
 from tests.service.files.test_run import Done
 from tests.sites import html_page, prose
@@ -200,45 +199,38 @@ def test_chunks_of_a_page_that_others_equal_in_all_but_its_fields_are_those_that
     assert "kept" not in second[other]
 
 
-def test_a_layer_that_leaves_out_much_is_told_with_pages_to_look_at(
-    make_project: Callable[..., Project], server: WebServer
-) -> None:
-    page = html_page("harbour")
-    many = {f"copy{number}": page for number in range(5)} | around(19)
-    few = {f"copy{number}": page for number in range(2)} | around(19)
-    warned = []
-    for name, pages in (("many", many), ("few", few)):
-        crawled = make_project(name, **ADDON).crawl("pages", "-a", publish(server, **pages))
-        found = re.findall(
-            r"WARNING: .*the layer (\w+) left out (\d+) of (\d+) pages.*((?:\n\S+ for \S+)*)", crawled.log
-        )
-        warned.append([(layer, dropped, pages, pairs.count(" for ")) for layer, dropped, pages, pairs in found])
-        assert sum(crawled.stats.get(f"dedup/{layer}/alarms", 0) for layer in ("title", "duplicate")) == len(found)
-
-    assert warned[0] in ([("title", "4", "24", 3)], [("duplicate", "4", "24", 3)])
-    assert warned[1] == []
-
-
-def test_a_layer_that_leaves_out_much_is_told_by_stats_runs_and_report(project: Project, server: WebServer) -> None:
-    page = html_page("harbour")
-    copies = {f"copy{number}": page for number in range(5)}
+def test_a_layer_that_leaves_out_much_is_told_by_log_stats_runs_and_report(project: Project, server: WebServer) -> None:
+    copies = dict.fromkeys((f"copy{number}" for number in range(5)), html_page("harbour"))
     crawled = project.crawl("pages", "-a", publish(server, **copies, **around(19)), **ONE_BY_ONE)
     listed = json.loads(command(project, "runs", "--json"))
     table = command(project, "runs")
     command(project, "report", "--html", "report.html")
     html = (project.folder / "report.html").read_text(encoding="utf-8")
+    del copies["copy2"], copies["copy3"], copies["copy4"]
+    few = project.crawl("pages", "-a", publish(server, **copies, **around(19)), DEDUP_PROJECT="few")
 
+    ((layer, *told, pairs),) = told_of(crawled)
+    assert (layer in ("title", "duplicate"), told, pairs.count(" for ")) == (True, ["4", "24"], 3)
+    assert crawled.count(f"{layer}/alarms") == 1
     (alarm,) = crawled.stats["dedup/drop_alarms"]
     assert (alarm["domain"] in server.origins[0], alarm["dropped"], alarm["pages"]) == (True, 4, 24)
     left_out, keepers = map(set, zip(*alarm["pairs"], strict=True))
     origin = server.origins[0]
     assert len(left_out) == 3
-    assert left_out | keepers <= {f"{origin}/{name}" for name in copies}
+    assert left_out | keepers <= {f"{origin}/copy{number}" for number in range(5)}
     assert keepers == {url for url in (item["url"] for item in crawled.fed) if "/copy" in url}
     assert [run["drop_alarms"] for run in listed["runs"]] == [[alarm]]
     for url, keeper in alarm["pairs"]:
         assert f"{url} for {keeper}" in table
         assert f'href="{url}"' in html
+    assert told_of(few) == []
+    assert few.sum("title/alarms") == few.sum("duplicate/alarms") == 0
+
+
+def told_of(crawled: Crawled) -> list[tuple[str, ...]]:
+    """Return what is warned of: layer, pages left out, pages, and pairs to look at."""
+    warning = r"WARNING: .*the layer (\w+) left out (\d+) of (\d+) pages.*((?:\n\S+ for \S+)*)"
+    return re.findall(warning, crawled.log)
 
 
 def command(project: Project, *words: str) -> str:

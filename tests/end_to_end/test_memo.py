@@ -101,18 +101,18 @@ def test_equal_calls_at_once_are_one_and_share_its_error_which_is_not_kept(
     assert [item["made"] for item in failed.fed] == [{"error": "ValueError: no answer for equal"}] * PAGES
 
 
-@pytest.mark.parametrize("settings", [{}, {"DEDUP_ENABLED": False}], ids=["on", "off"])
+NOT_JSON = "MemoError: memo of tests.end_to_end.spiders.costly.not_json: result['tags'][1] is a tuple."
+
+
 @pytest.mark.parametrize(
-    ("ask", "told", "calls_each"),
+    ("ask", "told", "calls_each", "settings"),
     [
-        (
-            "not_json",
-            """MemoError: memo of tests.end_to_end.spiders.costly.not_json: result['tags'][1] is a tuple.""",
-            1,
-        ),
-        ("lambda", "MemoError: memo: <lambda> stands inside of another function", 0),
-        ("stopping", "RuntimeError: ", 0),
+        ("not_json", NOT_JSON, 1, {}),
+        ("not_json", NOT_JSON, 1, {"DEDUP_ENABLED": False}),
+        ("lambda", "MemoError: memo: <lambda> stands inside of another function", 0, {"DEDUP_ENABLED": False}),
+        ("stopping", "RuntimeError: ", 0, {}),
     ],
+    ids=["not-json", "not-json-off", "lambda-off", "stopping"],
 )
 def test_what_cannot_be_kept_is_refused_whether_or_not_the_plugin_is_on(
     costly: Costly, ask: str, told: str, calls_each: int, settings: dict[str, Any]

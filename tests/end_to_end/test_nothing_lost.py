@@ -1,4 +1,4 @@
-"""The first rule: an item that a callback yields is stored once, or dropped with a reason, however the crawl ends."""
+"""The first rule: an item that a callback yields is stored once, or dropped with a reason; see `test_endings.py`."""
 
 import signal
 from collections import Counter
@@ -13,7 +13,6 @@ from tests.end_to_end.crawling import Crawled, Project, all_accounted_for
 from tests.end_to_end.recrawl_site import rows
 from tests.server import WebServer, serving
 from tests.sites import SMALL, interleaved, pages_of
-from tests.tables import table
 
 pytestmark = pytest.mark.crawl
 
@@ -47,17 +46,7 @@ def test_crawl_that_ends_by_itself_has_stored_every_page(
     assert {line["report"]["released"] for line in crawled.stored} >= {"full", "quiet", "known"}
 
 
-@table("end_to_end/closed_by_scrapy")
-def test_crawl_that_scrapy_closes_has_stored_what_was_yielded(
-    project: Project, server: WebServer, settings: Settings
-) -> None:
-    crawled = crawl(project, server, **settings)
-
-    assert crawled.stats["finish_reason"].startswith("closespider_")
-    assert crawled.count("release/closing") > 0
-
-
-@pytest.mark.parametrize("reactor", [ASYNCIO, NONE])
+@pytest.mark.parametrize("reactor", [NONE])
 def test_crawl_that_is_interrupted_has_stored_what_was_yielded(
     project: Project, server: WebServer, reactor: Settings
 ) -> None:
@@ -79,22 +68,6 @@ def test_crawl_that_is_stopped_and_resumed_stores_every_page_once(project: Proje
 
     assert [part.stats["finish_reason"] for part in parts] == ["enough", "enough", "finished"]
     assert Counter(url for part in parts for url in part.stored_ids) == Counter(pages_of(server.site))
-
-
-@pytest.mark.parametrize(("jobdir", "stored"), [("", 40), ("job", 20)], ids=lambda value: str(value or "without"))
-def test_crawl_that_was_killed_stores_all_that_is_missing_when_it_runs_again(
-    project: Project, server: WebServer, jobdir: str, stored: int
-) -> None:
-    """A feed is written when it closes: what had passed the pipelines before the kill is not in it, and comes again."""
-    project.settings |= {"JOBDIR": jobdir} if jobdir else {}
-    running = project.start("pages", "-a", f"start={server.origins[0]}/hub")
-    running.send_when(signal.SIGKILL, stored=stored)
-    killed = running.finish()
-    again = crawl(project, server)
-
-    assert killed.exit_code == -signal.SIGKILL
-    assert {item["url"] for item in again.fed} == pages_of(server.site)
-    assert max(Counter(again.stored_ids).values()) == 1
 
 
 def test_what_the_store_held_when_the_crawl_was_killed_does_not_come_again(project: Project, server: WebServer) -> None:

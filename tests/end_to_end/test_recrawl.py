@@ -30,20 +30,16 @@ def history(request: pytest.FixtureRequest, server: WebServer, tmp_path_factory:
     return site, crawls, asked
 
 
-def test_first_crawl_is_of_new_pages(history: History) -> None:
-    _, (first, *_), _ = history
+def test_all_is_new_in_a_cold_crawl_and_unchanged_in_a_warm_one(history: History) -> None:
+    """Of the first pages nothing was known when they were first judged; what has validators is not sent again."""
+    site, (first, *later), _ = history
 
     assert verdicts(first) == {"new": PAGES}
     assert len(first.stored) == PAGES
-
-
-def test_nothing_changed_between_a_cold_and_a_warm_crawl(history: History) -> None:
-    """Of the first pages nothing was known when they were first judged."""
-    _, (_, *later), _ = history
-
     for crawled in later:
         assert verdicts(crawled) == {"unchanged": PAGES}
         assert reports_of(crawled, "verdict") == {"unchanged"}
+        assert statuses(crawled) == {"304" if site.validators else "200": PAGES}
 
 
 def test_every_callback_runs_every_page_is_reached_and_its_text_is_what_it_was(history: History) -> None:
@@ -54,13 +50,6 @@ def test_every_callback_runs_every_page_is_reached_and_its_text_is_what_it_was(h
         assert of_crawl == dict.fromkeys(site.everything, 1)
         texts = {url: item["cleaned_content"] for url, item in crawled.items.items()}
         assert texts == {url: item["cleaned_content"] for url, item in first.items.items()}
-
-
-def test_pages_are_not_sent_again_where_the_server_gives_validators(history: History) -> None:
-    site, (_, *later), _ = history
-
-    for crawled in later:
-        assert statuses(crawled) == {"304" if site.validators else "200": PAGES}
 
 
 @pytest.fixture(scope="module")

@@ -134,11 +134,10 @@ def publish_directives(site: ChangingSite) -> None:
     )
 
 
-def test_directives_are_obeyed_where_the_user_says_so(with_directives: Project, site: ChangingSite) -> None:
+def test_directives_are_obeyed_where_the_user_says_so_also_for_a_304(
+    with_directives: Project, site: ChangingSite, tmp_path: Path
+) -> None:
     assert site.names_of(lines_of(with_directives.folder / "stored.jsonl")) == [HOME, "p1", "p3"]
-
-
-def test_obeyed_directives_hold_for_a_304(with_directives: Project, site: ChangingSite, tmp_path: Path) -> None:
     project = copied(with_directives, tmp_path / "copy")
     publish_directives(site)
 

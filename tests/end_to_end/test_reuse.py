@@ -162,21 +162,13 @@ def test_arguments_of_a_scheduler_change_nothing(project: Project, site: Changin
     assert saved(site.crawl(project, "shop", "-a", "_job=17")) == PAGES
 
 
-VALUES = {
-    "meta": ("meta={'price': price}", "response.meta['price']"),
-    "cb_kwargs": ("cb_kwargs={'price': price}", "price"),
-}
-
-
-@pytest.mark.parametrize("way", VALUES)
-def test_value_from_a_list_page_is_that_of_today(fresh: Project, site: ChangingSite, way: str) -> None:
-    given, read = VALUES[way]
+def test_value_from_a_list_page_is_that_of_today(fresh: Project, site: ChangingSite) -> None:
     write(
         fresh,
         ("for link in", "price = response.css('.price::text').get()\n        for link in"),
-        ("self.product)", f"self.product, {given})"),
+        ("self.product)", "self.product, cb_kwargs={'price': price})"),
         ("product(self, response)", "product(self, response, price=None)"),
-        ('response.css(".price::text").get()', read),
+        ('response.css(".price::text").get()', "price"),
     )
     found = []
     for price in (1, 1, 2):

@@ -10,7 +10,7 @@ from tests.browser import required_chromium
 from tests.end_to_end.crawling import ADDON, Crawled, Project
 from tests.end_to_end.recrawl_site import rows
 from tests.server import Answer, Site, WebServer, serving
-from tests.service.learned_site import FOOTER, NAV, WORDS, post, text
+from tests.service.learned_site import FOOTER, WORDS, post
 from tests.tables import table
 
 pytestmark = [pytest.mark.crawl, pytest.mark.browser]
@@ -131,20 +131,6 @@ def test_off_costs_nothing(project: Project, server: WebServer) -> None:
     crawled = project.crawl("in-order", "-a", f"start={next(iter(server.site))}")
 
     assert crawled.sum("teacher/") == 0
-
-
-def boxes(number: int) -> str:
-    """Return a page in which no name says what is what: many entries and a note, all in plain boxes."""
-    name = WORDS[number]
-    links = "".join(
-        f'<div><a href="/{name}-{place}">Entry {name}-{place} of rope</a><span>{place + 3} knots</span></div>'
-        for place in range(16)
-    )
-    note = text(name, 1)[:60]
-    return (
-        f"<html><head><title>{name}</title></head><body><div>{NAV}</div>"
-        f"<div><div>{links}</div><div>{note}</div></div><div>{FOOTER}</div></body></html>"
-    )
 
 
 NOTES = 8

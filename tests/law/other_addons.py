@@ -1,19 +1,16 @@
 """Add-ons by which the comparison itself is tried: one that keeps the law of the delta feed, and some that break it."""
 
-import asyncio
 import json
 from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from itemadapter import ItemAdapter
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
-from scrapy.settings import BaseSettings
-from scrapy.utils.request import fingerprint
 
 
 class Delta:
@@ -111,62 +108,11 @@ class Loud(Delta):
         self.crawler.spider.logger.error("something is wrong")
 
 
-class AddonOf:
-    """The add-on that switches one of these on."""
-
-    middleware: ClassVar[type[Delta]]
-
-    def update_settings(self, settings: BaseSettings) -> None:
-        settings["SPIDER_MIDDLEWARES"][self.middleware] = 950
+def _addon(middleware: type[Delta]) -> type:
+    """Return the add-on that switches one of these on."""
+    update = lambda _self, settings: settings["SPIDER_MIDDLEWARES"].set(middleware, 950)  # noqa: E731 - a method
+    return type(f"{middleware.__name__}Addon", (), {"update_settings": update})
 
 
-class DeltaAddon(AddonOf):
-    middleware = Delta
-
-
-class ForEverAddon(AddonOf):
-    middleware = ForEver
-
-
-class OldAddon(AddonOf):
-    middleware = Old
-
-
-class FewerAddon(AddonOf):
-    middleware = Fewer
-
-
-class BackwardsAddon(AddonOf):
-    middleware = Backwards
-
-
-class CuriousAddon(AddonOf):
-    middleware = Curious
-
-
-class LoudAddon(AddonOf):
-    middleware = Loud
-
-
-class NothingAddon:
-    """It does nothing, and so keeps the law wherever nothing is asked for."""
-
-    def update_settings(self, settings: BaseSettings) -> None:
-        """Set nothing."""
-
-
-class Wait:
-    """Downloader middleware by which responses come in another order."""
-
-    async def process_response(self, request: Request, response: Response) -> Response:
-        # The first three letters of a digest of what was asked: the same in each run.
-        await asyncio.sleep(int(fingerprint(request).hex()[:3], 16) / 4096 / 50)
-        return response
-
-
-class UnhurriedAddon:
-    """It does nothing but take its time."""
-
-    def update_settings(self, settings: BaseSettings) -> None:
-        """Put it where ours is."""
-        settings["DOWNLOADER_MIDDLEWARES"][Wait] = 545
+DeltaAddon, ForEverAddon, OldAddon, FewerAddon = map(_addon, (Delta, ForEver, Old, Fewer))
+BackwardsAddon, CuriousAddon, LoudAddon = map(_addon, (Backwards, Curious, Loud))

@@ -114,9 +114,9 @@ def tried(scenario: Scenario, mode: str, crawls: Crawls, addon: str = ADDON) -> 
             chosen["DEDUP_IGNORE_FIELDS"] = list(kind.varies)
         for number in range(len(scenario.changes) + 1):
             bare = crawls.run(scenario.job(number))
-            if scenario.neighbour and addon:
+            if scenario.neighbour:
                 crawls.run(scenario.job(number, addon, chosen, kind=scenario.neighbour))
-            crawl = crawls.run(scenario.job(number, addon, chosen if addon else None))
+            crawl = crawls.run(scenario.job(number, addon, chosen))
             if "skip" in mode:
                 found = compare.left_over(bare, crawl, bares, kind.varies)
             else:
@@ -146,7 +146,7 @@ class Effort:
     """Look for a smaller example that fails, which takes minutes."""
 
 
-def search(kind: str, mode: str, crawls: Crawls, effort: Effort, addon: str = ADDON) -> None:
+def search(kind: str, mode: str, crawls: Crawls, effort: Effort) -> None:
     """Try examples of a kind in a mode.
 
     Raises:
@@ -167,7 +167,7 @@ def search(kind: str, mode: str, crawls: Crawls, effort: Effort, addon: str = AD
     def law(scenario: Scenario) -> None:
         # What Hypothesis tries first, always, is the simplest; the test of unchanged sites has it.
         if scenario.seed or any(scenario.changes):
-            differences = tried(scenario, mode, crawls, addon)
+            differences = tried(scenario, mode, crawls)
             assert not differences, "\n".join([f"LAW_SEED={effort.seed}, {mode}: {scenario}", *differences])
 
     check: Callable[[], None] = law

@@ -62,7 +62,6 @@ SLOTS: Mapping[str, Slot] = {
     "available": Slot("JSON-LD", expression=r'"availability": "([^"]*)"'),
     "listed": Slot("list", ".listed::text"),
 }
-DETAIL_SLOTS = tuple(name for name, slot in SLOTS.items() if slot.place != "list")
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,24 +26,8 @@ PLAN = Plan((("price", "number"), ("sku", "as it is"), ("offer", "rounded")))
 SHARES = shares(EXAMPLES)
 
 
-def params(*modes: str) -> list[tuple[str, str]]:
-    return [(kind, mode) for kind, mode in SHARES if mode in modes]
-
-
-@pytest.mark.parametrize(("kind", "mode"), params("default"))
-def test_feed_is_that_of_the_bare_spider(kind: str, mode: str, crawls: Crawls) -> None:
-    search(kind, mode, crawls, Effort(SHARES[kind, mode], SEED, SHRINK))
-
-
-@pytest.mark.parametrize(("kind", "mode"), params("skip", "skip and body"))
-def test_delta_feed_is_that_of_the_bare_spider_without_each_pages_last_items(
-    kind: str, mode: str, crawls: Crawls
-) -> None:
-    search(kind, mode, crawls, Effort(SHARES[kind, mode], SEED, SHRINK))
-
-
-@pytest.mark.parametrize(("kind", "mode"), params("body"))
-def test_feed_is_that_of_the_bare_spider_where_equal_bodies_reuse_outcomes(
+@pytest.mark.parametrize(("kind", "mode"), SHARES)
+def test_feed_is_that_of_the_bare_spider_and_a_delta_feed_without_each_pages_last_items(
     kind: str, mode: str, crawls: Crawls
 ) -> None:
     search(kind, mode, crawls, Effort(SHARES[kind, mode], SEED, SHRINK))
@@ -76,11 +60,10 @@ def test_callbacks_of_equal_bodies_do_not_run_where_that_is_asked_for(
     assert len(first.items) == len(second.items) == len(third.items) == 6
 
 
-@pytest.mark.parametrize("mode", ["body", "skip and body"])
-def test_pages_that_a_callback_waits_for_are_asked_for_in_every_crawl(mode: str, crawls: Crawls) -> None:
+def test_pages_that_a_callback_waits_for_are_asked_for_in_every_crawl(crawls: Crawls) -> None:
     changes = ((Change("slot", 2, "stock", "much"),), ())
 
-    assert tried(Scenario("async", PLAN, 3, 6, Server("etag"), changes), mode, crawls) == []
+    assert tried(Scenario("async", PLAN, 3, 6, Server("etag"), changes), "skip and body", crawls) == []
 
 
 @pytest.mark.crawl

@@ -24,7 +24,7 @@ from tests.law.spiders import Plan
 
 EVERYTHING = Plan(tuple((slot, "as it is") for slot in SLOTS if slot != "listed"))
 FEW = Plan((("price", "as it is"), ("stock", "as it is")))
-MODE = pytest.mark.parametrize("mode", ["default", "skip", "body"])
+MODE = pytest.mark.parametrize("mode", ["default", "skip and body"])
 PROSE = "A chair of oak with four legs and a back, made by hand in a workshop near the river where an old mill stood"
 
 
@@ -114,26 +114,6 @@ class TestOneStore:
         changes = tuple(Change("slot", at, "price", "much") for at in range(0, 8, 2))
 
         assert tried(Scenario("two_currencies", FEW, 23, 8, Server("both"), (changes, ())), mode, crawls) == []
-
-    @pytest.mark.crawl
-    def test_edited_callback_gives_its_new_items(self, tmp_path: Path) -> None:
-        (tmp_path / "mine").mkdir()
-        (tmp_path / "mine" / "__init__.py").touch()
-        spider = tmp_path / "mine" / "spider.py"
-        feeds = []
-        with serving() as served:
-            served.world = World((first_site(24, 6),), Server("etag"))
-            for slot in ("h1", ".price"):
-                spider.write_text(_SPIDER.format(origin=served.origin, slot=slot), encoding="utf-8")
-                feed = tmp_path / f"{slot.strip('.')}.jsonl"
-                output = ("-O", f"{feed}:jsonlines")
-                done = scrapy(tmp_path, "crawl", "mine", *output, SPIDER_MODULES=["mine.spider"], DEDUP_REUSE="body")
-                assert done.exit_code == 0, done.log
-                feeds.append(_lines(feed))
-
-        assert [len(items) for items in feeds] == [6, 6]
-        prices = sorted(one.values["price"] for one in first_site(24, 6).pages)
-        assert sorted(item["value"] for item in feeds[1]) == prices
 
 
 _SPIDER = """
@@ -265,14 +245,6 @@ class TestErrorPages:
         world = FixedWorld({**pages, "": page("App", shell % "{}")})
 
         assert Beside(crawls, tmp_path, "ShellSpider").differences(world, paths=" ".join(paths)) == []
-
-    def test_default_settings_make_no_request_that_the_spider_did_not_make(
-        self, crawls: Crawls, tmp_path: Path
-    ) -> None:
-        """A probe went out without the proxy by which alone its user may reach the site."""
-        bare, crawl = Beside(crawls, tmp_path, "PathsSpider").crawl(_shop(40), paths=_PATHS)
-
-        assert crawl.asked == bare.asked
 
 
 def _shop(count: int) -> FixedWorld:

@@ -1,16 +1,13 @@
 import asyncio
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from scrapy_dedup.plugin.unchanged import PageLookups
 from scrapy_dedup.service.recrawl.recrawling import NOTHING_KNOWN, AskedPage, KnownPage
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import a_document, a_key
 
@@ -18,16 +15,10 @@ PAGES = 40
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "dedup.db"
-
-
-@pytest.fixture
-def project(path: Path) -> Iterator[ProjectStore]:
-    with Store.open(f"sqlite:///{path}", timeout=timedelta(milliseconds=100)) as store:
-        project = store.project("shop")
-        project.write([a_document(number, content_hash=b"c" * 32) for number in range(0, PAGES, 2)])
-        yield project
+def project(project: ProjectStore) -> ProjectStore:
+    """Every other page is known."""
+    project.write([a_document(number, content_hash=b"c" * 32) for number in range(0, PAGES, 2)])
+    return project
 
 
 def asked(name: object) -> AskedPage:

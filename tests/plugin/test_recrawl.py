@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -40,17 +39,6 @@ BODY = (
     "<?xml version='1.0'?><urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>"
     f"<url><loc>{PAGE}</loc><lastmod>2026-01-02T08:00:00Z</lastmod></url><url><loc>{SITE}/b</loc></url></urlset>"
 ).encode()
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "dedup.db"
-
-
-@pytest.fixture
-def project(path: Path) -> Iterator[ProjectStore]:
-    with Store.open(f"sqlite:///{path}", timeout=timedelta(milliseconds=100)) as store:
-        yield store.project("shop")
 
 
 def parsed(html: str) -> Page:

@@ -80,31 +80,3 @@ class FragmentsFingerprinter:
 
     def fingerprint(self, request: scrapy.Request) -> bytes:
         return f"{request.method} {request.url}".encode()
-
-
-class Unlucky(Guest):
-    """Its callback fails for one page of ten: before it gives anything, or after some of its items."""
-
-    name = "unlucky"
-
-    def __init__(self, lucky: str = "", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.lucky = bool(lucky)
-
-    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
-        if not self.lucky and response.url.endswith("3"):
-            raise ValueError(response.url)
-        return self.some(response, **kwargs)
-
-    def some(self, response: Response, **kwargs: Any) -> Iterator[Any]:
-        for item in super().parse(response, **kwargs):
-            yield item
-            if not self.lucky and response.url.endswith("7"):
-                raise ValueError(response.url)
-
-
-class Replacing:
-    """Hands on another response object than came."""
-
-    def process_response(self, request: scrapy.Request, response: Response) -> Response:  # noqa: ARG002 - Scrapy's signature
-        return response.replace()

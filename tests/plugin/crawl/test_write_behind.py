@@ -15,6 +15,7 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import AwayStoreError
 from scrapy_dedup.store.records.records import LeaseRecord, Record
 from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
 from tests.databases import Server, postgresql
 from tests.store.builders import NOON, a_document, a_source, document_of
 
@@ -22,16 +23,13 @@ __all__ = ["postgresql"]
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "dedup.db"
+def crawl(project: ProjectStore) -> Crawl:
+    return a_crawl(project)
 
 
-@pytest.fixture
-def crawl(path: Path) -> Iterator[Crawl]:
-    with Store.open(f"sqlite:///{path}", timeout=timedelta(milliseconds=100)) as store:
-        project = store.project("shop")
-        run = project.begin_run(spider="s", jobdir=None, started_at=NOON)
-        yield Crawl(project, run, Settings(), lambda _what, _n: None)
+def a_crawl(project: ProjectStore) -> Crawl:
+    run = project.begin_run(spider="s", jobdir=None, started_at=NOON)
+    return Crawl(project, run, Settings(), lambda _what, _n: None)
 
 
 def documents(path: Path) -> int:
@@ -82,8 +80,7 @@ def test_row_that_a_server_refuses_keeps_no_other_back(postgresql: Server) -> No
 
     with postgresql.new_store() as url, Store.open(url) as store:
         project = store.project("shop")
-        run = project.begin_run(spider="s", jobdir=None, started_at=NOON)
-        asyncio.run(work(Crawl(project, run, Settings(), lambda _what, _n: None)))
+        asyncio.run(work(a_crawl(project)))
         assert [document_of(project, number).chars_in for number in (1, 2)] == [a_document().chars_in] * 2
 
     assert counts == {"store/rows": 3, "store/rows_given_up": 1}

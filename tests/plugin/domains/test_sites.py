@@ -1,9 +1,7 @@
 import asyncio
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,23 +10,11 @@ from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
 from scrapy_dedup.plugin.domains.sites import Site, Sites
 from scrapy_dedup.store.engine.codec import pack_fingerprints
 from scrapy_dedup.store.records.records import ValidatorRecord
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import DOMAIN, a_document
 from tests.tables import table
 
 MENU = 7
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "dedup.db"
-
-
-@pytest.fixture
-def project(path: Path) -> Iterator[ProjectStore]:
-    with Store.open(f"sqlite:///{path}", timeout=timedelta(milliseconds=100)) as store:
-        yield store.project("shop")
 
 
 def sites_of(project: ProjectStore, counts: Counter[str] | None = None) -> Sites:

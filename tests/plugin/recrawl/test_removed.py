@@ -2,8 +2,6 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,19 +18,12 @@ from scrapy_dedup.plugin.domains.sites import Sites
 from scrapy_dedup.plugin.recrawl.removed import RemovedPages
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import Forgotten
 from scrapy_dedup.store.writer import ProjectStore
 from tests.plugin.builders import a_crawler, a_response
 from tests.store.builders import DOMAIN, NOON, a_document, a_key, a_sight, a_time
 
 PAGES = 6
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Iterator[ProjectStore]:
-    with Store.open(f"sqlite:///{tmp_path / 'dedup.db'}") as store:
-        yield store.project("shop")
 
 
 class Ending:
