@@ -190,6 +190,22 @@ def test_decision_of_a_person_goes_out(project: Project, server: WebServer) -> N
     assert not any("# On p" in item["cleaned_content"] for item in emitted(project))
 
 
+@pytest.mark.parametrize("by", ["block", "rule"])
+def test_what_was_removed_wrongly_and_is_kept_goes_out(project: Project, server: WebServer, by: str) -> None:
+    refine(project)
+    url = f"{server.origins[0]}/p2"
+    block = next(one for one in dedup(project, "explain", url, "--json").json["removed"] if one["text"] == PROMOTION)
+    assert not any(PROMOTION in item["cleaned_content"] for item in emitted(project))
+    (project.folder / "feed.jsonl").unlink()
+
+    told = dedup(project, "undo", block["fingerprint"] if by == "block" else f"{block['rule']}: {block['rule_path']}")
+    refine(project)
+
+    assert "run `scrapy dedup templates refine`" in " ".join(told.out.split())
+    assert [PROMOTION in item["cleaned_content"] for item in emitted(project)] == [True] * PAGES
+    assert PROMOTION not in dedup(project, "explain", url).out
+
+
 def test_domains_can_be_chosen(project: Project, server: WebServer) -> None:
     unknown = dedup(project, "templates", "refine", "--domain", "nowhere.example")
 
