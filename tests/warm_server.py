@@ -44,7 +44,12 @@ PRELOADED = (
     "tests.end_to_end.recorders",
 )
 # Packages all of whose modules are imported, as Scrapy and a verb do it.
-PRELOADED_PACKAGES = ("tests.end_to_end.spiders", "scrapy_dedup.commands.verbs")
+PRELOADED_PACKAGES = (
+    "tests.end_to_end.spiders",
+    "scrapy_dedup.answers",
+    "scrapy_dedup.commands.parts",
+    "scrapy_dedup.commands.verbs",
+)
 _TICK_SECONDS = 0.01
 
 
@@ -94,7 +99,7 @@ def preload() -> None:
     for command in entry_points(group="scrapy.commands"):
         with contextlib.suppress(ImportError, SystemExit):
             command.load()
-    for path in sorted(_components(Settings())):
+    for path in sorted({"scrapy_dedup.teacher.rendering.show_page", *_components(Settings())}):
         # What an optional package is missing for is none of these crawls' either.
         with contextlib.suppress(ImportError, SystemExit):
             importlib.import_module(path.rpartition(".")[0])

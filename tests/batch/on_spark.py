@@ -1,14 +1,20 @@
-"""One batch on Spark, in a process of its own: `python -m tests.batch.on_spark OUT IN...` prints what came of it."""
+"""Batches in one process, for Java takes seconds to start: one by its steps, then those that commands start.
 
+`python -m tests.batch.on_spark JSON`, of the names of files and the commands, leaves in found.json what came of them.
+"""
+
+import io
 import json
 import random
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from scrapy.cmdline import execute
 
 from scrapy_dedup.batch import steps_pages, steps_sites
 from scrapy_dedup.batch.columns import batch_of, schema_of
@@ -84,6 +90,19 @@ def main(out: str, *names: str) -> dict[str, Any]:
     }
 
 
+def outcome_of(arguments: list[str]) -> dict[str, object]:
+    """Return how a command ended, with what it wrote."""
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    with redirect_stdout(out), redirect_stderr(err):
+        sys.argv = arguments
+        try:
+            execute(arguments)
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 0
+    return {"code": code, "out": out.getvalue(), "err": err.getvalue()}
+
+
 if __name__ == "__main__":
-    found = main(*sys.argv[2:])
-    Path(sys.argv[1]).write_text(json.dumps(found))
+    names, calls = json.loads(sys.argv[1])
+    found = main("out", *names) | {"told": [outcome_of(call) for call in calls]}
+    Path("found.json").write_text(json.dumps(found))

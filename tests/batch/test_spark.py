@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -19,9 +20,10 @@ from scrapy_dedup.batch.records import WARC_BREAK
 from scrapy_dedup.service.files.inputs import Inputs
 from scrapy_dedup.service.files.run import CleaningRun
 from scrapy_dedup.settings import Settings
-from tests.batch.corpora import MIXED, PATIENT, a_page, as_lines
+from tests.batch import files_on_spark
+from tests.batch.corpora import MIXED, PATIENT, a_page
 from tests.servers_here import made_once, required_java
-from tests.service.files.test_run import Watching, nothing, without_seconds
+from tests.service.files.test_run import Watching, a_row, as_lines, nothing, without_seconds
 from tests.service.warc_files import a_record, an_answer
 from tests.tables import table
 
@@ -29,10 +31,6 @@ from tests.tables import table
 SECONDS = 900
 ROOT = Path(__file__).parents[2]
 UNWANTED = {"pandas", "scrapy", "twisted", "sqlalchemy", "alembic", "scrapy_dedup.store", "scrapy_dedup.plugin"}
-
-
-def lines(rows: Sequence[Any]) -> bytes:
-    return b"".join(line + b"\n" for line in as_lines(rows))
 
 
 def warc(rows: Sequence[dict[str, Any]]) -> bytes:
@@ -47,28 +45,66 @@ def write_corpus(found: Path) -> None:
     archived = [a_page("tea.example", f"w{n}", f"<p>Leaf {n} of an archive of teas." * 40) for n in range(9)]
     archived.insert(4, odd)
     rows = [a_page("cocoa.example", f"p{n}", f"<p>Bean {n} in columns of cocoa." * 40) for n in range(9)]
-    (found / "a b.jsonl").write_bytes(lines(first))
-    (found / "b.jsonl.gz").write_bytes(gzip.compress(lines(second)))
+    (found / "a b.jsonl").write_bytes(as_lines(first))
+    (found / "b.jsonl.gz").write_bytes(gzip.compress(as_lines(second)))
     (found / "c.warc").write_bytes(warc(archived))
-    (found / "d.jsonl").write_bytes(lines(rows))
+    (found / "d.jsonl").write_bytes(as_lines(rows))
     columns = {"url": [row["url"] for row in rows], "content": [row["html"].encode() for row in rows]}
     pq.write_table(pa.table(columns), found / "d.parquet", row_group_size=3)
 
 
-def run_batch(folder: Path) -> dict[str, Any]:
-    """Return what came of a batch, and of the folders that Hadoop gave names: one Java for all."""
+STORE = ["-s", "DEDUP_PROJECT=shop", "-s", "DEDUP_DATABASE_URL=sqlite:///dedup.db"]
+LEFT_ALONE = {
+    "here/mine": ([], "here: is there already; --overwrite replaces it"),
+    "other/mine": (["--overwrite"], "other: has 'mine', which no batch wrote"),
+    "finished.part/pages/1": ([], "finished.part: is there already"),
+    "former.replaced/pages/1": (["--overwrite"], "former.replaced: is there already"),
+}
+CALLS = [
+    ["learns", "--remember", "--overwrite", *STORE],
+    ["plans", "--plan", "--json", *STORE],
+    *([there.partition("/")[0].partition(".")[0], *options] for there, (options, _) in LEFT_ALONE.items()),
+    ["late"],
+]
+
+
+def write_pages(folder: Path) -> None:
+    """Write eight pages of one site, and a bad record."""
+    (folder / "in.jsonl").write_bytes(as_lines([*(a_row(number) for number in range(8)), b"{"]))
+
+
+def run_batches(folder: Path) -> dict[str, Any]:
+    """Return what came of a batch, of the folders that Hadoop gave names, and of commands: one Java for all.
+
+    When the last command writes, its name is taken by somebody else.
+    """
     required_java()
     write_corpus(folder)
+    write_pages(folder)
+    for file in (*LEFT_ALONE, "learns/pages/former"):
+        files_on_spark.put(str(folder / file))
+    for killed in ("learns.part", "plans.part"):
+        files_on_spark.put(str(folder / killed / "work" / "survey"))
     names = ["a b.jsonl", "b.jsonl.gz", "c.warc", "d.parquet"]
-    command = [sys.executable, "-m", "tests.batch.on_spark", "found.json", "out", *names]
-    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    subprocess.run(command, cwd=folder, env=os.environ | {"PYTHONPATH": path}, timeout=SECONDS, check=True)
+    calls = [["scrapy", "dedup", "clean", "--spark", "--master", "local[1]", "in.jsonl", *call] for call in CALLS]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.batch.on_spark", json.dumps([names, calls])],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])},
+    )
+    try:
+        while process.poll() is None and not (folder / "late.part").exists():
+            time.sleep(0.01)
+        files_on_spark.put(str(folder / "late" / "mine"))
+        assert process.wait(SECONDS) == 0
+    finally:
+        process.kill()
     return {"folder": str(folder), **json.loads((folder / "found.json").read_text())}
 
 
 @pytest.fixture(scope="module")
 def batch() -> dict[str, Any]:
-    found: dict[str, Any] = made_once("batch", run_batch)
+    found: dict[str, Any] = made_once("batch", run_batches)
     return found
 
 

@@ -1,7 +1,9 @@
 """The tools: what they say of themselves, and that they answer what the commands print."""
 
 import json
+import re
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from tests.mcp_server.speaking import CALLS, HOSTILE_URL, answer_of, ask, call, 
 from tests.service.stored_pages import a_url, html_page, put
 from tests.tables import table
 
+DOCS = Path(__file__).parents[2] / "docs" / "mcp.md"
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda part: st.lists(part, max_size=5) | st.dictionaries(st.text(max_size=20), part, max_size=5),
@@ -24,48 +27,46 @@ JSON = st.recursive(
 )
 
 
-def test_the_tools_are_those_of_the_documentation(filled_shop: Shop) -> None:
+def test_the_tools_are_those_of_the_documentation_and_each_says_what_it_takes_and_gives(filled_shop: Shop) -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \|", DOCS.read_text(), re.MULTILINE)
+    tools = tools_of(filled_shop, with_blacklist=True)
+
     assert list(tools_of(filled_shop)) == list(CALLS)
+    assert tools.keys() == {*CALLS, "blacklist_domain"}
+    documented = {name: re.findall(r"`(\w+)`", arguments) for name, arguments in rows}
+    assert documented == {name: list(tool.input_schema["properties"]) for name, tool in tools.items()}
+    # As the first specification has them.
+    assert {"project_id", "source_groups", "threshold_pct", "min_pages"} <= {*documented["analyze_boilerplate"]}
+    for name, tool in tools.items():
+        Draft202012Validator.check_schema(tool.input_schema)
+        assert tool.output_schema is not None
+        Draft202012Validator.check_schema(tool.output_schema)
+        assert tool.description is not None
+        assert len(tool.description) > 80
+        assert tool.input_schema["additionalProperties"] is False
+        assert all(argument.get("description") for argument in tool.input_schema["properties"].values())
+        assert tool.annotations is not None
+        assert tool.annotations.read_only_hint is (name not in ("analyze_boilerplate", "blacklist_domain"))
+        assert tool.annotations.destructive_hint is (name == "blacklist_domain")
+        assert tool.annotations.idempotent_hint is True
 
 
-@pytest.mark.parametrize("name", [*CALLS, "blacklist_domain"])
-def test_each_tool_says_what_it_takes_and_gives(filled_shop: Shop, name: str) -> None:
-    tool = tools_of(filled_shop, with_blacklist=True)[name]
+def test_each_answer_keeps_to_its_schema_and_no_page_closes_its_fence(filled_shop: Shop) -> None:
+    async def speak(client: Client) -> dict[str, CallToolResult]:
+        return {name: await client.call_tool(name, arguments) for name, arguments in CALLS.items()}
 
-    Draft202012Validator.check_schema(tool.input_schema)
-    assert tool.output_schema is not None
-    Draft202012Validator.check_schema(tool.output_schema)
-    assert tool.description is not None
-    assert len(tool.description) > 80
-    assert tool.input_schema["additionalProperties"] is False
-    assert all(argument.get("description") for argument in tool.input_schema["properties"].values())
-    assert tool.annotations is not None
-    assert tool.annotations.read_only_hint is (name not in ("analyze_boilerplate", "blacklist_domain"))
-    assert tool.annotations.destructive_hint is (name == "blacklist_domain")
-    assert tool.annotations.idempotent_hint is True
-
-
-def test_the_seed_s_arguments_are_there(filled_shop: Shop) -> None:
-    arguments = tools_of(filled_shop)["analyze_boilerplate"].input_schema["properties"]
-
-    assert {"project_id", "source_groups", "threshold_pct", "min_pages"} <= set(arguments)
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_each_answer_keeps_to_its_schema_and_no_page_closes_its_fence(filled_shop: Shop, name: str) -> None:
-    result = call(filled_shop, name, CALLS[name])
-
-    answer_of(result)
-    schema = tools_of(filled_shop)[name].output_schema
-    assert schema is not None
-    Draft202012Validator(schema).validate(result.structured_content)
-    text = text_of(result)
-    assert sum(line.startswith("-----END UNTRUSTED WEB DATA ") for line in text.split("\n")) == 1
-    assert all(letter.isprintable() or letter == "\n" for letter in text)
+    tools = tools_of(filled_shop)
+    for name, result in ask(filled_shop, speak).items():
+        answer_of(result)
+        schema = tools[name].output_schema
+        assert schema is not None
+        Draft202012Validator(schema).validate(result.structured_content)
+        text = text_of(result)
+        assert sum(line.startswith("-----END UNTRUSTED WEB DATA ") for line in text.split("\n")) == 1
+        assert all(letter.isprintable() or letter == "\n" for letter in text)
 
 
 COMMANDS: list[tuple[str, dict[str, Any], list[str]]] = [
-    ("boilerplate_stats", {}, ["report", "--domains"]),
     ("explain_url", {"url": a_url(1)}, ["explain", a_url(1)]),
     ("analyze_boilerplate", {"dry_run": True}, ["templates", "analyze", "--dry-run"]),
     (
@@ -76,20 +77,13 @@ COMMANDS: list[tuple[str, dict[str, Any], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "arguments", "command"), COMMANDS, ids=["stats", "explain", "dry-run", "analyze"])
+@pytest.mark.parametrize(("name", "arguments", "command"), COMMANDS, ids=["explain", "dry-run", "analyze"])
 def test_a_tool_answers_what_the_command_prints(
     shop: Shop, name: str, arguments: dict[str, Any], command: list[str]
 ) -> None:
     printed = shop.run(*command, "--json").json
 
     assert answer_of(call(shop, name, arguments)) == printed
-
-
-def test_a_group_without_pages_is_an_error_as_in_the_command(shop: Shop) -> None:
-    result = call(shop, "analyze_boilerplate", {"source_groups": ["tea", "coffee"], "dry_run": True})
-
-    assert result.is_error
-    assert "keeps no pages of the group 'coffee'" in str(result.content)
 
 
 def test_an_analysis_is_stored_and_reports_how_far_it_is(shop: Shop) -> None:
@@ -136,9 +130,9 @@ def test_a_search_finds_pages_and_goes_on(shop: Shop) -> None:
 
 @table("wrong_calls/mcp_tools")
 def test_what_cannot_be_answered_is_told_with_the_way_out(
-    shop: Shop, name: str, arguments: dict[str, Any], message: str
+    filled_shop: Shop, name: str, arguments: dict[str, Any], message: str
 ) -> None:
-    result = call(shop, name, arguments)
+    result = call(filled_shop, name, arguments)
 
     assert result.is_error
     assert message in text_of(result)
@@ -170,21 +164,15 @@ def test_domains_are_blacklisted_only_where_that_is_enabled(shop: Shop) -> None:
     assert shop.run("domains", "show", "spam.example", "--json").json["domain"] == found["entry"]
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"reason": " "},
-        {"reason": "x" * 2_001},
-        {"expires_in_days": -1},
-        {"expires_in_days": 1e300},
-        {"domain": "\u202e"},
-    ],
-    ids=["no-reason", "long-reason", "past", "endless", "no-domain"],
-)
-def test_nothing_is_blacklisted_by_a_wrong_call(shop: Shop, wrong: dict[str, Any]) -> None:
-    arguments = {"domain": "spam.example", "reason": "spam"} | wrong
+def test_nothing_is_blacklisted_by_a_wrong_call(shop: Shop) -> None:
+    wrong: list[dict[str, Any]] = [{"reason": " "}, {"reason": "x" * 2_001}, {"domain": "\u202e"}]
+    wrong += [{"expires_in_days": -1}, {"expires_in_days": 1e300}]
 
-    assert call(shop, "blacklist_domain", arguments, with_blacklist=True).is_error
+    async def speak(client: Client) -> list[CallToolResult]:
+        arguments = {"domain": "spam.example", "reason": "spam"}
+        return [await client.call_tool("blacklist_domain", arguments | one) for one in wrong]
+
+    assert [one.is_error for one in ask(shop, speak, with_blacklist=True)] == [True] * 5
     assert answer_of(call(shop, "domain_status", {"domain": "spam.example"}))["registered"] is False
 
 

@@ -1,21 +1,7 @@
 """The sections about layouts, alarms and layers in the shadow, read back with a parser."""
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from scrapy_dedup.report.values import ReportLocator
-from tests.report.builders import (
-    a_full_report,
-    a_large_report,
-    a_layout,
-    a_report,
-    a_shadowed_layer,
-    a_site,
-    a_template,
-    an_alarm,
-    shadowed_pages,
-)
-from tests.report.reading import read, shape_of, texts
+from tests.report.builders import a_full_report, a_large_report, a_report
+from tests.report.reading import read, texts
 
 
 def test_alarms_come_before_everything_else_and_what_says_nothing_is_left_out() -> None:
@@ -37,18 +23,3 @@ def test_many_layouts_alarms_and_rules_are_cut_and_counted() -> None:
     assert "… and 380 more" in texts(tree, ".layout .more")
     assert texts(tree, ".shadowed > .more") == ["… and 30 more pages"]
     assert len(tree.css(".shadowed .sample")) == 10
-
-
-@settings(deadline=None)  # the first example pays for the imports
-@given(st.text())
-def test_no_text_adds_an_element_or_an_attribute(text: str) -> None:
-    """Whatever a page says, the report keeps the shape that harmless words give it."""
-    assert shape(text) == shape("harmless words")
-
-
-def shape(text: str) -> set[tuple[str, ...]]:
-    text = "x" + text  # an empty text is drawn otherwise, rightly
-    template = a_template(left_out=(ReportLocator(text, text, text),), reason=text)
-    site = a_site(a_layout(template=template, kind=text, url_pattern=text))
-    shadowed = (shadowed_pages((text, text)), a_shadowed_layer())
-    return shape_of(read(a_report(alarms=(an_alarm(text),), layouts=(site,), shadowed=shadowed)))

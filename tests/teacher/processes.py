@@ -1,7 +1,6 @@
 """Which processes there are, by Linux's /proc."""
 
 import contextlib
-import os
 import time
 from pathlib import Path
 
@@ -63,22 +62,3 @@ def _is_dead(process: int) -> bool:
 
 def _stat(process: int) -> list[str]:
     return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-
-
-def memory_bytes(processes: set[int]) -> int:
-    """Return what they take, shared pages divided among those that share them (PSS)."""
-    total = 0
-    for process in processes:
-        with contextlib.suppress(OSError):
-            rows = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
-            total += sum(int(row.split()[1]) * 1024 for row in rows if row.startswith("Pss:"))
-    return total
-
-
-def cpu_seconds(processes: set[int]) -> float:
-    """Return the time that they have run, those that they have ended and waited for included."""
-    ticks = 0
-    for process in processes:
-        with contextlib.suppress(OSError, IndexError):
-            ticks += sum(map(int, _stat(process)[11:15]))
-    return ticks / os.sysconf("SC_CLK_TCK")

@@ -1,24 +1,16 @@
 """`scrapy dedup clean --spark` as a user calls it."""
 
 import json
-import os
-import subprocess
-import sys
-import time
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from tests.commands.running import PROJECT, Outcome, scrapy
-from tests.servers_here import made_once, required_java
-from tests.service.files.test_run import SITE, a_row, as_lines
+from tests.batch.test_spark import LEFT_ALONE, STORE, run_batches, write_pages
+from tests.commands.running import Outcome, scrapy
+from tests.servers_here import made_once
+from tests.service.files.test_run import SITE
 from tests.tables import table
-
-# A machine that does much else takes minutes to start Java.
-SECONDS = 900
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -27,63 +19,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def write_pages(folder: Path) -> None:
-    """Write eight pages of one site, and a bad record."""
-    (folder / "in.jsonl").write_bytes(as_lines([*(a_row(number) for number in range(8)), b"{"]))
-
-
-def write(*files: Path) -> None:
-    for file in files:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.touch()
-
-
-STORE = ["-s", f"DEDUP_PROJECT={PROJECT}", "-s", "DEDUP_DATABASE_URL=sqlite:///dedup.db"]
-LEARNS = ["--master", "local[1]", "in.jsonl", "learns", "--remember", "--overwrite", *STORE]
-PLANS = ["--master", "local[1]", "in.jsonl", "plans", "--plan", "--json", *STORE]
-COMES_LATE = ["--master", "local[1]", "in.jsonl", "late"]
-LEFT_ALONE = {
-    "here/mine": ([], "here: is there already; --overwrite replaces it"),
-    "other/mine": (["--overwrite"], "other: has 'mine', which no batch wrote"),
-    "finished.part/pages/1": ([], "finished.part: is there already"),
-    "former.replaced/pages/1": (["--overwrite"], "former.replaced: is there already"),
-}
-
-
-def run_batches(folder: Path) -> dict[str, Any]:
-    """Return what each of some batches said, and where; they share a process, and Java.
-
-    When the last one writes, its name is taken by somebody else.
-    """
-    required_java()
-    write_pages(folder)
-    write(folder / "learns" / "pages" / "former", folder / "learns.part" / "work" / "of-a-killed-batch")
-    write(folder / "plans.part" / "work" / "survey")
-    refused = []
-    for there, (options, _) in LEFT_ALONE.items():
-        write(folder / there)
-        refused.append(["--master", "local[1]", "in.jsonl", there.partition("/")[0].partition(".")[0], *options])
-    calls = [["scrapy", "dedup", "clean", "--spark", *arguments] for arguments in (LEARNS, PLANS, *refused, COMES_LATE)]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.commands.several_calls", json.dumps(calls)],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        while process.poll() is None and not (folder / "late.part").exists():
-            time.sleep(0.01)
-        write(folder / "late" / "mine")
-        out, _ = process.communicate(timeout=SECONDS)
-    finally:
-        process.kill()
-    return {"folder": str(folder), "told": json.loads(out)}
-
-
 @pytest.fixture(scope="module")
 def batches() -> tuple[Path, list[Outcome]]:
-    made = made_once("batches", run_batches)
+    made = made_once("batch", run_batches)
     return Path(made["folder"]), [Outcome(**told) for told in made["told"]]
 
 

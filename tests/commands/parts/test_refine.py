@@ -3,7 +3,9 @@
 import json
 import os
 import signal
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +123,8 @@ def test_pages_go_out_through_pipelines_and_feeds_and_only_once(project: Project
     assert not any(PROMOTION in item["cleaned_content"] for item in items)
     assert all(item["dedup"]["refined"] for item in items)
     assert all(item["summary"] for item in items), "pipelines work on the new text"
+    assert all(item.keys() == KEYS | {"summary"} for item in items)
+    assert {item["title"] for item in items} == {f"On p{number}" for number in range(PAGES)}
     assert len(lines_of(project.folder / "stored.jsonl")) == PAGES
     assert texts(project) == [item["cleaned_content"] for item in items]
     assert server.requests == []
@@ -184,6 +188,22 @@ def test_decision_of_a_person_goes_out(project: Project, server: WebServer) -> N
 
     assert len(emitted(project)) == PAGES
     assert not any("# On p" in item["cleaned_content"] for item in emitted(project))
+
+
+@pytest.mark.parametrize("by", ["block", "rule"])
+def test_what_was_removed_wrongly_and_is_kept_goes_out(project: Project, server: WebServer, by: str) -> None:
+    refine(project)
+    url = f"{server.origins[0]}/p2"
+    block = next(one for one in dedup(project, "explain", url, "--json").json["removed"] if one["text"] == PROMOTION)
+    assert not any(PROMOTION in item["cleaned_content"] for item in emitted(project))
+    (project.folder / "feed.jsonl").unlink()
+
+    told = dedup(project, "undo", block["fingerprint"] if by == "block" else f"{block['rule']}: {block['rule_path']}")
+    refine(project)
+
+    assert "run `scrapy dedup templates refine`" in " ".join(told.out.split())
+    assert [PROMOTION in item["cleaned_content"] for item in emitted(project)] == [True] * PAGES
+    assert PROMOTION not in dedup(project, "explain", url).out
 
 
 def test_domains_can_be_chosen(project: Project, server: WebServer) -> None:
@@ -253,35 +273,9 @@ def start(project: Project) -> WarmProcess:
     )
 
 
-def test_text_method(server: WebServer, tmp_path: Path) -> None:
-    settings = {"DEDUP_BOILERPLATE_METHOD": "text"}
-    project = Project(tmp_path / "project", ADDON | settings)
-    for pages in (3, PAGES):
-        project.crawl("walker", "-a", f"start={publish(server, pages)[0]}")
-    first = {item["url"] for item in lines_of(project.folder / "feed.jsonl") if PROMOTION in item["cleaned_content"]}
-    (project.folder / "feed.jsonl").unlink()
-
-    refine(project)
-
-    assert {item["url"] for item in emitted(project)} == first != set()
-    assert not any(PROMOTION in text for text in texts(project))
-    assert changes(project) == 0
-
-
-def test_page_without_held_items_goes_out_as_a_dict(project: Project) -> None:
-    assert dedup(project, "store", "cache", "invalidate", "--all").code == 0
-
-    told = refine(project)
-
-    assert told["emitted"]["made_anew"] == PAGES
-    assert all(item.keys() == KEYS for item in emitted(project))
-    assert {item["title"] for item in emitted(project)} == {f"On p{number}" for number in range(PAGES)}
-    assert changes(project) == 0
-
-
-def test_pages_whose_originals_are_not_kept_are_counted(server: WebServer, tmp_path: Path) -> None:
-    project = Project(tmp_path / "project", ADDON | {"DEDUP_KEEP_PAGES": "none"})
-    project.crawl("walker", "-a", f"start={publish(server, PAGES)[0]}")
+def test_pages_whose_originals_are_not_kept_are_counted(project: Project) -> None:
+    with closing(sqlite3.connect(project.folder / ".scrapy" / "dedup.db")) as store, store:
+        store.execute("DELETE FROM sources")
 
     told = dedup(project, "templates", "refine", "--dry-run")
 

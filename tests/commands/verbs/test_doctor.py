@@ -20,7 +20,6 @@ from tests.commands.running import Outcome, Shop, scrapy
 from tests.tables import table
 
 ROOT = Path(__file__).parents[3]
-ADDONS = {"scrapy_dedup.Addon": 700}
 NO_BROWSER = {"PATH": "/nowhere", "PLAYWRIGHT_BROWSERS_PATH": "/nowhere"}
 
 

@@ -13,8 +13,6 @@ from tests.tables import table
 
 __all__ = ["postgresql"]
 
-NEW = "-s DEDUP_DATABASE_URL=sqlite:///new.db"
-
 
 def projects(folder: Path, *options: str) -> dict[str, int]:
     listed = scrapy("dedup", "store", "projects", "list", "--json", *options, folder=folder)

@@ -1,6 +1,6 @@
-"""`scrapy dedup undo`, run in this process; and what it does from one crawl to the next."""
+"""`scrapy dedup undo`, run in this process; what it does to texts stands in the tests of refine."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +10,11 @@ from scrapy_dedup.commands.verbs import explain, undo
 from scrapy_dedup.service.stored.analysis import DomainDedupService
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
-from tests.commands.running import Outcome, called, scrapy
-from tests.end_to_end.crawling import ADDON, BASE, ROOT, Project, lines_of
-from tests.end_to_end.recrawl_site import copied
-from tests.refining_site import PROMOTION, publish
-from tests.server import WebServer, serving
+from tests.commands.running import Outcome, called
 from tests.service.stored_pages import BANNER, DOMAIN, a_url, html_page, put
 from tests.tables import table
 
 OTHER = "other.example"
-PAGES = 12
 
 Run = Callable[..., Outcome]
 
@@ -130,49 +125,3 @@ def test_a_selector_of_all_sites_can_be_kept_before_it_removed_anything(run: Run
     done = run("nav", "--domain", "new.example", "--json").json
 
     assert (done["kind"], done["entry"], done["pages"], done["stale"]) == ("rule", "nav", 0, 0)
-
-
-# From one crawl to the next.
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(1, lambda _: {}) as running:
-        publish(running, PAGES)
-        yield running
-
-
-@pytest.fixture(scope="module")
-def crawled(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    project = Project(tmp_path_factory.mktemp("crawled") / "project", dict(ADDON))
-    project.crawl("walker", "-a", f"start={server.origins[0]}/p0")
-    settings = [f"{name} = {value!r}" for name, value in {**BASE, **ADDON}.items()]
-    (project.folder / "project_settings.py").write_text("\n".join(settings) + "\n", encoding="utf-8")
-    return project
-
-
-@pytest.mark.crawl
-@pytest.mark.parametrize("by", ["block", "rule"])
-def test_refine_gives_what_was_removed_wrongly(
-    server: WebServer, crawled: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str], by: str
-) -> None:
-    project = copied(crawled, tmp_path / "project")
-    url = f"{server.origins[0]}/p2"
-    before = {item["url"]: item["cleaned_content"] for item in lines_of(project.folder / "feed.jsonl")}
-    (project.folder / "feed.jsonl").unlink()
-    told = scrapy("dedup", "explain", url, "--json", folder=project.folder, PYTHONPATH=str(ROOT))
-    block = next(one for one in told.json["removed"] if one["text"] == PROMOTION)
-    name = block["fingerprint"] if by == "block" else f"{block['rule']}: {block['rule_path']}"
-
-    store = {"DEDUP_DATABASE_URL": f"sqlite:///{project.folder}/.scrapy/dedup.db", "BOT_NAME": told.json["project"]}
-    assert called(undo, (name,), store) == 0
-    out = capsys.readouterr().out
-    refined = scrapy("dedup", "templates", "refine", "--json", folder=project.folder, PYTHONPATH=str(ROOT))
-
-    assert "run `scrapy dedup templates refine`" in " ".join(out.split())
-    assert refined.code == 0, refined.err
-    after = {item["url"]: item["cleaned_content"] for item in lines_of(project.folder / "feed.jsonl")}
-    assert PROMOTION not in before[url]
-    assert PROMOTION in after[url]
-    assert {one for one, text in before.items() if PROMOTION not in text} <= after.keys()
-    assert scrapy("dedup", "explain", url, folder=project.folder, PYTHONPATH=str(ROOT)).out.count(PROMOTION) == 0

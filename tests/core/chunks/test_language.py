@@ -74,10 +74,6 @@ def said(language: str | None, confidence: float, page: str | None):
     return detect
 
 
-LOW = (NL.confidence + NL.doubt) / 2
-SHORT = "a text of fewer than sixty letters"
-
-
 @table("core/what_is_unlike_its_page_must_be_surer")
 def test_what_is_unlike_its_page_must_be_surer(
     text: str,

@@ -24,7 +24,7 @@ from scrapy_dedup.store.records.records import (
 from scrapy_dedup.store.records.stored import ExtractionChoice, StoredSource
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.service.cached import a_page, an_alias, an_extraction, fill, text_of
+from tests.service.cached import a_page, an_extraction, fill, text_of
 from tests.service.conftest import on_both
 from tests.service.stored_pages import DOMAIN, NOON, a_url, html_page
 
@@ -102,13 +102,6 @@ class TestStats:
 
 
 class TestRemoval:
-    @pytest.fixture
-    def filled(self, project: ProjectStore) -> ProjectStore:
-        """Pages 0 to 2, an alias of page 0, and one page of another domain."""
-        project.write([record for name in range(3) for record in a_page(name)])
-        project.write([*a_page("other", url=OTHER), an_alias("old", 0)])
-        return project
-
     def test_of_what_no_crawl_would_use(self, project: ProjectStore) -> None:
         fill(project)
 

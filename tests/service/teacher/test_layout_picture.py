@@ -79,8 +79,6 @@ def test_a_page_of_many_blocks_has_few_boxes_each_of_an_element_that_was_sent(kn
     assert tags == {BoxKind.CONTENT: "article"}
 
 
-PAGE = """<html><head><title>Rope | Shop</title><meta name="author" content="Ann Lee"></head><body>
-<main><h1>Rope</h1><p class="date">3 March 2024</p><p class="author">Ann Lee</p><p>{}</p></main></body></html>"""
 PROSE = "Rope is made of yarns that are twisted into strands, and these into one another. " * 4
 
 FIXED = (

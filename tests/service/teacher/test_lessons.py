@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from scrapy_dedup.core.urls.normal_form import page_key
-from scrapy_dedup.service.teacher.lessons import Course, learn_course, plan_course, records_of
+from scrapy_dedup.service.teacher.lessons import learn_course, plan_course, records_of
 from scrapy_dedup.service.teacher.teaching import SURE, PageToShow
 from scrapy_dedup.service.templates.site_knowledge import REST, Override, SiteKnowledge
 from scrapy_dedup.service.templates.site_learning import learn_site
@@ -31,10 +31,6 @@ def known() -> SiteKnowledge:
 def with_all(known: SiteKnowledge, **changes: Any) -> SiteKnowledge:
     templates = {layout: replace(one, **changes) for layout, one in known.templates.items()}
     return SiteKnowledge(known.domain, known.pages, known.index, templates)
-
-
-def shown(course: Course) -> dict[str, int]:
-    return {lesson.why: len(lesson.shown) for lesson in course.lessons}
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,7 @@ def test_filter_takes_parts_patterns_and_statuses(browser: Browser, dashboard: D
     with seen(browser, dashboard, dashboard.path("domains")) as shown:
         counts = dict(text.rsplit(" ", 1) for text in shown.page.locator(".tabs a").all_inner_texts())
         assert counts["all"] == whole(len(listed))
+        assert text_of(shown, "h1") == f"{whole(len(listed))} domains"
         for label, status in STATUSES.items():
             assert counts[label] == whole(sum(one["status"] == status for one in listed))
 

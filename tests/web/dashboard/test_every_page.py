@@ -6,7 +6,6 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Browser
 
-from scrapy_dedup.report.numbers import whole
 from tests.web.dashboard.filled import HARBOUR
 from tests.web.dashboard.looking import a_changed_page, layout_of, page_path, violations
 from tests.web.dashboard.reading import text_of, unfold
@@ -135,12 +134,3 @@ def test_what_is_not_there_is_told_in_words(browser: Browser, dashboard: Dashboa
         answer = shown.page.goto(f"{dashboard.origin}/static/%2e%2e/app.py")
         assert answer
         assert answer.status == 404
-
-
-def test_figures_are_those_of_the_commands(browser: Browser, dashboard: Dashboard) -> None:
-    told, listed = dashboard.json("report", "--domains"), dashboard.json("domains", "list")
-
-    with seen(browser, dashboard, dashboard.path()) as shown:
-        assert text_of(shown, "h1").startswith(f"{whole(told['total']['pages'])} pages")
-        shown.go(dashboard.path("domains"))
-        assert text_of(shown, "h1") == f"{whole(listed['total'])} domains"
