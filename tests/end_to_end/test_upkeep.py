@@ -48,7 +48,7 @@ def test_crawl_after_a_gc_finds_what_it_would_have_found_without(
     site.crawl(project)
     tidied = copied(project, tmp_path / "tidied")
 
-    assert look_after(tidied, "gc", "--yes").json["pages"] == 1
+    assert look_after(tidied, "gc", "--yes").json["rows"]["pages"] == 1
     assert rows(tidied, "PRAGMA integrity_check") == [("ok",)]
     site.publish(versions={"p1": 4, "p2": 1, "p3": 2})
     site.names.append("p7")

@@ -246,6 +246,14 @@ class TestErrorPages:
 
         assert Beside(crawls, tmp_path, "ShellSpider").differences(world, paths=" ".join(paths)) == []
 
+    def test_default_settings_make_no_request_that_the_spider_did_not_make(
+        self, crawls: Crawls, tmp_path: Path
+    ) -> None:
+        """A probe went out without the proxy by which alone its user may reach the site."""
+        bare, crawl = Beside(crawls, tmp_path, "PathsSpider").crawl(_shop(40), paths=_PATHS)
+
+        assert crawl.asked == bare.asked
+
 
 def _shop(count: int) -> FixedWorld:
     products = first_site(5, 101).pages[:count]
