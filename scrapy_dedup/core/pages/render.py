@@ -40,6 +40,11 @@ _LONG_TEXT = 500_000
 _SPECIAL = re.compile(r"[<&\]*_`~\\]")
 
 
+# What themes show as the link of a heading to itself; some show a space without width.
+_PERMALINK_MARKS = frozenset(("", *"¶#§🔗⚓"))
+_UNSEEN = "\u200b\ufe0f\ufeff \t\n\r\f\xa0"
+
+
 def render(page: Page, keep: Sequence[bool], output: Output, base_url: str | None = None) -> str:
     """Return the kept blocks of a page.
 
@@ -62,9 +67,36 @@ def _as_text(page: Page, keep: Sequence[bool], _base_url: str | None) -> str:
         step = block.path.rpartition(">")[2].partition(".")[0].partition("#")[0]
         if parts:
             parts.append("\n" if step == last_step and step in _CLOSE_TOGETHER else "\n\n")
-        parts.append(block.text)
+        parts.append(without_permalinks(block)[0])
         last_step = step
     return "".join(parts)
+
+
+def without_permalinks(block: Block) -> tuple[str, Sequence[str | Tag]]:
+    """Return a block's text and pieces less the link at its end, or at its beginning, by which it leads to itself."""
+    text, pieces = block.text, block.pieces
+    if not any(_leads_here(piece) for piece in pieces):
+        return text, pieces
+    texts = [place for place, piece in enumerate(pieces) if isinstance(piece, str) and not piece.isspace()]
+    for end, trim in ((-1, str.removesuffix), (0, str.removeprefix)):
+        place = texts[end] if len(texts) > 1 else 0
+        if place and _is_permalink(pieces[place - 1 : place + 2]):
+            text = trim(text, " ".join(unescape(str(pieces[place])).split())).strip()
+            pieces = tuple("" if abs(n - place) <= 1 else piece for n, piece in enumerate(pieces))
+            texts.pop(end)
+    return text, pieces
+
+
+def _leads_here(piece: str | Tag) -> bool:
+    """Say whether a piece is the start tag of a link to a place on its own page."""
+    attributes = piece.attributes if isinstance(piece, Tag) and piece.name == "a" else ()
+    return any(name == "href" and value.startswith("#") for name, value in attributes)
+
+
+def _is_permalink(pieces: Sequence[str | Tag]) -> bool:
+    if len(pieces) < 3 or not _leads_here(pieces[0]) or pieces[2] != Tag("a", closing=True):
+        return False
+    return unescape(str(pieces[1])).strip(_UNSEEN) in _PERMALINK_MARKS
 
 
 def _as_html(page: Page, keep: Sequence[bool], base_url: str | None) -> str:
@@ -210,7 +242,7 @@ class _HtmlDrawing:
 
     def inner(self, block: Block) -> str:
         """Return a block's pieces as HTML in which every tag is closed."""
-        pieces = block.pieces
+        _, pieces = without_permalinks(block)
         html = pieces[0] if len(pieces) == 1 else self.drawn(pieces)
         if self.pres or not isinstance(html, str):
             return str(html)

@@ -8,7 +8,7 @@ from html import escape
 from typing import Final
 
 from scrapy_dedup.core.pages.blocks import Block, Page
-from scrapy_dedup.core.pages.render import render
+from scrapy_dedup.core.pages.render import render, without_permalinks
 from scrapy_dedup.core.pages.tags import Tag, plain
 from scrapy_dedup.core.patterns.expressions import TextSpan
 
@@ -58,7 +58,7 @@ def place(page: Page, keep: Sequence[bool], base_url: str | None = None) -> Plac
 
 
 def _marked(block: Block) -> Block:
-    pieces = list(block.pieces)
+    pieces = list(without_permalinks(block)[1])
     texts = [number for number, piece in enumerate(pieces) if isinstance(piece, str) and piece.strip()]
     if texts:
         first, last = str(pieces[texts[0]]), texts[-1]

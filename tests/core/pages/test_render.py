@@ -97,7 +97,7 @@ class TestMarkdown:
 
 class TestText:
     def test_one_paragraph_a_block_and_one_line_an_item(self) -> None:
-        html = "<h1>a</h1><ul><li>b<li>c</ul><p>d</p><p>e</p><table><tr><td>f<td>g</table>"
+        html = "<h1>a<a href=#h> ¶</a></h1><ul><li>b<li>c</ul><p>d</p><p>e</p><table><tr><td>f<td>g</table>"
 
         assert drawn(html, "text", ["d"]) == "a\n\nb\nc\n\ne\n\nf\ng"
 
