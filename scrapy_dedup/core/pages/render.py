@@ -81,7 +81,8 @@ def without_permalinks(block: Block) -> tuple[str, Sequence[str | Tag]]:
     for end, trim in ((-1, str.removesuffix), (0, str.removeprefix)):
         place = texts[end] if len(texts) > 1 else 0
         if place and _is_permalink(pieces[place - 1 : place + 2]):
-            text = trim(text, " ".join(unescape(str(pieces[place])).split())).strip()
+            text = trim(text, " ".join(unescape(str(pieces[place])).split()))
+            text = text.rstrip() if end else text.lstrip()
             pieces = tuple("" if abs(n - place) <= 1 else piece for n, piece in enumerate(pieces))
             texts.pop(end)
     return text, pieces

@@ -1,5 +1,6 @@
 """What a callback made of a page, in the form in which it is kept, and back. No pickle."""
 
+import re
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextvars import ContextVar
@@ -16,6 +17,8 @@ from scrapy_dedup.service.crawl.commits import Recorded
 from scrapy_dedup.store.records.records import ExtractionRecord
 
 _DICT = "dict"
+# Of such a URL a request can be made.
+_PLAIN_URL: Final = re.compile(r"\w+://[!-Z^-~]+")
 _NAMES_AT_ONCE = 2
 """A run of plain requests begins with the names of callback and errback."""
 
@@ -164,8 +167,12 @@ def kept_output(outcome: ExtractionRecord, spider: Spider) -> Iterator[Any]:
         elif isinstance(entry, list):
             callback, errback = (_method(spider, name) for name in entry[:_NAMES_AT_ONCE])
             urls = entry[_NAMES_AT_ONCE:]
-            if not all(isinstance(url, str) and "://" in url for url in urls):
-                raise OutcomeError("what is kept is damaged")
+            try:
+                for url in urls:
+                    if not _PLAIN_URL.fullmatch(url):
+                        Request(url)
+            except (ValueError, TypeError) as error:
+                raise OutcomeError(f"a kept request cannot be made again ({error})") from error
             yield Links(callback, errback, urls)
         elif isinstance(entry, dict) and isinstance(entry.get("request"), dict):
             try:

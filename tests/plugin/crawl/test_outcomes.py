@@ -140,8 +140,9 @@ def test_outcome_that_cannot_be_given_is_found_before_anything_is(entries: list[
 
 
 def test_damaged_request_is_told() -> None:
-    with pytest.raises(OutcomeError, match="cannot be made again"):
-        given_again([{"request": {"callback": "parse"}}])
+    for damaged in ({"request": {"callback": "parse"}}, ["parse", None, "http://[x"], ["parse", None, 7]):
+        with pytest.raises(OutcomeError, match="cannot be made again"):
+            given_again([damaged])
 
 
 class Product(scrapy.Item):
