@@ -52,10 +52,8 @@ class Addon:
             from scrapy_dedup.plugin.resilience.extension import ResilienceExtension  # noqa: PLC0415 (few crawls)
             from scrapy_dedup.plugin.resilience.stall_monitor import StallMonitor  # noqa: PLC0415
 
-            components += [
-                ("EXTENSIONS", ResilienceExtension, RESILIENCE_ORDER),
-                ("EXTENSIONS", StallMonitor, STALL_MONITOR_ORDER),
-            ]
+            components.append(("EXTENSIONS", ResilienceExtension, RESILIENCE_ORDER))
+            components.append(("EXTENSIONS", StallMonitor, STALL_MONITOR_ORDER))
         for setting, component, order in components:
             settings.setdefault_in_component_priority_dict(setting, component, order)
         replaced = settings.get("REQUEST_FINGERPRINTER_CLASS")

@@ -56,8 +56,7 @@ class Fingerprinter:
 
     def fingerprint_link(self, url: str) -> bytes:
         """Return the fingerprint of a request that has nothing but a URL, without making one."""
-        known = self._enabled and self.is_of_urls_alone
-        return self._of_link(url) if known else self.fingerprint(Request(url))
+        return self._of_link(url) if self._enabled and self.is_of_urls_alone else self.fingerprint(Request(url))
 
     def _of_link(self, url: str) -> bytes:
         ignored = self._rules().ignored

@@ -37,8 +37,7 @@ class RepeatedLinks:
         self._makes_all = makes_all
         self._fingerprinter = crawler.request_fingerprinter
         self._seen: SeenUrls | set[Any] | None = None
-        self._key_of: Callable[[bytes], Any] = bytes
-        """Makes the filter's key of a fingerprint."""
+        self._key_of: Callable[[bytes], Any] = bytes  # makes the filter's key of a fingerprint
         self._looked = False
         # Scrapy ends deeper ones before the duplicate filter sees them.
         self._deepest = crawler.settings.getint("DEPTH_LIMIT")
@@ -51,10 +50,7 @@ class RepeatedLinks:
         return seen is not None and self._key_of(self._fingerprinter.fingerprint(request)) in seen
 
     def left_of(self, output: Sequence[Any], response: Response) -> Iterator[Any]:
-        """Yield what a callback yielded once, less the links that the duplicate filter would drop now.
-
-        Those are most of a page's, and to make a request takes longer than to ask for it.
-        """
+        """Yield what a callback yielded once, less links that the duplicate filter would drop now: most of a page's."""
         ours = self._fingerprinter if isinstance(self._fingerprinter, Fingerprinter) else None
         seen = None if self._makes_all else self._asked(response)
         dropped = 0
