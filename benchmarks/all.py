@@ -70,6 +70,7 @@ TASKS: Final = (
         90,
         "benchmarks.crawl_overhead --pages 60 --pairs 1 --only 'and chunk: the default'",
     ),
+    Task("startup", ("benchmarks.startup",), 5, "benchmarks.startup --pairs 2"),
     Task("memory", ("benchmarks.memory",), 30),
     Task(
         "recrawl_overhead",

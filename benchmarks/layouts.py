@@ -10,10 +10,11 @@ import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
 
+from msgspec.structs import replace
 from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks import results

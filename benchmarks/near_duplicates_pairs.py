@@ -10,13 +10,14 @@ their true main texts: wrong is a pair found whose true texts are less alike tha
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from time import process_time
 from typing import Any
 
 from datasketch import MinHash, MinHashLSH
+from msgspec.structs import replace
 from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks.corpus import decode, sites

@@ -3,11 +3,11 @@
 import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from itemadapter import ItemAdapter
+from msgspec import Struct
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.fingerprints import content_hash
@@ -31,8 +31,7 @@ class AdapterError(DedupError):
     """Items, a feed or an index cannot be used as they are; the message says what to change."""
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedPage:
+class IndexedPage(Struct, frozen=True):
     """A page under an id that stands for project and page; without text, its documents are to be deleted."""
 
     id: str

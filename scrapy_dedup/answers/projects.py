@@ -1,11 +1,9 @@
 """Projects: what is stored of them, how much boilerplate their domains have, and the report."""
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
+from msgspec import to_builtins
 from pydantic import ConfigDict, Field
 
 from scrapy_dedup.answers.words import Answer, Chars, Count, Domain, Id, Instant, Project, Share, Switch
@@ -162,8 +160,8 @@ class ReportAnswer(Answer):
     @classmethod
     def made(cls, report: Report) -> Self:
         """Return a report."""
-        found = asdict(report)
+        found = to_builtins(report)
         for picture in (layout["picture"] for domain in found["layouts"] for layout in domain["layouts"]):
             if picture is not None:
                 del picture["png"]
-        return cls.model_validate(json.loads(json.dumps(found, default=datetime.isoformat)))
+        return cls.model_validate(found)

@@ -2,8 +2,9 @@
 
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from scrapy_dedup.batch.records import Kind
 from scrapy_dedup.batch.session import BatchError
@@ -18,8 +19,7 @@ _WARC: Final = b"WARC/"
 _HIDDEN: Final = ("_", ".")
 
 
-@dataclass(frozen=True, slots=True)
-class InputFile:
+class InputFile(Struct, frozen=True):
     """A file that is read.
 
     Attributes:

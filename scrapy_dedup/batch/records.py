@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Final, Literal
 
 import pyarrow as pa
+from msgspec import Struct
+from msgspec.structs import replace
 
 from scrapy_dedup.batch.columns import place_of
 from scrapy_dedup.service.files.inputs import record_of_line
@@ -26,8 +27,7 @@ _END: Final = b"\r\n\r\n"
 _LENGTH: Final = re.compile(rb"^content-length:[ \t]*([0-9]{1,18})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class RecordSource:
+class RecordSource(Struct, frozen=True):
     """Where records come from.
 
     Attributes:
@@ -58,8 +58,7 @@ def records(batches: Iterable[pa.RecordBatch], source: RecordSource) -> Iterator
     return _answers(pieces, source) if source.kind == "warc" else _lines(pieces, source)
 
 
-@dataclass(frozen=True, slots=True)
-class _RecordPiece:
+class _RecordPiece(Struct, frozen=True):
     """What Spark read as one record: a line, or what stands between two breaks of a WARC file."""
 
     file: str
@@ -156,8 +155,7 @@ def _missing(record: bytearray) -> int:
     return int(said[1]) - len(body) if said else 0
 
 
-@dataclass(frozen=True, slots=True)
-class RowRecord:
+class RowRecord(Struct, frozen=True):
     """A row of a Parquet file."""
 
     where: str

@@ -6,11 +6,11 @@ where texts may be compared. What it needs of those it keeps in a temporary stor
 the same code.
 """
 
+import dataclasses
 import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import groupby
 from operator import itemgetter
@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any, Final, Protocol, Self
 
 import pyarrow as pa
+from msgspec import Struct, field
+from msgspec.structs import replace
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
@@ -74,8 +76,7 @@ class SparkWatcher(Protocol):
         """Take note of a record that is passed over: where it is, and why."""
 
 
-@dataclass(slots=True)
-class BatchRun:
+class BatchRun(Struct):
     """One run: `survey`, then `learn`, `cut`, `judge` and `write`. Closing it removes what it kept on this machine.
 
     Attributes:
@@ -102,7 +103,7 @@ class BatchRun:
     def __enter__(self) -> Self:
         self._folder = self._end.enter_context(tempfile.TemporaryDirectory(prefix="scrapy-dedup-"))
         # A class of the user's might not find its way to other machines, and nobody asks for it there.
-        settings = replace(self.settings, fallback_request_fingerprinter_class=None)
+        settings = dataclasses.replace(self.settings, fallback_request_fingerprinter_class=None)
         self._sources = list(frames(self.spark, self.inputs, settings))
         return self
 
@@ -368,7 +369,7 @@ class Judge:
         self.tally = CleaningTally()
         self._settings = settings
         # What is decided names chunks one by one.
-        self._others = RunOthers(replace(settings, item_details=frozenset({"chunks"})), folder, known)
+        self._others = RunOthers(dataclasses.replace(settings, item_details=frozenset({"chunks"})), folder, known)
         self._decisions = decisions
         self._complain = complain
 

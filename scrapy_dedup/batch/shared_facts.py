@@ -11,10 +11,12 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, Final, Self
+
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from scrapy_dedup.batch.columns import raw
 from scrapy_dedup.core.chunks.chunks import Chunk, ChunkKind
@@ -108,8 +110,7 @@ CHUNK: Final = b"c"
 _KEY_BYTES: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
-class PageTally:
+class PageTally(Struct, frozen=True):
     """What a page adds to the figures.
 
     Attributes:
@@ -130,7 +131,7 @@ class PageTally:
 
     def to_json(self) -> str:
         """Return it as text."""
-        return json.dumps([getattr(self, one.name) for one in fields(self)])
+        return json.dumps(astuple(self))
 
     @classmethod
     def from_json(cls, text: str) -> "PageTally":

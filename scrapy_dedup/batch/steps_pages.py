@@ -5,10 +5,10 @@ As `steps_sites`, it knows neither Scrapy nor a database: a contract in setup.cf
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
+from msgspec import Struct
 
 from scrapy_dedup.batch import columns
 from scrapy_dedup.batch.columns import (
@@ -40,8 +40,7 @@ NO_TEXT: Final = -1
 """In place of the number of characters: the page could not be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cutting:
+class Cutting(Struct, frozen=True):
     """Cuts pages, and tells what of each others may have, too.
 
     Attributes:
@@ -92,8 +91,7 @@ def _cut_row(place: bytes, result: Result, settings: Settings) -> columns.Row:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Packing:
+class Packing(Struct, frozen=True):
     """Makes of each batch one value, so that the driver gets it as it is.
 
     Attributes:
@@ -112,8 +110,7 @@ class Packing:
             yield batch_of([(sink.getvalue().to_pybytes(),)], schema)
 
 
-@dataclass(frozen=True, slots=True)
-class Finishing:
+class Finishing(Struct, frozen=True):
     """Writes into pages what the others have of them; those that do not go out are not there.
 
     Attributes:
@@ -164,8 +161,7 @@ def _removed(chunk: dict[str, Any], layer: str, reason: str, holder: str | None)
     return found | {name: chunk[name] for name in _BEHIND if name in chunk}
 
 
-@dataclass(frozen=True, slots=True)
-class LeavingOut:
+class LeavingOut(Struct, frozen=True):
     """Tells which pages others stand for.
 
     Attributes:

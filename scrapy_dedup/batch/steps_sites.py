@@ -5,11 +5,12 @@ As `steps_pages`, it knows neither Scrapy nor a database: a contract in setup.cf
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from heapq import heappush, heappushpop
 from itertools import groupby
 from operator import itemgetter
 from typing import Final
+
+from msgspec import Struct
 
 from scrapy_dedup.batch import columns
 from scrapy_dedup.batch.columns import (
@@ -36,8 +37,7 @@ from scrapy_dedup.settings import Settings
 _MOST_HELD: Final = 200_000
 
 
-@dataclass(frozen=True, slots=True)
-class SiteSurvey:
+class SiteSurvey(Struct, frozen=True):
     """Tells which pages there are: domain, page key, place and size of each."""
 
     source: RecordSource
@@ -56,8 +56,7 @@ class SiteSurvey:
                 yield raw(domain), page_key(url, rules), place, record.size
 
 
-@dataclass(frozen=True, slots=True)
-class Smallest:
+class Smallest(Struct, frozen=True):
     """Leaves of each domain's pages those with the smallest page keys of one task, and perhaps more."""
 
     most: int
@@ -90,8 +89,7 @@ def _entries(heaps: dict[bytes, list[tuple[bytes, bytes, bytes, int]]]) -> Itera
             yield domain, key, place, size
 
 
-@dataclass(frozen=True, slots=True)
-class SampleSources:
+class SampleSources(Struct, frozen=True):
     """Gives the sources of the pages that sites are learned from.
 
     Attributes:
@@ -132,8 +130,7 @@ def _in_lots(found: Iterable[Placed]) -> Iterator[list[Placed]]:
         yield lot
 
 
-@dataclass(frozen=True, slots=True)
-class Learning:
+class Learning(Struct, frozen=True):
     """Learns domains, whose pages come one after the other, by their keys."""
 
     settings: Settings

@@ -6,9 +6,10 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from scrapy_dedup.commands.terminal import one_line
 from scrapy_dedup.core.errors import DedupError
@@ -115,8 +116,7 @@ class WrongCallError(DedupError):
     """The command line asks for nothing that there is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """What holds for one call of a verb."""
 
     settings: Settings
@@ -185,8 +185,7 @@ class Call:
                 yield (store, found) if found else (nothing, nothing.project(self.project))
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(Struct, frozen=True):
     """One thing that can be done, what it takes, and how many of it; most is None without a limit.
 
     Attributes:

@@ -2,16 +2,16 @@
 
 import ipaddress
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
 
 
-@dataclass(frozen=True, slots=True)
-class Hosts:
+class Hosts(Struct, frozen=True):
     """The values of the Host header that are served.
 
     Attributes:

@@ -5,7 +5,6 @@ import secrets
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from importlib.metadata import version
 from itertools import islice
@@ -18,6 +17,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
+from msgspec import Struct, field
 from pydantic import BaseModel, Field, create_model
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -117,8 +117,7 @@ def fenced(answer: dict[str, Any]) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=structured)
 
 
-@dataclass(slots=True)
-class Bounded:
+class Bounded(Struct):
     """Makes values of JSON that are not too large, and whose characters can all be seen.
 
     Attributes:
@@ -166,8 +165,7 @@ def _below(where: str, key: object) -> str:
     return f"{where}.{name}" if where else name
 
 
-@dataclass(frozen=True, slots=True)
-class Desk:
+class Desk(Struct, frozen=True):
     """The tools of one server; each answer is fenced as data from web pages.
 
     Attributes:
@@ -441,8 +439,7 @@ async def serve_stdio(server: MCPServer[None]) -> None:
     await server.run_stdio_async()
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(Struct, frozen=True):
     """Refuses requests before anything else reads them: a foreign Host 421, a foreign Origin 403, no token 401."""
 
     app: ASGIApp
@@ -480,8 +477,7 @@ class Guard:
         return secrets.compare_digest(values[0][len(_BEARER) :].strip(), self.token.encode())
 
 
-@dataclass(frozen=True, slots=True)
-class ListenAddress:
+class ListenAddress(Struct, frozen=True):
     """Where to listen; port 0 is one that is free."""
 
     host: str

@@ -1,12 +1,13 @@
 """From an item to the page that it brings, or to the reason why it is left as it is."""
 
 import logging
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
+from msgspec import Struct
+from msgspec.structs import replace
 from scrapy.http import TextResponse
 from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import maybe_deferred_to_future
@@ -14,7 +15,6 @@ from twisted.internet.defer import DeferredLock
 
 from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.pages.render import render
-from scrapy_dedup.core.pdf.text import PdfText
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
 from scrapy_dedup.plugin.crawl.items import SOURCE_GROUP, text_field, url_of
 from scrapy_dedup.plugin.crawl.visits import Visit, content_type_of
@@ -24,6 +24,9 @@ from scrapy_dedup.service.pdf.drafts import pdf_limits, pdf_text
 from scrapy_dedup.service.pdf.reading import UnreadPdf, UnreadReason, read_pdf
 from scrapy_dedup.service.policies import method_of
 from scrapy_dedup.settings import Settings
+
+if TYPE_CHECKING:
+    from scrapy_dedup.core.pdf.text import PdfText
 
 logger = logging.getLogger(__name__)
 
@@ -39,8 +42,7 @@ class ItemSkipReason(StrEnum):
     NO_PAGE = "no_page"  # neither HTML nor content, and no URL, or another one than its response's
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedItem:
+class SkippedItem(Struct, frozen=True):
     """The item goes out as it came. *detail* is a word for the stat `dedup/left/<detail>`."""
 
     detail: str
@@ -50,8 +52,7 @@ class SkippedItem:
     """Of the page that it came from, where that is told, too."""
 
 
-@dataclass(frozen=True, slots=True)
-class ItemPage:
+class ItemPage(Struct, frozen=True):
     """The page that an item brings."""
 
     draft: Draft
@@ -168,13 +169,13 @@ class Intake:
         finally:
             self._reading.release()
 
-    def _warn_once(self, pdf: PdfText | UnreadPdf) -> None:
+    def _warn_once(self, pdf: "PdfText | UnreadPdf") -> None:
         """Say that no file can be read, where that is so."""
         if isinstance(pdf, UnreadPdf) and pdf.reason is UnreadReason.MISSING and not self._has_warned:
             self._has_warned = True
             logger.warning("Items of PDF files go out as they came. %s", pdf.message)
 
-    def _from_pdf(self, visit: Visit, pdf: PdfText | UnreadPdf, settings: Settings) -> Draft | SkippedItem:
+    def _from_pdf(self, visit: Visit, pdf: "PdfText | UnreadPdf", settings: Settings) -> Draft | SkippedItem:
         """Return the draft of a PDF file; all of its response's items share it."""
         if isinstance(pdf, UnreadPdf):
             return SkippedItem(f"pdf_{pdf.reason.replace(' ', '_')}", is_told=True)

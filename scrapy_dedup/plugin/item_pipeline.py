@@ -4,11 +4,11 @@ import logging
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Self
 
 from itemadapter import ItemAdapter
+from msgspec import Struct
 from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
@@ -77,8 +77,7 @@ class DuplicateItem(DropItem):
         """The key of the other page whose item stands for this one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Noted:
+class Noted(Struct, frozen=True):
     """What stands for an item as it came."""
 
     stands: bytes

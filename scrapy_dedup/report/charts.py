@@ -1,8 +1,9 @@
 """Lengths and heights of bars and columns: text that was kept and text that was removed, pages and text a run."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from scrapy_dedup.report.numbers import short, whole
 from scrapy_dedup.report.values import ReportDomain
@@ -10,8 +11,7 @@ from scrapy_dedup.report.values import ReportDomain
 _MOST_BARS = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(Struct, frozen=True):
     """One row of a chart; name is foreign text unless it stands for other rows."""
 
     name: str
@@ -54,8 +54,7 @@ MOST_COLUMNS: Final = 60
 _WIDEST: Final = 7.0  # percent: two runs are two columns, not two walls
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
+class Series(Struct, frozen=True):
     """One part of each column, with a filling of the style sheet: `fill-` and new, changed, kept, removed."""
 
     name: str
@@ -63,8 +62,7 @@ class Series:
     numbers: Sequence[int]
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnPart:
+class ColumnPart(Struct, frozen=True):
     """A part of a column, in pixels from the top of the drawing."""
 
     filling: str
@@ -72,8 +70,7 @@ class ColumnPart:
     height: float
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """A column with its figures in words; x and width are percent."""
 
     said: str
@@ -82,8 +79,7 @@ class Column:
     parts: Sequence[ColumnPart]
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(Struct, frozen=True):
     """Stacked columns with what is said of them all, the (name, filling) of their parts, and (y, number) of lines."""
 
     label: str

@@ -4,9 +4,10 @@ Names, URLs and domains come from pages, spiders and people; they are made harml
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
+
+from msgspec import Struct, field
 
 from scrapy_dedup.report.charts import Columns, Series, columns
 from scrapy_dedup.report.numbers import NO_BREAK, count, short, whole
@@ -22,8 +23,7 @@ STATUSES: Final = {
 VERDICTS: Final = ("new", "changed", "unchanged", "removed")
 
 
-@dataclass(frozen=True, slots=True)
-class RunRow:
+class RunRow(Struct, frozen=True):
     """One run, as `scrapy dedup runs` has it.
 
     Attributes:
@@ -111,8 +111,7 @@ class RunRow:
         return f"{count(self.visits, 'page')} so far." if self.is_running else f"The run has ended: {self.status}."
 
 
-@dataclass(frozen=True, slots=True)
-class FrontPage:
+class FrontPage(Struct, frozen=True):
     """What the first page shows of a project.
 
     Attributes:
@@ -161,8 +160,7 @@ class FrontPage:
         return columns(self.labels, [kept, left], unit="characters")
 
 
-@dataclass(frozen=True, slots=True)
-class TableChoice:
+class TableChoice(Struct, frozen=True):
     """Which part of the registry is shown, and in which order; texts are as they were typed."""
 
     pattern: str = ""
@@ -187,8 +185,7 @@ class TableChoice:
         return shown
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """What a write would do to one name, before it is done.
 
     Attributes:

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
+
+from msgspec import Struct
 
 from scrapy_dedup.report.markup import visible
 
@@ -31,8 +32,7 @@ _ALIKE = 0.5
 _PIECE = re.compile(r"\w+|\s+|[^\w\s]")
 
 
-@dataclass(frozen=True, slots=True)
-class Hunk:
+class Hunk(Struct, frozen=True):
     """Lines that stand next to each other: those that left, and those that came in their place."""
 
     was: tuple[str, ...]

@@ -7,7 +7,6 @@ HTML already (a test looks), so that no template and no view can let a page's te
 import base64
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
@@ -17,6 +16,7 @@ from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
+from msgspec import Struct, field
 
 from scrapy_dedup.core.domains.states import is_blacklisted, present_status
 from scrapy_dedup.report import charts, diffs, layout_picture, ledger, numbers
@@ -25,8 +25,7 @@ from scrapy_dedup.report.markup import is_web, told, visible
 from scrapy_dedup.report.values import ExplainedPage, Report, ReportLocator, ReportPicture, boxes_from
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutPage:
+class LayoutPage(Struct, frozen=True):
     """What the file about a page and its picture says.
 
     Attributes:

@@ -1,8 +1,9 @@
 """Where a reader of the dashboard is and where he can go: the paths of all its pages."""
 
-from dataclasses import dataclass
 from typing import Final, Literal
 from urllib.parse import quote, urlencode
+
+from msgspec import Struct
 
 LONGEST_STEP: Final = 300
 """Characters of a name in a path; names of hosts have 253 at most."""
@@ -15,8 +16,7 @@ def path_in(project_id: str, *steps: str, **query: str) -> str:
     return f"/p/{project_id}/{quoted}{f'?{asked}' if asked else ''}"
 
 
-@dataclass(frozen=True, slots=True)
-class Nav:
+class Nav(Struct, frozen=True):
     """Where a reader is, and where he can go.
 
     Attributes:
@@ -46,8 +46,7 @@ class Nav:
         return self.path("keep", what=what, domain=domain, page=page, take_back="1" if take_back else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Button:
+class Button(Struct, frozen=True):
     """A button that sends fields to a path."""
 
     label: str
@@ -55,8 +54,7 @@ class Button:
     fields: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Flash:
+class Flash(Struct, frozen=True):
     """What came of what a reader just did; text is foreign, undo takes it back."""
 
     text: str

@@ -1,15 +1,16 @@
 """What a report says: plain values, made by `service`, drawn by this folder.
 
 Texts, titles, URLs and domains come from pages and are kept here as they were
-found; they are made harmless where they are drawn. `dataclasses.asdict` of a
+found; they are made harmless where they are drawn. `msgspec.to_builtins` of a
 Report, with ISO dates, is the report's JSON form.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self
+
+from msgspec import Struct, field, to_builtins
 
 from scrapy_dedup.core.runs.alarms import DropAlarm
 from scrapy_dedup.core.runs.totals import LedgerDomain
@@ -30,8 +31,7 @@ class BoxKind(StrEnum):
     AUTHOR = "author"
 
 
-@dataclass(frozen=True, slots=True)
-class PictureBox:
+class PictureBox(Struct, frozen=True):
     """A box on a picture, in pixels of it.
 
     Attributes:
@@ -51,7 +51,8 @@ class PictureBox:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as it is stored."""
-        return asdict(self) | {"kind": str(self.kind)}
+        found: dict[str, Any] = to_builtins(self)
+        return found
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
@@ -68,8 +69,7 @@ class PictureBox:
             raise ValueError(f"no box of a picture ({error!r})") from error
 
 
-@dataclass(frozen=True, slots=True)
-class ReportPicture:
+class ReportPicture(Struct, frozen=True):
     """A page as a browser showed it, and what stands where.
 
     Attributes:
@@ -97,8 +97,7 @@ def boxes_from(stored: Iterable[Mapping[str, Any]]) -> tuple[PictureBox, ...]:
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerRow:
+class LedgerRow(Struct, frozen=True):
     """What one layer spared; a figure is None where nobody counts it for this layer.
 
     Attributes:
@@ -131,8 +130,7 @@ class LedgerRow:
         return not (self.pages or self.blocks or self.chunks or self.chars or self.note)
 
 
-@dataclass(frozen=True, slots=True)
-class Amounts:
+class Amounts(Struct, frozen=True):
     """So much came in, or went out.
 
     Attributes:
@@ -148,8 +146,7 @@ class Amounts:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerCheck:
+class LedgerCheck(Struct, frozen=True):
     """Two ways to count one thing, which must agree."""
 
     what: str
@@ -162,16 +159,14 @@ class LedgerCheck:
         return self.counted == self.expected
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """Seconds of processor time; the name is a layer's, or that of work which several share."""
 
     name: str
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerTable:
+class LedgerTable(Struct, frozen=True):
     """The ledger of one run, or the sum of several.
 
     Attributes:
@@ -211,8 +206,7 @@ class LedgerTable:
         return tuple(row for row in self.rows if row.chars)
 
 
-@dataclass(frozen=True, slots=True)
-class AliasGroup:
+class AliasGroup(Struct, frozen=True):
     """Addresses of one form that stand for pages of another form.
 
     Attributes:
@@ -232,8 +226,7 @@ class AliasGroup:
     example_target: str
 
 
-@dataclass(frozen=True, slots=True)
-class SharedChunk:
+class SharedChunk(Struct, frozen=True):
     """A passage that several pages have.
 
     Attributes:
@@ -251,8 +244,7 @@ class SharedChunk:
     others: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Ledger:
+class Ledger(Struct, frozen=True):
     """What deduplication spared.
 
     Attributes:
@@ -274,8 +266,7 @@ class Ledger:
     shared: tuple[SharedChunk, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ReportDomain:
+class ReportDomain(Struct, frozen=True):
     """What came in from one domain and what was kept.
 
     Attributes:
@@ -292,8 +283,7 @@ class ReportDomain:
     removed_by_layer: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class LayerFigures:
+class LayerFigures(Struct, frozen=True):
     """What one layer dropped.
 
     Attributes:
@@ -310,8 +300,7 @@ class LayerFigures:
     chars: int
 
 
-@dataclass(frozen=True, slots=True)
-class ReportBlock:
+class ReportBlock(Struct, frozen=True):
     """A block that a domain repeats.
 
     Attributes:
@@ -328,8 +317,7 @@ class ReportBlock:
     chars: int
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainedBlock:
+class ExplainedBlock(Struct, frozen=True):
     """A block of a page; all but its text is "" where it was kept.
 
     Attributes:
@@ -365,8 +353,7 @@ class ExplainedBlock:
         return not self.layer
 
 
-@dataclass(frozen=True, slots=True)
-class SamplePage:
+class SamplePage(Struct, frozen=True):
     """One page before (its blocks in document order) and after (its cleaned text)."""
 
     url: str
@@ -375,8 +362,7 @@ class SamplePage:
     cleaned: str
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedPage:
+class ChangedPage(Struct, frozen=True):
     """A page that a crawl found changed.
 
     Attributes:
@@ -390,8 +376,7 @@ class ChangedPage:
     diff: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReportRecrawl:
+class ReportRecrawl(Struct, frozen=True):
     """What a crawl found of pages, some of which were known before it.
 
     Attributes:
@@ -418,8 +403,7 @@ class ReportRecrawl:
     diffs: tuple[ChangedPage, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ReportLocator:
+class ReportLocator(Struct, frozen=True):
     """Where something stands on a layout's pages, as CSS.
 
     Attributes:
@@ -432,8 +416,7 @@ class ReportLocator:
     example: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ReportTemplate:
+class ReportTemplate(Struct, frozen=True):
     """The version of a layout's template that is live, or else the newest.
 
     Attributes:
@@ -463,8 +446,7 @@ class ReportTemplate:
         return tuple(ReportLocator(selector, name) for name, selector in self.fields.items() if selector)
 
 
-@dataclass(frozen=True, slots=True)
-class ReportLayout:
+class ReportLayout(Struct, frozen=True):
     """One design of a domain's pages.
 
     Attributes:
@@ -489,8 +471,7 @@ class ReportLayout:
     left_out: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ReportDomainLayouts:
+class ReportDomainLayouts(Struct, frozen=True):
     """From which designs a domain's pages are built.
 
     Attributes:
@@ -505,8 +486,7 @@ class ReportDomainLayouts:
     all_layouts: int
 
 
-@dataclass(frozen=True, slots=True)
-class Alarm:
+class Alarm(Struct, frozen=True):
     """A layout's template does not fit its pages at present.
 
     Attributes:
@@ -520,16 +500,14 @@ class Alarm:
     raised_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class ShadowedPage:
+class ShadowedPage(Struct, frozen=True):
     """A page that a layer in the shadow would have dropped whole."""
 
     url: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class ShadowedLayer:
+class ShadowedLayer(Struct, frozen=True):
     """What a layer would have dropped that only looks on (DEDUP_SHADOW).
 
     Attributes:
@@ -544,8 +522,7 @@ class ShadowedLayer:
     samples: tuple[SamplePage, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """Everything that one report shows.
 
     Attributes:
@@ -589,8 +566,7 @@ class Report:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainedChunk:
+class ExplainedChunk(Struct, frozen=True):
     """A chunk of the clean text.
 
     Attributes:
@@ -616,8 +592,7 @@ class ExplainedChunk:
     holder: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainedLike:
+class ExplainedLike(Struct, frozen=True):
     """Another page that has the text, or nearly.
 
     Attributes:
@@ -631,8 +606,7 @@ class ExplainedLike:
     jaccard: float
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainedDecision:
+class ExplainedDecision(Struct, frozen=True):
     """What a layer decided."""
 
     layer: str
@@ -640,8 +614,7 @@ class ExplainedDecision:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainedPage:
+class ExplainedPage(Struct, frozen=True):
     """One page, with all that was decided about it.
 
     Attributes:

@@ -3,7 +3,6 @@
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from functools import partial
@@ -13,6 +12,7 @@ from pathlib import Path
 from platform import python_version
 from typing import Any, Final
 
+from msgspec import Struct
 from packaging.requirements import Requirement
 from sqlalchemy import URL, text
 
@@ -59,8 +59,7 @@ class State(StrEnum):
 FAILURES: Final = frozenset({State.MISSING, State.WRONG})
 
 
-@dataclass(frozen=True, slots=True)
-class DoctorCheck:
+class DoctorCheck(Struct, frozen=True):
     """What was found of one part."""
 
     name: str
@@ -75,8 +74,7 @@ class DoctorCheck:
         return self.state in FAILURES
 
 
-@dataclass(frozen=True, slots=True)
-class Extra:
+class Extra(Struct, frozen=True):
     """A part of this package that is installed by name."""
 
     name: str

@@ -1,8 +1,9 @@
 """The projects of a store as wholes: what there is, and how one is removed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from uuid import UUID
+
+from msgspec import Struct
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.store.records.stored import ProjectFigures
@@ -17,8 +18,7 @@ class UnknownProjectError(DedupError):
     """There is no project of that name in the store."""
 
 
-@dataclass(frozen=True, slots=True)
-class Deletion:
+class Deletion(Struct, frozen=True):
     """What the removal of a project takes away.
 
     Attributes:

@@ -2,18 +2,18 @@
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import Final, Self
+
+from msgspec import Struct
 
 _ROWS_AT_ONCE: Final = 1_000
 MOST_SAMPLE_BYTES: Final = 64_000_000
 """Of the pages that one domain is learned from; beyond it the sample is smaller."""
 
 
-@dataclass(frozen=True, slots=True)
-class DomainPages:
+class DomainPages(Struct, frozen=True):
     """How many pages a domain has (each counted once), and of how many it is learned."""
 
     domain: str

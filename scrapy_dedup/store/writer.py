@@ -8,10 +8,10 @@ import socket
 import threading
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Unpack
 
+from msgspec.structs import replace
 from sqlalchemy import ColumnClause, ColumnElement, Connection, Table, case, delete, func, select, tuple_, update
 
 from scrapy_dedup.store.domains import runs as domain_runs

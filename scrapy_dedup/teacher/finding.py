@@ -6,11 +6,12 @@ import platform
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from scrapy_dedup.teacher.values import NotShown, NotShownReason
 
@@ -58,16 +59,14 @@ class Origin(StrEnum):
     PATH = "path"
 
 
-@dataclass(frozen=True, slots=True)
-class FoundBrowser:
+class FoundBrowser(Struct, frozen=True):
     """A browser to start."""
 
     path: str
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(Struct, frozen=True):
     """No browser to start, and the one command that mends it."""
 
     kind: NotShownReason

@@ -1,16 +1,17 @@
 """What the teacher takes and gives: pages to show, resources that they need, and what was seen."""
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct
 
 from scrapy_dedup.core.teacher.numbering import NumberedPage
 from scrapy_dedup.core.teacher.rendered import Sight
 
 
-@dataclass(frozen=True, slots=True)
-class WantedResource:
+class WantedResource(Struct, frozen=True):
     """A resource that a page needs in order to be shown."""
 
     url: str
@@ -20,8 +21,7 @@ class WantedResource:
     page_url: str
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(Struct, frozen=True):
     """An answer, redirects followed."""
 
     status: int
@@ -38,8 +38,7 @@ set it only where `set_running_or_notify_cancel` says so.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Showing:
+class Showing(Struct, frozen=True):
     """A page to be shown."""
 
     url: str
@@ -50,7 +49,7 @@ class Showing:
     """Take a picture of it, too."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class RenderedPage:
     """A page that was shown."""
 
@@ -62,7 +61,7 @@ class RenderedPage:
     fetched: int = 0
     refused: tuple[str, ...] = ()
     """URLs that the page asked for and did not get, at most 20."""
-    browser: str = field(default="", compare=False)
+    browser: str = dataclasses.field(default="", compare=False)
     """Name and version."""
 
 
@@ -82,8 +81,7 @@ class NotShownReason(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class NotShown:
+class NotShown(Struct, frozen=True):
     """A page that was not shown; the crawl goes on without."""
 
     reason: NotShownReason

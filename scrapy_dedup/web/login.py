@@ -3,10 +3,10 @@
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
+from msgspec import Struct
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from scrapy_dedup.report.drawing import draw
@@ -20,8 +20,7 @@ _MOST: Final = 100
 _IN_A_PATH: Final = "/~!$&'()*+,;=:@-._%"
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Struct, frozen=True):
     """One browser that has shown the token.
 
     Attributes:

@@ -7,11 +7,11 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 from urllib.parse import quote
 
+from msgspec import Struct
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -51,8 +51,7 @@ _HEADERS: Final = {
 }
 
 
-@dataclass(slots=True)
-class _Bucket:
+class _Bucket(Struct):
     tokens: float
     filled_at: float
 
@@ -142,8 +141,7 @@ def replayed(body: bytes, receive: Receive) -> Receive:
     return again
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Struct, frozen=True):
     """Who may ask for what.
 
     Attributes:

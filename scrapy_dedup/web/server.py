@@ -1,9 +1,9 @@
 """What all handlers share: the store, the settings, and the jobs."""
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from fastapi import Request
+from msgspec import Struct, field
 
 from scrapy_dedup.service.jobs.jobs import Jobs
 from scrapy_dedup.service.projects import project_of
@@ -12,8 +12,7 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+class Server(Struct, frozen=True):
     """What one server serves.
 
     Attributes:

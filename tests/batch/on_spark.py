@@ -9,11 +9,11 @@ import random
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from msgspec import to_builtins
 from scrapy.cmdline import execute
 
 from scrapy_dedup.batch import steps_pages, steps_sites
@@ -80,7 +80,7 @@ def main(out: str, *names: str) -> dict[str, Any]:
         "kinds": [one.kind for one in inputs],
         "parts": parts,
         "queries_kept": kept,
-        "plan": asdict(plan),
+        "plan": to_builtins(plan),
         "pages": tally.pages,
         "counts": dict(tally.counts),
         "bad": notes.bad,

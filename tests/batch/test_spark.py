@@ -8,13 +8,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from msgspec import to_builtins
 
 from scrapy_dedup.batch.records import WARC_BREAK
 from scrapy_dedup.service.files.inputs import Inputs
@@ -118,7 +118,7 @@ def clean(folder: Path) -> dict[str, Any]:
     names = [str(folder / name) for name in ("a b.jsonl", "b.jsonl.gz", "c.warc", "d.jsonl")]
     watching = Watching()
     with Inputs(names, io.BytesIO()) as inputs, CleaningRun(inputs, Settings(pdf_timeout=PATIENT), watching) as run:
-        plan = asdict(run.survey(nothing))
+        plan = to_builtins(run.survey(nothing))
         list(run.learn())
         rows = [json.loads(line) for line in run.lines()]
         return {"plan": plan, "rows": rows, "tally": run.tally, "left": watching.left, "bad": watching.bad}

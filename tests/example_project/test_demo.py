@@ -1,5 +1,3 @@
-import dataclasses
-import json
 import urllib.error
 import urllib.request
 from importlib import import_module
@@ -7,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from tests.report.builders import a_report
 from tests.report.hostile import a_hostile_report
@@ -90,8 +90,8 @@ def test_figures_are_shown_and_nothing_of_a_page_reaches_the_terminal(
     tables: Any, made: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # What the tables do not show is left out: a hostile report's layouts are hundreds of megabytes of JSON.
-    report = dataclasses.replace(made(), layouts=(), alarms=(), shadowed=())
-    figures = json.loads(json.dumps(dataclasses.asdict(report), default=str))
+    report = replace(made(), layouts=(), alarms=(), shadowed=())
+    figures = to_builtins(report)
 
     tables.console.print(tables.first_crawl(figures))
 

@@ -4,11 +4,11 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from scrapy import Request
 from scrapy.http import HtmlResponse, Response, TextResponse, XmlResponse
 
@@ -88,7 +88,7 @@ def test_page_counts_as_changed_where_the_store_does_not_answer(project: Project
 def test_damaged_fingerprints_are_counted(project: ProjectStore, field: str) -> None:
     judgement = stored(project)
     assert judgement.state is not None
-    damaged = Judgement(KnownPage(replace(judgement.state, **{field: b"\x01\x02\x03"})))  # type: ignore[arg-type]
+    damaged = Judgement(KnownPage(replace(judgement.state, **{field: b"\x01\x02\x03"})))
 
     judged = Judged(project, damaged, NEW_TEXT)
 

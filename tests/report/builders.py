@@ -1,8 +1,9 @@
 """Reports with defaults; a test overrides what it is about."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
+
+from msgspec.structs import replace
 
 from scrapy_dedup.core.runs.totals import LedgerDomain
 from scrapy_dedup.report.values import (

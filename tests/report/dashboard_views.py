@@ -1,8 +1,9 @@
 """What the dashboard shows of a domain and of a template; a test overrides what it is about."""
 
 import uuid
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from scrapy_dedup.service.stored.template_upkeep import SelectorLine, ShownTemplate
 from scrapy_dedup.service.templates.layout_figures import DomainLayout
@@ -28,7 +29,7 @@ FIGURES = TemplateFigures(
 
 
 def a_registered(status: str = "PROCESSED_HIGH_QUALITY", **other: Any) -> StoredDomain:
-    values: dict[str, Any] = dict.fromkeys(StoredDomain.__dataclass_fields__)
+    values: dict[str, Any] = dict.fromkeys(StoredDomain.__struct_fields__)
     values |= dict.fromkeys(("errors", "pages_alike", "pages_unlike"), 0)
     values |= {
         "domain_id": uuid.UUID(int=1),

@@ -1,6 +1,5 @@
 """The dashboard's pages: what they say, and that nothing foreign gets out of its place."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from uuid import UUID
@@ -8,6 +7,7 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.path_verdicts import VerdictChange
 from scrapy_dedup.core.boilerplate.repeats import Removal, RemovalRule

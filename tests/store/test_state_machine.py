@@ -1,11 +1,12 @@
 """The store has of pages over several runs what a dictionary would have, however records are written together."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from msgspec.structs import replace
 
 from scrapy_dedup.store.records.records import DocumentRecord, GoneRecord, Record, SeenRecord, SourceRecord
 from scrapy_dedup.store.store import Store

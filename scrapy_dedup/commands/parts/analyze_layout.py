@@ -21,12 +21,12 @@ import os
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from msgspec import Struct
 from scrapy.settings import Settings as ScrapySettings
 
 from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
@@ -53,8 +53,7 @@ from scrapy_dedup.teacher.values import NotShown, RenderedPage, Showing
 _PNG_SIZE: Final = struct.Struct(">II")
 
 
-@dataclass(slots=True)
-class _Looked:
+class _Looked(Struct):
     """What came of showing a page."""
 
     page: ShownPage

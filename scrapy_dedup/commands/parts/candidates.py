@@ -10,13 +10,14 @@ JSON: `CandidatesAnswer` of `scrapy_dedup.answers.domains`, with 100,000 URLs at
 """
 
 import argparse
-import dataclasses
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
 
 from scrapy_dedup.commands.call import DONE, INTERRUPTED, NOT_DONE, STANDARD_INPUT, Call, opened_input, print_answer
 from scrapy_dedup.commands.terminal import one_line, output, progress
@@ -67,11 +68,10 @@ def run(call: Call) -> int:
     return NOT_DONE if read == intake.tally.outcomes[CandidateOutcome.INVALID] else DONE
 
 
-@dataclasses.dataclass(slots=True)
-class _Listing:
+class _Listing(Struct):
     """What became of the first URLs, and how many warnings there were."""
 
-    urls: list[JudgedCandidate] = dataclasses.field(default_factory=list)
+    urls: list[JudgedCandidate] = field(default_factory=list)
     warnings: int = 0
 
     def add(self, judged: JudgedCandidate) -> None:

@@ -16,10 +16,10 @@ The exit code is 1 where pages were to be shown and none was.
 import argparse
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from msgspec import Struct, field
 from scrapy.settings import Settings as ScrapySettings
 
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, CommandError, print_json
@@ -45,8 +45,7 @@ from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.values import NotShown
 
 
-@dataclass(slots=True)
-class Taught:
+class Taught(Struct):
     """What came of one call.
 
     Attributes:

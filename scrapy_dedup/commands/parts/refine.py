@@ -14,16 +14,15 @@ The exit code is 1 where a page could not be emitted, or the run ended before al
 """
 
 import argparse
-import dataclasses
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from shutil import copyfileobj
 from typing import Any, BinaryIO, Final
 
+from msgspec import Struct, to_builtins
 from rich.text import Text
 from scrapy.settings import Settings as ScrapySettings
 from scrapy.spiderloader import get_spider_loader
@@ -52,8 +51,7 @@ _FINISHED = "finished"
 _SHUTDOWN = "shutdown"
 
 
-@dataclass(frozen=True, slots=True)
-class RefineOutcome:
+class RefineOutcome(Struct, frozen=True):
     """What became of a call."""
 
     dry_run: bool
@@ -82,7 +80,7 @@ def _as_json(project: str, outcome: RefineOutcome) -> dict[str, Any]:
         "domains": [_domain(churn) for churn in outcome.churns.values()],
     }
     if not outcome.dry_run:
-        emitted = dataclasses.asdict(outcome.emitted)
+        emitted = to_builtins(outcome.emitted)
         del emitted["errors"]
         found |= {"output": outcome.output, "emitted": emitted}
     return found

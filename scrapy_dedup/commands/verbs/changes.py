@@ -9,9 +9,9 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 
+from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 

@@ -17,17 +17,16 @@ The exit code is 1 where no page came out, or --strict met a bad record.
 """
 
 import argparse
-import dataclasses
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+from msgspec import Struct, field, to_builtins
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 from scrapy.settings import Settings as ScrapySettings
@@ -94,8 +93,7 @@ _DOMAINS_SHOWN = 200
 _TOKENS: Final = estimated()
 
 
-@dataclass(slots=True)
-class CleanOutcome:
+class CleanOutcome(Struct):
     """What became of a call."""
 
     dry_run: bool
@@ -152,10 +150,10 @@ def _ledger(outcome: CleanOutcome) -> dict[str, Any]:
     """Return the table of the layers as JSON has it."""
     table = _table(outcome)
     return {
-        "layers": [dataclasses.asdict(row) for row in table.rows],
-        "before": dataclasses.asdict(table.before),
-        "after": dataclasses.asdict(table.after),
-        "differences": [dataclasses.asdict(one) for one in table.differences],
+        "layers": to_builtins(table.rows),
+        "before": to_builtins(table.before),
+        "after": to_builtins(table.after),
+        "differences": to_builtins(table.differences),
         "seconds": {one.name: one.seconds for one in table.costs},
         "tokens_by": _TOKENS.by,
     }

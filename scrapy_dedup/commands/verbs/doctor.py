@@ -8,10 +8,10 @@ The exit code is 1 where something is missing or wrong.
 """
 
 import argparse
-import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from msgspec import to_builtins
 from rich.text import Text
 from scrapy.settings import BaseSettings
 from scrapy.utils.misc import load_object
@@ -71,7 +71,7 @@ def run(call: Call) -> int:
             console.print(_line(check), soft_wrap=True)
     failures = [check for check in found if check.is_failure]
     if call.options.json:
-        checks = [dataclasses.asdict(check) for check in found]
+        checks = to_builtins(found)
         print_json({"project": call.project, "healthy": not failures, "checks": checks})
     else:
         problems = (

@@ -3,10 +3,11 @@
 import re
 from array import array
 from collections import Counter
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 from zlib import crc32
+
+from msgspec import Struct
 
 from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.pages.declared import Declared
@@ -39,8 +40,7 @@ class PageKind(StrEnum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(Struct, frozen=True):
     """The blocks of one page without their text: 32 bytes a block, and a reference a path."""
 
     paths: tuple[str, ...]

@@ -7,12 +7,13 @@ posts), what is content repeats ("Parameters", prices, inherited methods). Where
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 from itertools import accumulate
 from math import nan, sqrt
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.boilerplate.names import Folding, design_names, hyphened, is_around, is_content, parts_of
 from scrapy_dedup.core.boilerplate.observations import Observation, PageKind
@@ -47,8 +48,7 @@ _TOKEN_CHARS: Final = range(3, 17)
 _KEPT_CHARS: Final = 9
 
 
-@dataclass(slots=True)
-class Sums:
+class Sums(Struct):
     """Of the text on a path, over all pages; with all that stands in it, or of the element itself alone."""
 
     blocks: int = 0
@@ -86,8 +86,7 @@ class Sums:
         self.heading += other.heading
 
 
-@dataclass(slots=True, eq=False)
-class PathNode:
+class PathNode(Struct, eq=False):
     """One DOM path, summed over the pages that have it."""
 
     path: str
@@ -147,8 +146,7 @@ class PathNode:
     chars_behind: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class PathSurvey:
+class PathSurvey(Struct, frozen=True):
     """All paths of some pages."""
 
     pages: int

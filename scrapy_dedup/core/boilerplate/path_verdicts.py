@@ -1,9 +1,11 @@
 """One verdict per DOM path: a threshold on how likely the model says that what stands there is content."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import exp, log
 from typing import Final, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.names import PathLooks, looks_by_path
 from scrapy_dedup.core.boilerplate.observations import Observation
@@ -13,8 +15,7 @@ from scrapy_dedup.core.boilerplate.verdict_model import JudgedPath, Reason, Verd
 __all__ = ["DropReason", "PathVerdict", "SiteVerdicts", "VerdictChange", "learn"]
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictChange:
+class VerdictChange(Struct, frozen=True):
     """A DOM path about which two versions differ: keep, or why it goes, each None where the path is unknown."""
 
     path: str
@@ -23,8 +24,7 @@ class VerdictChange:
     evidence: str
 
 
-@dataclass(frozen=True, slots=True)
-class PathVerdict:
+class PathVerdict(Struct, frozen=True):
     """Whether what stands on a path is content, with the evidence."""
 
     keep: bool
@@ -52,8 +52,7 @@ class PathVerdict:
         return f"{told} (content by {self.probability:.0%}){pages}".lstrip()
 
 
-@dataclass(frozen=True, slots=True)
-class SiteVerdicts:
+class SiteVerdicts(Struct, frozen=True):
     """What was learned from some pages of one site, or from a single one."""
 
     pages: int

@@ -8,10 +8,11 @@ the *html* method counts (DOM path, text) with no minimum length.
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from typing import Final, Generic, TypeVar
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.pages.fingerprints import fold
 
@@ -23,8 +24,7 @@ _BLANK_LINES_KEPT = re.compile(r"(\n\s*\n)")
 _MANY_NEWLINES = re.compile(r"\n{3,}")
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatPolicy:
+class RepeatPolicy(Struct, frozen=True):
     """When a block counts as boilerplate."""
 
     threshold_pct: float = 0.7
@@ -39,8 +39,7 @@ class RepeatPolicy:
         return max(self.min_pages, int(pages * self.threshold_pct))
 
 
-@dataclass(slots=True)
-class DomainFingerprintResult:
+class DomainFingerprintResult(Struct):
     """What the pages of one domain have in common."""
 
     boilerplate_hashes: list[str]
@@ -49,8 +48,7 @@ class DomainFingerprintResult:
     blocks_boilerplate: int
 
 
-@dataclass(slots=True)
-class DomainAnalysisResult:
+class DomainAnalysisResult(Struct):
     """What the analysis of one domain found and removed."""
 
     domain: str
@@ -60,8 +58,7 @@ class DomainAnalysisResult:
     bytes_removed_total: int
 
 
-@dataclass(slots=True)
-class ProjectAnalysisResult:
+class ProjectAnalysisResult(Struct):
     """The analyses of all domains of a project, and their sums."""
 
     domains_analyzed: int
@@ -122,8 +119,7 @@ def _utf8_length(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 
 
-@dataclass(frozen=True, slots=True)
-class Boilerplate(Generic[Key]):
+class Boilerplate(Struct, Generic[Key], frozen=True):
     """Blocks that repeat, with the evidence."""
 
     pages: int = 0
@@ -161,8 +157,7 @@ class PageCounts(Generic[Key]):
         return Boilerplate(self.pages, frequent, len(self.counts))
 
 
-@dataclass(frozen=True, slots=True)
-class RemovalRule:
+class RemovalRule(Struct, frozen=True):
     """Why blocks are left out; those with one reason share it."""
 
     name: str
@@ -176,8 +171,7 @@ class RemovalRule:
     """Of the layer that says so; it is stored with the decision, not with the rule."""
 
 
-@dataclass(frozen=True, slots=True)
-class Removal:
+class Removal(Struct, frozen=True):
     """One block that is left out."""
 
     fingerprint: int

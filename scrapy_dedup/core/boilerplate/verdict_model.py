@@ -13,6 +13,8 @@ from math import exp, isfinite, isnan
 from operator import itemgetter
 from typing import Any, Final, overload
 
+from msgspec import Struct
+
 from scrapy_dedup.core.boilerplate.path_features import FIGURES, DropReason, Figure, PathNode
 from scrapy_dedup.core.errors import DedupError
 
@@ -162,8 +164,7 @@ class Told(Sequence[Reason]):
         return tuple, (self.all(),)
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedPath:
+class JudgedPath(Struct, frozen=True):
     """What the model says of one path."""
 
     odds: float

@@ -8,12 +8,13 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
 from itertools import groupby
 from typing import Final, Literal
 from zlib import crc32
+
+from msgspec import Struct
 
 from scrapy_dedup.core.pages.fingerprints import content_hash
 
@@ -60,8 +61,7 @@ class ChunkKind(StrEnum):
     HEADING = "heading"
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(Struct, frozen=True):
     """One piece of structure; lists are prose."""
 
     kind: ChunkKind
@@ -183,8 +183,7 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-@dataclass(frozen=True, slots=True)
-class Ruler:
+class Ruler(Struct, frozen=True):
     """How long a text may be, and what it is measured with."""
 
     size: int
@@ -195,8 +194,7 @@ class Ruler:
         return self.measure(text) <= self.size
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """What stands together in one chunk."""
 
     text: str
@@ -377,8 +375,7 @@ def _continues(character: str) -> bool:
     return unicodedata.category(character)[0] == "M" or character == _JOINER or "\udc00" <= character <= "\udfff"
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkPolicy:
+class ChunkPolicy(Struct, frozen=True):
     """How long chunks are, in characters or in what the tokenizer counts.
 
     Raises:
@@ -395,8 +392,7 @@ class ChunkPolicy:
             raise ValueError(f"size={self.size}, overlap={self.overlap}: needs size >= 1 and 0 <= overlap < size")
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(Struct, frozen=True):
     """A unit of retrieval."""
 
     id: str
@@ -414,8 +410,7 @@ class Chunk:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
+class _Section(Struct, frozen=True):
     """What stands between a heading and the next; headings with nothing between go together."""
 
     path: tuple[str, ...]
@@ -427,8 +422,7 @@ class _Section:
         return PARAGRAPH.join(segment.text for segment in (*self.heads, *self.body))
 
 
-@dataclass(frozen=True, slots=True)
-class _ChunkRow:
+class _ChunkRow(Struct, frozen=True):
     """The pieces of one chunk."""
 
     headings: tuple[str, ...]
@@ -591,8 +585,7 @@ HOLDING: Final = (*GIVEN, "due")
 """States of chunks that other pages leave out: `due` are those that moved here and go out with the next item."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredChunk:
+class StoredChunk(Struct, frozen=True):
     """A chunk of a page.
 
     Attributes:

@@ -15,8 +15,11 @@ from itertools import islice
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any, Final
 
+from msgspec import Struct
+
 from scrapy_dedup.core.chunks.chunks import Chunk, ChunkKind
 from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.pages.declared import CODES, primary
 
 __all__ = ["Detect", "LanguagePolicy", "LanguageReason", "LanguageVerdict", "check_language", "judge_languages"]
 
@@ -55,17 +58,6 @@ _ASCII_SIGNS: Final = bytes(code for code in range(128) if _SIGN.match(chr(code)
 _CAPITALS: Final = ascii_uppercase.encode()
 _SMALL_LETTERS: Final = ascii_lowercase.encode()
 
-# ISO 639-1, all 183 of it; `no` is kept beside `nb` and `nn`.
-CODES: Final = frozenset(
-    (
-        "aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv "
-        "dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie "
-        "ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv "
-        "mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm "
-        "rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts "
-        "tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
-    ).split()
-)
 # Written so much alike that a sentence of one often passes for another; some are dialects that only detectors know.
 _CLOSE: Final = tuple(
     frozenset(group.split())
@@ -88,10 +80,6 @@ _CLOSE: Final = tuple(
         "zh wuu yue ja",
     )
 )
-_TAG: Final = re.compile(r"\s*([A-Za-z]{2,3})(?:[-_].*)?\s*", re.DOTALL)
-# Written before 1989, or as one of two written forms.
-_SAME: Final = {"iw": "he", "in": "id", "ji": "yi", "nob": "nb", "nno": "nn"}
-
 # Most of the web is in these; `careful` tells the wanted ones from them. More would cost memory and be mistaken for
 # one another (benchmarks/language).
 COMMON: Final = tuple("ar cs da de en es fi fr hu it ja ko nl pl pt ro ru sv tr uk vi zh".split())
@@ -115,8 +103,7 @@ class LanguageReason(StrEnum):
     """Surely another language: the only reason to drop."""
 
 
-@dataclass(frozen=True, slots=True)
-class LanguagePolicy:
+class LanguagePolicy(Struct, frozen=True):
     """What is wanted, and how sure a detector must be of another language (numbers: benchmarks/language).
 
     Raises:
@@ -142,8 +129,7 @@ class LanguagePolicy:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class LanguageVerdict:
+class LanguageVerdict(Struct, frozen=True):
     """What was decided about one chunk."""
 
     keep: bool
@@ -283,16 +269,6 @@ def check_language(code: str) -> str:
     if code not in CODES:
         raise ValueError(f"{code!r}: needs a two-letter code of ISO 639-1, one of {' '.join(sorted(CODES))}")
     return code
-
-
-def primary(tag: str | None) -> str | None:
-    """Return the language of a `lang` attribute such as "nl-BE", in lower case; None for what is no such tag."""
-    match = _TAG.fullmatch((tag or "")[:100])
-    if match is None:
-        return None
-    code = match[1].lower()
-    code = _SAME.get(code, code)
-    return code if code in CODES else None
 
 
 def are_close(one: str, other: str) -> bool:

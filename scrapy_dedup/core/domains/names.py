@@ -5,10 +5,11 @@ are one row. International names are spelt as Scrapy requests them: by IDNA 2003
 2008 would name a host that a crawl never asks.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import AddressValueError, IPv6Address
 from typing import Final
+
+from msgspec import Struct
 
 from scrapy_dedup.core.urls.normal_form import C0_AND_SPACE, DomainScope, extract_domain, is_public_suffix
 
@@ -101,8 +102,7 @@ class TwinReason(StrEnum):
     UNLIKE = "their pages differ"
 
 
-@dataclass(frozen=True, slots=True)
-class TwinEvidence:
+class TwinEvidence(Struct, frozen=True):
     """Pages of both at the same path and query.
 
     Attributes:
@@ -114,8 +114,7 @@ class TwinEvidence:
     unlike: int
 
 
-@dataclass(frozen=True, slots=True)
-class TwinVerdict:
+class TwinVerdict(Struct, frozen=True):
     """Whether two names count as one domain, and why."""
 
     is_one: bool

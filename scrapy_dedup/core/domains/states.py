@@ -1,10 +1,12 @@
 """What stands about a domain, and what becomes of it: after a run, by a blacklist and without one, in a pair."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, Literal, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 LowQualityPolicy = Literal["crawl", "skip", "sample"]
 
@@ -17,8 +19,7 @@ class DomainRefusal(StrEnum):
     SAMPLED = "sampled"  # its items were no good, and the run has asked for as many of its pages as it may
 
 
-@dataclass(frozen=True, slots=True)
-class RequestPolicy:
+class RequestPolicy(Struct, frozen=True):
     """What becomes of domains of low quality.
 
     Attributes:
@@ -30,8 +31,7 @@ class RequestPolicy:
     sample_pages: int = 10
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedDomains:
+class RefusedDomains(Struct, frozen=True):
     """Names of domains that are not asked, or not for all of their pages.
 
     Attributes:
@@ -104,8 +104,7 @@ class HasStatus(Protocol):
         """When the blacklist ends; None: not by itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class DomainStanding:
+class DomainStanding(Struct, frozen=True):
     """A domain's status, and who blacklisted it, when, why and until when.
 
     Attributes:
@@ -120,8 +119,7 @@ class DomainStanding:
     blacklist_expires_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Blacklisting:
+class Blacklisting(Struct, frozen=True):
     """Who blacklists, when, why and until when."""
 
     at: datetime

@@ -7,8 +7,9 @@ import json
 import re
 from array import array
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, Self
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.boilerplate.repeats import hash_block, split_into_blocks
 from scrapy_dedup.core.duplicates.near import words
@@ -45,8 +46,7 @@ def fields_hash(fields: Mapping[str, Any]) -> bytes | None:
     return None if isinstance(kept, Unkeepable) else short_hash(json.dumps(kept, sort_keys=True))
 
 
-@dataclass(slots=True)
-class PageEvidence:
+class PageEvidence(Struct):
     """What a page shows, uncut, and which fields its items have."""
 
     body: bytes
@@ -81,8 +81,7 @@ class PageEvidence:
             self.fields.append(fields)
 
 
-@dataclass(frozen=True, slots=True)
-class SiteSeen:
+class SiteSeen(Struct, frozen=True):
     """What is known of a page's site."""
 
     common: Collection[int] = frozenset()

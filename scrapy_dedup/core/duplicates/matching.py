@@ -1,8 +1,9 @@
 """Whether another page stands for this one: by its title and its text, by its text alone, or by most of its text."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from scrapy_dedup.core.duplicates.near import Shingles, resemblance
 
@@ -16,8 +17,7 @@ LAYERS: Final = (TITLE, DUPLICATE, NEAR_DUPLICATE)
 LEAST_SHINGLES: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
-class DuplicatePolicy:
+class DuplicatePolicy(Struct, frozen=True):
     """When two pages are one."""
 
     trusts_title: bool = False
@@ -30,8 +30,7 @@ class DuplicatePolicy:
     """Exact Jaccard similarity from which on pages are near-duplicates."""
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """A page's clean text, as far as it is compared."""
 
     page_key: bytes
@@ -41,8 +40,7 @@ class Text:
     same_title: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Same:
+class Same(Struct, frozen=True):
     """Another page stands for this one."""
 
     layer: str

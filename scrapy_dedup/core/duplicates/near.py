@@ -15,7 +15,6 @@ import struct
 import unicodedata
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
@@ -24,6 +23,7 @@ from operator import eq
 from typing import Final, Protocol, TypeVar
 
 import regex
+from msgspec import Struct
 from rensa import RMinHash
 
 _SLOTS: Final = 128
@@ -64,8 +64,7 @@ _MARKS: Final = regex.compile(r"(\p{M}{30})\p{M}++")
 Shingles = AbstractSet[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Sketch:
+class Sketch(Struct, frozen=True):
     """By what pages nearly like this one are found."""
 
     shingles: int

@@ -7,10 +7,11 @@ import json
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.metadata.dates import day_in_url, declared_day, placed_day, written_day
 from scrapy_dedup.core.metadata.locators import (
@@ -322,8 +323,7 @@ def type_of(thing: Thing) -> str:
     return kind if isinstance(kind, str) else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Metadata:
+class Metadata(Struct, frozen=True):
     """What is known of a page; None where it does not say."""
 
     title: str | None = None

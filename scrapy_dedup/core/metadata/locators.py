@@ -2,9 +2,10 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, Self
+
+from msgspec import Struct
 
 from scrapy_dedup.core.metadata.dates import written_day
 from scrapy_dedup.core.metadata.titles import byline_name, folded, heading
@@ -23,8 +24,7 @@ class Field(StrEnum):
     AUTHOR = "author"
 
 
-@dataclass(frozen=True, slots=True)
-class Clue:
+class Clue(Struct, frozen=True):
     """What one page shows of one field."""
 
     field: Field
@@ -44,8 +44,7 @@ _MOST_PAGES: Final = 0.6
 _RIGHT: Final = 0.9
 
 
-@dataclass(frozen=True, slots=True)
-class Locators:
+class Locators(Struct, frozen=True):
     """The paths of a layout's fields, sorted by field."""
 
     paths: tuple[tuple[Field, str], ...] = ()

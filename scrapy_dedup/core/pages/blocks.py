@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
 
 from scrapy_dedup.core.pages.declared import Declared, read_declared, read_marks
@@ -109,8 +110,7 @@ class _Skeleton:
                     self.events[at] = _GONE
 
 
-@dataclass(slots=True)
-class Page:
+class Page(Struct):
     """What is kept of a parsed page. Its tree is gone; blocks and skeleton are enough to draw it again."""
 
     blocks: list[Block] = field(default_factory=list)
@@ -162,8 +162,7 @@ class Page:
         return sum(len(block.text) for block in self.blocks)
 
 
-@dataclass(frozen=True, slots=True)
-class Unparsed:
+class Unparsed(Struct, frozen=True):
     """The page is left as it came."""
 
     reason: UnparsedReason

@@ -2,19 +2,33 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from msgspec import Struct
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 # Directives that have a value of their own; before any other colon stands the name of one crawler.
 _WITH_VALUE: Final = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
 _MOST_CHARS: Final = 10_000
 
+# ISO 639-1, all 183 of it; `no` is kept beside `nb` and `nn`.
+CODES: Final = frozenset(
+    (
+        "aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv "
+        "dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie "
+        "ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv "
+        "mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm "
+        "rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts "
+        "tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
+    ).split()
+)
+_TAG: Final = re.compile(r"\s*([A-Za-z]{2,3})(?:[-_].*)?\s*", re.DOTALL)
+# Written before 1989, or as one of two written forms.
+_SAME: Final = {"iw": "he", "in": "id", "ji": "yi", "nob": "nb", "nno": "nn"}
 
-@dataclass(frozen=True, slots=True)
-class Directives:
+
+class Directives(Struct, frozen=True):
     """What a page asks of every crawler."""
 
     noindex: bool = False
@@ -57,8 +71,7 @@ _MOST_SCRIPT_CHARS: Final = 500_000
 _MOST_CONTENT_CHARS: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(Struct, frozen=True):
     """Everything as it stood; nothing is interpreted."""
 
     metas: tuple[tuple[str, str], ...] = ()
@@ -148,6 +161,16 @@ def _told(node: LexborNode) -> str:
 
 def _content(node: LexborNode, name: str) -> str:
     return (node.attributes.get(name) or "")[:_MOST_CONTENT_CHARS].strip()
+
+
+def primary(tag: str | None) -> str | None:
+    """Return the language of a `lang` attribute such as "nl-BE", in lower case; None for what is no such tag."""
+    match = _TAG.fullmatch((tag or "")[:100])
+    if match is None:
+        return None
+    code = match[1].lower()
+    code = _SAME.get(code, code)
+    return code if code in CODES else None
 
 
 def _text(node: LexborNode) -> str:

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
 from math import comb
 from typing import Final, NamedTuple
 
 from lxml import etree, html  # type: ignore[import-untyped]
+from msgspec import Struct
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from scrapy_dedup.core.errors import DedupError
@@ -91,8 +91,7 @@ def check_any_selector(selector: str) -> None:
         raise SelectorError(f"{selector!r} is no XPath 1.0 that can be used: {error}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class Marking:
+class Marking(Struct, frozen=True):
     """What selectors match on a page."""
 
     blocks: list[frozenset[int]]

@@ -2,11 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from html import escape, unescape
 from typing import Literal, NamedTuple
-
-from html_to_markdown import ConversionOptions, InvalidInputError, convert
 
 from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.pages.tables import CELLS
@@ -23,9 +21,6 @@ _CLOSE_TOGETHER = frozenset("li dt dd td th".split())
 # Relative links grow by the page's address; behind so many characters the rest of a page's links is drawn as text.
 _MOST_LINK_CHARS = 4_000_000
 
-_OPTIONS = ConversionOptions(
-    extract_metadata=False, compact_tables=True, keep_inline_images_in=["h1", "h2", "h3", "h4", "h5", "h6"]
-)
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
 # A character that no page may hold stands for a backslash, which the converter would escape.
 _BACKSLASH = "\ufdd0"
@@ -105,16 +100,29 @@ def _as_html(page: Page, keep: Sequence[bool], base_url: str | None) -> str:
     return _HtmlDrawing(base_url, page.base).draw(page, keep)
 
 
+@cache
+def _converter() -> Callable[[str], str]:
+    # A crawl that only knows its pages again never draws one.
+    from html_to_markdown import ConversionOptions, InvalidInputError, convert  # noqa: PLC0415
+
+    headings = ["h1", "h2", "h3", "h4", "h5", "h6"]
+    options = ConversionOptions(extract_metadata=False, compact_tables=True, keep_inline_images_in=headings)
+
+    def converted(html: str) -> str:
+        try:
+            return convert(html, options).content or ""
+        except InvalidInputError:
+            # It takes what is control characters by a third for no text.
+            return convert(_CONTROLS.sub("", html), options).content or ""
+
+    return converted
+
+
 def _as_markdown(page: Page, keep: Sequence[bool], base_url: str | None) -> str:
     html = _HtmlDrawing(base_url, page.base, for_markdown=True).draw(page, keep)
     if not html:
         return ""
-    try:
-        markdown: str = convert(html, _OPTIONS).content or ""
-    except InvalidInputError:
-        # It takes what is control characters by a third for no text.
-        markdown = convert(_CONTROLS.sub("", html), _OPTIONS).content or ""
-    return markdown.strip().replace(_BACKSLASH, "\\")
+    return _converter()(html).strip().replace(_BACKSLASH, "\\")
 
 
 _OUTPUTS: dict[str, Callable[[Page, Sequence[bool], str | None], str]] = {

@@ -1,7 +1,8 @@
 """Which tables are drawn as tables, and with which empty cells."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.pages.tags import Tag
 
@@ -12,8 +13,7 @@ _MOST_CELLS = 1_000_000
 _MOST_FILLED = 20_000
 
 
-@dataclass(slots=True)
-class OpenTable:
+class OpenTable(Struct):
     """What is known of an open table."""
 
     places: list[int] = field(default_factory=list)

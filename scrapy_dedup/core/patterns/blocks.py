@@ -3,9 +3,11 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from html import escape
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.pages.render import render, without_permalinks
@@ -24,8 +26,7 @@ _LINK_END: Final = re.compile(r"[*_~`]*\]\((?:<[^<>\n]*>|[^\s()<>]*(?:\([^\s()]*
 _LONGEST_MARKUP: Final = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedBlocks:
+class PlacedBlocks(Struct, frozen=True):
     """A page's Markdown, and where the blocks stand in it."""
 
     markdown: str
@@ -70,8 +71,7 @@ def _marked(block: Block) -> Block:
     return Block(block.path, block.text, block.fingerprint, block.link_chars, tuple(pieces))
 
 
-@dataclass(frozen=True, slots=True)
-class BlockCut:
+class BlockCut(Struct, frozen=True):
     """What a block loses to one pattern."""
 
     block: int
@@ -80,8 +80,7 @@ class BlockCut:
     """The words that go."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shortened:
+class Shortened(Struct, frozen=True):
     """A page's blocks once parts of their texts are gone."""
 
     blocks: list[Block]

@@ -2,8 +2,10 @@
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Final, Self
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from scrapy_dedup.core.errors import DedupError
 
@@ -16,8 +18,7 @@ class SiteConfigError(DedupError):
     """A site's configuration cannot be used."""
 
 
-@dataclass(frozen=True, slots=True)
-class SiteConfig:
+class SiteConfig(Struct, frozen=True):
     """What people decided about one site; empty by default, for sites need none."""
 
     boilerplate_css_selectors: tuple[str, ...] = ()
@@ -65,8 +66,7 @@ class SiteConfig:
         return replace(self, **{checked_key(key): entries_of(key, list(entries))})
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigTrial:
+class ConfigTrial(Struct, frozen=True):
     """What a configuration would mean for stored pages."""
 
     pages: int
@@ -77,7 +77,7 @@ class ConfigTrial:
     example: str | None = None
 
 
-KEYS: Final = tuple(field.name for field in fields(SiteConfig))
+KEYS: Final = SiteConfig.__struct_fields__
 _DIGITS: Final = {"keep_blocks": 16, "keep_pages": 32}
 
 

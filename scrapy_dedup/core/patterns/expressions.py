@@ -1,13 +1,14 @@
 """Regular expressions on a page's text: compiled, tried, and run within a bound of work that needs no clock."""
 
+import dataclasses
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 import re2
 import regex
+from msgspec import Struct
 
 from scrapy_dedup.core.errors import DedupError
 
@@ -132,8 +133,7 @@ class HeldBack(NamedTuple):
     reason: PatternHeld
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(Struct, frozen=True):
     """One expression that can be used."""
 
     source: str
@@ -143,8 +143,7 @@ class Expression:
     """Whether it goes back and forth: only then a time limit holds for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class PatternMatches:
+class PatternMatches(Struct, frozen=True):
     """What expressions match in a text."""
 
     spans: tuple[TextSpan, ...] = ()
@@ -202,12 +201,12 @@ def _reason(error: Exception) -> str:
     return told.decode("utf-8", "replace") if isinstance(told, bytes) else str(told)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Expressions:
     """Expressions that are run together; those whose words a text does not have are not run."""
 
     members: tuple[Expression, ...] = ()
-    _filter: Any = field(default=None, repr=False, compare=False)
+    _filter: Any = dataclasses.field(default=None, repr=False, compare=False)
 
     def find(self, text: str, off: Collection[str] = ()) -> PatternMatches:
         """Return what the expressions match, within a bound of work.

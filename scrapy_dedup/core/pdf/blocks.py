@@ -3,11 +3,12 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 from statistics import median
 from typing import Final
+
+from msgspec import Struct
 
 from scrapy_dedup.core.pdf.lines import SOFT_HYPHEN, PdfLine, rounded
 from scrapy_dedup.core.pdf.order import Region
@@ -94,8 +95,7 @@ class BlockKind(StrEnum):
     """Lines as they stand."""
 
 
-@dataclass(frozen=True, slots=True)
-class PdfBlock:
+class PdfBlock(Struct, frozen=True):
     """A piece of text in reading order.
 
     Attributes:
@@ -109,8 +109,7 @@ class PdfBlock:
     level: int = 0
 
 
-@dataclass(slots=True)
-class _Draft:
+class _Draft(Struct):
     """Lines that become one block."""
 
     page: int

@@ -3,10 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain, pairwise
 from typing import Final
+
+from msgspec import Struct
 
 from scrapy_dedup.core.pdf.lines import PageLines, PdfLine, body_size, is_turned, joined, rows_of
 
@@ -48,8 +49,7 @@ class FurnitureReason(StrEnum):
     """It stands apart, where the other pages have their running lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class Furniture:
+class Furniture(Struct, frozen=True):
     """A running line: its text where it comes first, and the pages, counted from 1, that have it."""
 
     text: str
@@ -57,8 +57,7 @@ class Furniture:
     reason: FurnitureReason
 
 
-@dataclass(slots=True)
-class _EdgeRow:
+class _EdgeRow(Struct):
     """A row near an edge of a page."""
 
     page: int

@@ -4,9 +4,11 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 SOFT_HYPHEN: Final = "\u00ad"
 
@@ -26,8 +28,7 @@ _WIDE_GAP: Final = 1.5
 _WORD_GAP: Final = 0.12
 
 
-@dataclass(frozen=True, slots=True)
-class PdfLine:
+class PdfLine(Struct, frozen=True):
     """A piece of text that stands in one line; all lengths in points, from the page's left and top.
 
     Attributes:
@@ -46,8 +47,7 @@ class PdfLine:
     cells: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class PageLines:
+class PageLines(Struct, frozen=True):
     """What stands on one page, in any order."""
 
     lines: Sequence[PdfLine]

@@ -3,10 +3,11 @@
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from enum import StrEnum
 from typing import Any, Final, Literal
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pdf.blocks import BlockKind, PdfBlock, blocks_of, page_starts
@@ -70,8 +71,7 @@ class PdfFlag(StrEnum):
     """Some pages are damaged."""
 
 
-@dataclass(frozen=True, slots=True)
-class PdfText:
+class PdfText(Struct, frozen=True):
     """The text of a PDF.
 
     Attributes:
@@ -92,8 +92,7 @@ class PdfText:
     flags: tuple[PdfFlag, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class PdfReading:
+class PdfReading(Struct, frozen=True):
     """What was read of a file.
 
     Attributes:

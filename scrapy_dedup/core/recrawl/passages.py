@@ -4,8 +4,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from scrapy_dedup.core.boilerplate.repeats import PageCounts, RepeatPolicy
 from scrapy_dedup.core.pages.blocks import Block, Page
@@ -42,8 +43,7 @@ _MOST_CHURNING_CHARS: Final = 300
 _DATE_OR_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}:\d\d(?::\d\d)?+|[12]\d{3}\b")
 
 
-@dataclass(frozen=True, slots=True)
-class Repeats:
+class Repeats(Struct, frozen=True):
     """What a site's pages share, in the old version and in today's: a redesign knows its own chrome only."""
 
     boilerplate: AbstractSet[int] = frozenset()
@@ -75,8 +75,7 @@ class Passage(NamedTuple):
         return _NUMBER.sub("#", self.code) if self.code else mask(self.text)
 
 
-@dataclass(frozen=True, slots=True)
-class MainText:
+class MainText(Struct, frozen=True):
     """What is left of a page when that which it shares with its site is gone."""
 
     title: tuple[Passage, ...] = ()

@@ -1,9 +1,10 @@
 """Whether a page that was seen before is fetched, asked after, or left alone; from what is known before any request."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from scrapy_dedup.core.urls.normal_form import extract_domain, normalize_url
 
@@ -34,23 +35,20 @@ class SkipReason(StrEnum):
     TITLE = "title"  # another page has its title and its text
 
 
-@dataclass(frozen=True, slots=True)
-class Fetch:
+class Fetch(Struct, frozen=True):
     """Ask for the page."""
 
     reason: FetchReason
 
 
-@dataclass(frozen=True, slots=True)
-class Revalidate:
+class Revalidate(Struct, frozen=True):
     """Ask for the page if it is another than that which is known."""
 
     etag: str | None
     last_modified: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Skip:
+class Skip(Struct, frozen=True):
     """Do not ask; what is held stands for the page."""
 
     reason: SkipReason
@@ -58,8 +56,7 @@ class Skip:
     """First instant at which the answer is no longer Skip, all else being equal."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageState:
+class PageState(Struct, frozen=True):
     """What the last acknowledged visit left. All times are aware; those in UTC compare fastest."""
 
     at: datetime
@@ -92,8 +89,7 @@ def matches(pattern: str, url: str) -> bool:
     return _matches(pattern, normalize_url(url).partition("://")[2])
 
 
-@dataclass(frozen=True, slots=True)
-class FreshRule:
+class FreshRule(Struct, frozen=True):
     """How long pages of a domain or of a URL pattern are left alone; for the pattern see `matches`."""
 
     pattern: str
@@ -104,8 +100,7 @@ class FreshRule:
         return matches(self.pattern, url)
 
 
-@dataclass(frozen=True, slots=True)
-class AdaptivePolicy:
+class AdaptivePolicy(Struct, frozen=True):
     """How a page's interval follows its changes.
 
     Rates of Nutch's AdaptiveFetchSchedule: plus 0.4 of it when the page had not changed, minus 0.2 when it had. A
@@ -119,8 +114,7 @@ class AdaptivePolicy:
     shrink: float = 0.2
 
 
-@dataclass(frozen=True, slots=True)
-class RecrawlPolicy:
+class RecrawlPolicy(Struct, frozen=True):
     """When pages are due again."""
 
     fresh_for: timedelta = timedelta(0)
@@ -135,8 +129,7 @@ class RecrawlPolicy:
     adaptive: AdaptivePolicy | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(Struct, frozen=True):
     """What is known beside the page's own state."""
 
     is_held: bool = True

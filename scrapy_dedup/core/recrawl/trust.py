@@ -1,14 +1,14 @@
 """What a site's own word is worth: validators and sitemap dates, judged by the counts of when it was right."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 # Counts are halved at this many, so that a site that mends its ways is believed again.
 _REMEMBERED: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class TrustPolicy:
+class TrustPolicy(Struct, frozen=True):
     """When counts are enough, and what they must show."""
 
     min_checks: int = 20
@@ -22,16 +22,14 @@ class TrustPolicy:
 DEFAULT_POLICY: Final = TrustPolicy()
 
 
-@dataclass(frozen=True, slots=True)
-class Trust:
+class Trust(Struct, frozen=True):
     """Whether a site's word is taken, with the counts behind it."""
 
     trusted: bool
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class ValidatorTrust:
+class ValidatorTrust(Struct, frozen=True):
     """What a domain's answers to conditional requests were."""
 
     sent: int = 0
@@ -67,8 +65,7 @@ class ValidatorTrust:
         return ValidatorTrust(self.sent // 2, self.not_modified // 2, self.equal // 2, self.lied // 2)
 
 
-@dataclass(frozen=True, slots=True)
-class LastmodTrust:
+class LastmodTrust(Struct, frozen=True):
     """What a domain's sitemap dates were worth where the page was fetched all the same.
 
     A date that says "changed" of a page that had not only costs a fetch, and is not counted.

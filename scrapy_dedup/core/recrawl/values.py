@@ -3,13 +3,14 @@
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct
 
 from scrapy_dedup.core.errors import DedupError
 
@@ -30,16 +31,14 @@ class UnkeepableReason(StrEnum):
     TOO_LARGE = "too_large"
 
 
-@dataclass(frozen=True, slots=True)
-class Unkeepable:
+class Unkeepable(Struct, frozen=True):
     """The value has no form that comes back as it was; *detail* names what stood in the way."""
 
     reason: UnkeepableReason
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
-class KeepLimits:
+class KeepLimits(Struct, frozen=True):
     """How much of a value is kept. A value that holds itself is too deep."""
 
     depth: int = 50

@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from difflib import unified_diff as _unified_diff
 from enum import StrEnum
 from itertools import accumulate, takewhile
 from typing import Final
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.recrawl.passages import MainText, Passage, number_key, number_keys
 
@@ -31,8 +32,7 @@ class Change(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class ChangePolicy:
+class ChangePolicy(Struct, frozen=True):
     """What counts as changed."""
 
     classes: frozenset[Change] = frozenset({Change.CONTENT, Change.TITLE, Change.NUMBERS})
@@ -41,8 +41,7 @@ class ChangePolicy:
 DEFAULT_POLICY: Final = ChangePolicy()
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What became of a page, and why."""
 
     kind: VerdictKind
@@ -110,8 +109,7 @@ def _lines(passages: Sequence[Passage]) -> list[str]:
     return [line for one in passages for line in one.text.splitlines()]
 
 
-@dataclass(frozen=True, slots=True)
-class Moves:
+class Moves(Struct, frozen=True):
     """What the numbers of a page did between two versions, as number keys."""
 
     changed: frozenset[int] = frozenset()
@@ -128,8 +126,7 @@ def moves(old: MainText, new: MainText) -> Moves:
     return Moves(left & came, number_keys(one[:2] for one in both))
 
 
-@dataclass(slots=True)
-class NumberChurn:
+class NumberChurn(Struct):
     """Counts of what the numbers of a site's pages did between two crawls: a date that moved on all is no news.
 
     Bounded: beyond *most* passages new ones are not counted.

@@ -3,10 +3,10 @@
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urljoin, urlsplit
 
+from msgspec import Struct
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from scrapy_dedup.core.pages.blocks import parse_tree
@@ -45,8 +45,7 @@ FEED_LIMITS: Final = SitemapLimits(bytes=8_000_000, entries=5_000, elements=200_
 _UTF_8_MARK: Final = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True)
-class Signposts:
+class Signposts(Struct, frozen=True):
     """What one page says about where more pages are."""
 
     archives: tuple[str, ...] = ()

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import islice
 from typing import Final
 from urllib.parse import urlsplit
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.pages.fingerprints import fold
 from scrapy_dedup.core.urls.fields import is_token
@@ -43,8 +44,7 @@ def choices_of(step: str) -> list[str]:
     return _JOINED.split(step)
 
 
-@dataclass(slots=True)
-class Mixtures:
+class Mixtures(Struct):
     """What a crawl knows of the places in which steps of paths stand."""
 
     most: int = _MOST
@@ -90,8 +90,7 @@ def _mixed_steps(url: str) -> list[tuple[int, int]]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class News:
+class News(Struct, frozen=True):
     """What of a page was not seen before."""
 
     runs: int = 0
@@ -118,8 +117,7 @@ class News:
         return self.enough_runs or self.words + self.links + self.listed > 0 or (not strictly and self.texts > 0)
 
 
-@dataclass(slots=True)
-class Novelty:
+class Novelty(Struct):
     """What one crawl has seen."""
 
     most: int = _MOST_SEEN

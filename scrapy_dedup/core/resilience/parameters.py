@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.pages.fingerprints import fold
 from scrapy_dedup.core.urls.fields import IgnoredParameters, host_of, is_token, names_in, values_in, without
@@ -44,8 +45,7 @@ class Decided(NamedTuple):
         return f"{self.same} pages were the same with another value or without it, {self.different} were not"
 
 
-@dataclass(slots=True)
-class _Name:
+class _Name(Struct):
     """What is known of one parameter of one host."""
 
     same: int = 0
@@ -67,8 +67,7 @@ class _Name:
         return not self.different and not self.is_ignored
 
 
-@dataclass(slots=True)
-class ParameterTrials:
+class ParameterTrials(Struct):
     """What a crawl finds out about parameters, by host."""
 
     ignored: IgnoredParameters = field(default_factory=IgnoredParameters)

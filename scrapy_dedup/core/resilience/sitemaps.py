@@ -2,18 +2,18 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
 from typing import Final
 from urllib.parse import urljoin
 from xml.parsers import expat
 
+from msgspec import Struct, field
+
 from scrapy_dedup.core.urls.normal_form import C0_AND_SPACE, split_url
 
 
-@dataclass(frozen=True, slots=True)
-class SitemapLimits:
+class SitemapLimits(Struct, frozen=True):
     """How much is read. The protocol allows 50,000 entries and 52,428,800 bytes; URLs of 2,048 characters."""
 
     bytes: int = 52_428_800
@@ -29,8 +29,7 @@ class SitemapLimits:
 DEFAULT_LIMITS: Final = SitemapLimits()
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A page that the site names."""
 
     url: str
@@ -39,8 +38,7 @@ class Entry:
     """As news sitemaps and feeds give it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sitemap:
+class Sitemap(Struct, frozen=True):
     """What was read; also of a file that is damaged or too large, up to there."""
 
     pages: tuple[Entry, ...] = ()
@@ -135,8 +133,7 @@ class _RefusedError(Exception):
     """The file is no sitemap that anybody means."""
 
 
-@dataclass(slots=True)
-class _SitemapReader:
+class _SitemapReader(Struct):
     """Gathers entries from the events of the parser."""
 
     url: str

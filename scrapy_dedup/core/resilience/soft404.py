@@ -3,12 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
 from itertools import chain
 from typing import Final
 from urllib.parse import unquote, urljoin
+
+from msgspec import Struct
 
 from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.recrawl.passages import Repeats, main_text
@@ -30,15 +31,13 @@ class PageReason(StrEnum):
     EMPTY = "empty"  # neither has a word of its own: nothing was seen to agree
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorPage:
+class ErrorPage(Struct, frozen=True):
     """The page is what the site gives for URLs that do not exist."""
 
     reason: PageReason = PageReason.SAME_AS_PROBE
 
 
-@dataclass(frozen=True, slots=True)
-class RealPage:
+class RealPage(Struct, frozen=True):
     """The page is one."""
 
     reason: PageReason

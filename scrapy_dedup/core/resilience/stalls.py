@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.pages.fingerprints import text_hash
 
@@ -63,8 +64,7 @@ class Cause(StrEnum):
     FINISHED = "finished"  # nothing is left to do, but something holds the spider open
 
 
-@dataclass(frozen=True, slots=True)
-class HostFigures:
+class HostFigures(Struct, frozen=True):
     """What came of the requests to one host."""
 
     sent: int = 0
@@ -78,8 +78,7 @@ _LEAST_TRAP_URLS: Final = 4
 _MOST_NAMED: Final = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
+class Figures(Struct, frozen=True):
     """What happened in some time without a new page, and how the crawl stands at its end."""
 
     quiet_seconds: float
@@ -136,8 +135,7 @@ class Figures:
         return self.idle_seconds == 0 and self.failed >= self.answers
 
 
-@dataclass(frozen=True, slots=True)
-class Stall:
+class Stall(Struct, frozen=True):
     """Why a crawl has stalled."""
 
     cause: Cause

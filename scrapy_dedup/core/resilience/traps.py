@@ -2,9 +2,10 @@
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Literal
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.urls.pagination import UrlShape, is_clear_part_name, is_part_name, shape_of
 
@@ -79,8 +80,7 @@ def reason_of(kind: TrapKind, shape: UrlShape) -> TrapReason:
     return TrapReason.PARAMETERS if kind in (TrapKind.NAME, TrapKind.ANY, TrapKind.HOST) else TrapReason.ENDLESS
 
 
-@dataclass(frozen=True, slots=True)
-class Trap:
+class Trap(Struct, frozen=True):
     """A pattern whose URLs are not worth asking for."""
 
     pattern: str
@@ -95,16 +95,14 @@ class Trap:
         return f"{self.in_a_row} pages in a row brought only known content; {self.news} of {self.pages} brought news"
 
 
-@dataclass(frozen=True, slots=True)
-class TrapPolicy:
+class TrapPolicy(Struct, frozen=True):
     """When a pattern is a trap, and what becomes of its requests."""
 
     pages: int = 8
     action: Literal["off", "slow", "stop"] = "stop"
 
 
-@dataclass(frozen=True, slots=True)
-class TrapAnswer:
+class TrapAnswer(Struct, frozen=True):
     """What is to become of a request."""
 
     trap: Trap | None = None
@@ -119,8 +117,7 @@ PASS: Final = TrapAnswer()
 _WIDE: Final = (TrapKind.HOST, TrapKind.PREFIX)
 
 
-@dataclass(slots=True)
-class _Counts:
+class _Counts(Struct):
     pages: int = 0
     news: int = 0
     in_a_row: int = 0
@@ -141,8 +138,7 @@ class _Counts:
         return self.in_a_row >= _TESTED and self.news <= _PROVEN_SHARE * self.pages
 
 
-@dataclass(slots=True)
-class Traps:
+class Traps(Struct):
     """The patterns of one crawl; those that were met longest ago are forgotten when there are too many."""
 
     policy: TrapPolicy = field(default_factory=TrapPolicy)

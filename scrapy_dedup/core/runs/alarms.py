@@ -1,8 +1,9 @@
 """Layers that left out so much of a domain in one run that somebody should look."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Self
+
+from msgspec import Struct, field, to_builtins
 
 STAT: Final = "dedup/drop_alarms"
 """Under which a run has its alarms, as plain values."""
@@ -13,8 +14,7 @@ _MOST_PAIRS: Final = 3
 _MOST_ALARMS: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class DropAlarm:
+class DropAlarm(Struct, frozen=True):
     """That a layer left out a tenth of a domain's pages, or more.
 
     Attributes:
@@ -31,7 +31,8 @@ class DropAlarm:
 
     def plain(self) -> dict[str, Any]:
         """Return it for a run's stats."""
-        return asdict(self)
+        found: dict[str, Any] = to_builtins(self)
+        return found
 
     @classmethod
     def of_run(cls, stats: Mapping[str, Any]) -> tuple[Self, ...]:
@@ -48,8 +49,7 @@ class DropAlarm:
             return None
 
 
-@dataclass(slots=True)
-class DropWatch:
+class DropWatch(Struct):
     """How many pages of each domain a layer leaves out, and the first of them."""
 
     _pages: dict[tuple[str, str], int] = field(default_factory=dict)

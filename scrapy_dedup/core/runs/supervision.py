@@ -1,17 +1,17 @@
 """What a supervisor does when its crawl has ended: start it again, or end with it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
+
+from msgspec import Struct
 
 STALLED_EXIT_CODE: Final = 75
 """A crawl ends so when it has stalled and another process may get on (EX_TEMPFAIL of sysexits.h)."""
 _SIGNAL_EXIT_CODE: Final = 128
 
 
-@dataclass(frozen=True, slots=True)
-class SupervisionPolicy:
+class SupervisionPolicy(Struct, frozen=True):
     """How often, and after what pauses."""
 
     restarts: int = 5
@@ -22,8 +22,7 @@ class SupervisionPolicy:
     longest_pause: timedelta = timedelta(minutes=1)
 
 
-@dataclass(frozen=True, slots=True)
-class RunEnding:
+class RunEnding(Struct, frozen=True):
     """How one run ended."""
 
     exit_code: int
@@ -34,16 +33,14 @@ class RunEnding:
     """Somebody asked the supervisor to end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Restart:
+class Restart(Struct, frozen=True):
     """Start it again."""
 
     cause: str
     pause: timedelta
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(Struct, frozen=True):
     """End with the last run's exit code."""
 
     exit_code: int

@@ -1,9 +1,10 @@
 """What several workers of one run counted, as one; and the sums over a domain."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
+
+from msgspec import Struct
 
 from scrapy_dedup.core.runs.alarms import STAT
 
@@ -14,8 +15,7 @@ _LARGEST: Final = frozenset({"max", "startup", "limit"})
 _SMALLEST: Final = frozenset({"min"})
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerPart:
+class WorkerPart(Struct, frozen=True):
     """What one worker counted, from an instant on."""
 
     started_at: datetime
@@ -63,8 +63,7 @@ def seconds_covered(parts: Sequence[WorkerPart]) -> float:
     return covered
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerDomain:
+class LedgerDomain(Struct, frozen=True):
     """One domain, as it is stored now.
 
     Attributes:

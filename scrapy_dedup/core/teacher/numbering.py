@@ -1,10 +1,10 @@
 """A page whose elements carry numbers, so that what a browser shows of it is told of the page that was parsed."""
 
 import re
-from dataclasses import dataclass
 from itertools import count
 from typing import Final
 
+from msgspec import Struct
 from selectolax.lexbor import LexborNode
 
 from scrapy_dedup.core.pages.blocks import Page, parse_tree
@@ -16,8 +16,7 @@ NO_ELEMENT: Final = -1
 MOST_ELEMENTS: Final = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class NumberedPage:
+class NumberedPage(Struct, frozen=True):
     """A page to be shown by a browser."""
 
     html: str

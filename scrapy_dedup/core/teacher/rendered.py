@@ -1,8 +1,9 @@
 """What one page looked like in a browser: boxes, type, and what hides text."""
 
-from dataclasses import dataclass, field
 from enum import IntFlag
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.teacher.numbering import MOST_ELEMENTS, NO_ELEMENT
@@ -98,8 +99,7 @@ class TextRun(NamedTuple):
         return not self.flags & HIDDEN
 
 
-@dataclass(frozen=True, slots=True)
-class Sight:
+class Sight(Struct, frozen=True):
     """What one page looked like."""
 
     width: int

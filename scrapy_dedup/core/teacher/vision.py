@@ -3,10 +3,11 @@
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from statistics import fmean
 from typing import Any, Final, Self
+
+from msgspec import Struct, field, to_builtins
 
 from scrapy_dedup.core.boilerplate.names import PathLooks
 from scrapy_dedup.core.boilerplate.observations import MOST_BLOCKS, upper_part
@@ -39,8 +40,7 @@ class UnseenReason(StrEnum):
     """`display: none`, `hidden`, folded to no height: a click, or a script, may open it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unseen:
+class Unseen(Struct, frozen=True):
     """A text that nobody sees."""
 
     place: int
@@ -108,8 +108,7 @@ def _has_no_width(text: str) -> bool:
     return not _ZERO_WIDTH.sub("", text).strip()
 
 
-@dataclass(frozen=True, slots=True)
-class SeenPage:
+class SeenPage(Struct, frozen=True):
     """One page, without its text; small, and it can be pickled."""
 
     paths: dict[str, PathLooks] = field(default_factory=dict)
@@ -163,8 +162,7 @@ def see(page: Page, numbered: NumberedPage, sight: Sight) -> SeenPage:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Vision:
+class Vision(Struct, frozen=True):
     """What a browser showed of a layout."""
 
     shown: int
@@ -180,7 +178,8 @@ class Vision:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as it is stored."""
-        return asdict(self)
+        found: dict[str, Any] = to_builtins(self)
+        return found
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any] | None) -> Self | None:

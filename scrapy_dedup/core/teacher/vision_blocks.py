@@ -2,8 +2,9 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from scrapy_dedup.core.boilerplate.names import NAVIGATION_TAGS, is_around, parts_of, tag_of
 from scrapy_dedup.core.boilerplate.observations import MOST_STEPS
@@ -33,8 +34,7 @@ _FIELDS: Final = frozenset(["input", "textarea", "select"])
 _GRID: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Looks:
+class Looks(Struct, frozen=True):
     """What a page's text looks like, by the number of the block-level element that it stands in."""
 
     main: dict[int, float]
@@ -43,8 +43,7 @@ class Looks:
     """The element that holds most of what does, and little else."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
+class _Text(Struct, frozen=True):
     """The seen text of one block-level element."""
 
     chars: int

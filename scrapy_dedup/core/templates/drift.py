@@ -1,17 +1,17 @@
 """Do a site's templates still fit its pages?"""
 
 from collections import deque
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct
 
 # A redesign is noticed while its fifth page is read, and five pages are what a template is learned from.
 WINDOW: Final = 10
 ENOUGH: Final = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Drift:
+class Drift(Struct, frozen=True):
     """Pages of late that no template fits."""
 
     layout: int
@@ -31,8 +31,7 @@ class Drift:
         return f"{self.what} on {self.failed} of {self.looked} pages since {self.since:%H:%M}"
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """How one page was found."""
 
     page_key: bytes

@@ -7,12 +7,14 @@ marks down to where prose begins, and the classes of body. Texts, ids, repeats a
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
 from enum import IntEnum
 from hashlib import blake2b
 from itertools import islice
 from math import sqrt
 from typing import Any, Final, Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.blocks import Page
@@ -65,8 +67,7 @@ class Level(IntEnum):
     """Tags only: what sites with different style sheets can share."""
 
 
-@dataclass(frozen=True, slots=True)
-class Skeleton:
+class Skeleton(Struct, frozen=True):
     """What is left of a page without its content."""
 
     paths: frozenset[str]
@@ -176,8 +177,7 @@ def _signature_of(skeleton: Skeleton, leaders: Sequence[Skeleton], shared: Abstr
     return match.signature if match else skeleton.l1
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(Struct, frozen=True):
     """The layout that a page belongs to."""
 
     signature: int
@@ -185,8 +185,7 @@ class Match:
     """How much the page is like the one that the layout was found with; 1.0 is that very skeleton."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """A class of pages."""
 
     skeleton: Skeleton

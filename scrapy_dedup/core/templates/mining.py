@@ -3,10 +3,11 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
 from typing import Final, NamedTuple, Self
+
+from msgspec import Struct
 
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.templates.layouts import Skeleton, cluster, skeleton_of
@@ -40,16 +41,14 @@ class ClusterKind(StrEnum):
     """Nothing speaks for one of the others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """A name and why it was given."""
 
     name: ClusterKind
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class KindEvidence:
+class KindEvidence(Struct, frozen=True):
     """What one page shows of its kind; of its own text only, without what repeats on the domain."""
 
     url: str
@@ -116,8 +115,7 @@ class MinedBlock(NamedTuple):
     link_chars: int
 
 
-@dataclass(frozen=True, slots=True)
-class MinedPage:
+class MinedPage(Struct, frozen=True):
     """What the miner needs of a page."""
 
     url: str
@@ -133,8 +131,7 @@ class MinedPage:
         return cls(url, skeleton_of(page), blocks, page.title, status)
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
+class Cluster(Struct, frozen=True):
     """Pages of one layout."""
 
     signature: int
@@ -159,8 +156,7 @@ class Cluster:
         return self.structures[0][0]
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(Struct, frozen=True):
     """A structure (L2) that several domains share."""
 
     l2: int

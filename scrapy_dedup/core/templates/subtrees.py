@@ -2,8 +2,9 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 # A menu marks the page that it stands on, a footer counts visitors: one page in ten may differ.
 _SAME: Final = 0.9
@@ -18,8 +19,7 @@ PageBlocks = Sequence[tuple[str, int, int]]
 """(DOM path, fingerprint, characters) of each block, in order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Subtree:
+class Subtree(Struct, frozen=True):
     """All blocks under one DOM path."""
 
     path: str
@@ -31,8 +31,7 @@ class Subtree:
     """Of text, on a mean page."""
 
 
-@dataclass(slots=True)
-class _Seen:
+class _Seen(Struct):
     pages: int = 0
     chars: int = 0
     contents: Counter[int] = field(default_factory=Counter)

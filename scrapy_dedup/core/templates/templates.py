@@ -2,8 +2,11 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.names import parts_of
 from scrapy_dedup.core.boilerplate.observations import Observation, text_number
@@ -15,8 +18,7 @@ from scrapy_dedup.core.pages.fingerprints import from_hex, to_hex
 from scrapy_dedup.core.templates.paths import PathLookup, Why
 
 
-@dataclass(frozen=True, slots=True)
-class Selectors:
+class Selectors(Struct, frozen=True):
     """The content is what *content* selects, without what *exclude* selects."""
 
     content: tuple[str, ...]
@@ -115,8 +117,7 @@ class TemplateError(DedupError):
     """A stored template cannot be used."""
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(Struct, frozen=True, dict=True):
     """What is kept to cut the pages of a site or of one layout."""
 
     pages: int
@@ -136,11 +137,16 @@ class Template:
     least_caution: float = 0.0
     """With less caution it leaves hardly anything of its pages, whatever the user wants."""
     version: int = VERSION
-    lookup: PathLookup = field(init=False, repr=False, compare=False)
-    _others: "dict[float, Template]" = field(init=False, repr=False, compare=False, default_factory=dict)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "lookup", PathLookup(self.verdicts, self.pages))
+    @cached_property
+    def lookup(self) -> PathLookup:
+        """What each path of a page is held against."""
+        return PathLookup(self.verdicts, self.pages)
+
+    @cached_property
+    def _others(self) -> "dict[float, Template]":
+        """The one of another caution that was last asked for."""
+        return {}
 
     def at(self, caution: float) -> "Template":
         """Return the template that cuts with this caution, or the least that it needs, whatever it was learned with."""
@@ -343,8 +349,7 @@ def thin_pages(template: Template, observations: Sequence[Observation]) -> int:
 _THIN: Final = 0.3
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(Struct, frozen=True):
     """What is left out of one page."""
 
     removed: list[Why | None]

@@ -6,10 +6,11 @@ believing a right one only leaves a duplicate to later layers: each doubt decide
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 from urllib.parse import urljoin, urlsplit
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.urls.normal_form import (
     C0_AND_SPACE,
@@ -51,30 +52,26 @@ class OwnReason(StrEnum):
     OVERCLAIMED = "overclaimed"  # too many pages of the domain declare the same target
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     """A URL that can be requested, and the page it stands for."""
 
     url: str
     page_key: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Alias:
+class Alias(Struct, frozen=True):
     """The page is, as far as URLs can tell, another address of *target*; its content must still agree."""
 
     target: Address
 
 
-@dataclass(frozen=True, slots=True)
-class Own:
+class Own(Struct, frozen=True):
     """The page stands for itself."""
 
     reason: OwnReason
 
 
-@dataclass(frozen=True, slots=True)
-class Declaration:
+class Declaration(Struct, frozen=True):
     """What one page says about its address.
 
     Attributes:
@@ -92,8 +89,7 @@ class Declaration:
     alternates: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CanonicalEvidence:
+class CanonicalEvidence(Struct, frozen=True):
     """What the domain's pages said until now in this run.
 
     Attributes:
@@ -107,8 +103,7 @@ class CanonicalEvidence:
     canonical_of: Mapping[bytes, bytes] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class CanonicalPolicy:
+class CanonicalPolicy(Struct, frozen=True):
     """How far declarations are trusted.
 
     Attributes:

@@ -3,10 +3,10 @@
 import logging
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakSet
 
+from msgspec import Struct, field
 from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FeedExporter
@@ -17,8 +17,7 @@ from scrapy_dedup.store.records.records import Record
 logger = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
-class _Feed:
+class _Feed(Struct):
     """One of FEEDS, whose items may be spread over files.
 
     Attributes:

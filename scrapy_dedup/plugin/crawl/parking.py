@@ -2,12 +2,12 @@
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from functools import partial
 from typing import Any, Final
 
+from msgspec import Struct, field
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.settings import BaseSettings
@@ -45,8 +45,7 @@ class Release(StrEnum):
     JUDGED = "judged"
 
 
-@dataclass(slots=True)
-class _ParkedBatch:
+class _ParkedBatch(Struct):
     learner: Learner
     since: float
     size_bytes: int = 0

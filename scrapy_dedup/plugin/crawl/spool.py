@@ -5,7 +5,6 @@ import logging
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import fields
 from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import Any
@@ -53,7 +52,7 @@ _NESTED: dict[str, tuple[Callable[[Any], list[Any]], Callable[..., Record]]] = {
     SignatureRecord.__name__: (signature_values, signature_from),
 }
 _KINDS: dict[str, Any] = {kind.__name__: kind for kind in _HELD}
-_NAMES = {kind: [field.name for field in fields(kind)] for kind in _KINDS.values()}
+_NAMES = {kind: kind.__struct_fields__ for kind in _KINDS.values()}
 _LIMITS = KeepLimits(depth=150, values=5_000_000, characters=500_000_000)
 # So many are held in memory, and written at once: encoding them holds the reactor for some milliseconds.
 _IN_MEMORY = 250

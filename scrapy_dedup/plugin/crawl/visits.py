@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 from weakref import ReferenceType, WeakKeyDictionary, WeakValueDictionary, ref
 
@@ -16,7 +16,6 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.pages.declared import Directives
 from scrapy_dedup.core.pages.guard import ParseLimits, UnparsedReason
-from scrapy_dedup.core.pdf.text import PdfText
 from scrapy_dedup.core.urls.canonical import Alias, Own
 from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
 from scrapy_dedup.plugin.crawl.marks import LEASE, READMITTED, callback_name, is_unfiltered, redirected_from
@@ -28,6 +27,9 @@ from scrapy_dedup.service.recrawl.deliveries import Delivered, Earlier
 from scrapy_dedup.service.recrawl.recrawling import Judgement
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import ConfidenceRecord, ExtractionRecord
+
+if TYPE_CHECKING:
+    from scrapy_dedup.core.pdf.text import PdfText
 
 _SITEMAP_URL: Final = re.compile(r"sitemap[^/]*\.(?:xml|txt)(?:\.gz)?(?:\?|$)|/sitemap/?$", re.IGNORECASE)
 _SITEMAP_CALLBACK: Final = "_parse_sitemap"
@@ -67,7 +69,7 @@ class Visit:
     noted: bool = False
     """That it gave no item was written down."""
     parsed: Page | Unparsed | None = None
-    pdf: PdfText | UnreadPdf | None = None
+    pdf: "PdfText | UnreadPdf | None" = None
     """What was read of a PDF file, once somebody asked."""
     alias: Alias | Own | None = None
     """What became of the page's canonical link, once somebody asked."""

@@ -2,8 +2,9 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
@@ -19,8 +20,7 @@ from scrapy_dedup.store.writer import ProjectStore
 logger = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
-class Site:
+class Site(Struct):
     """One domain."""
 
     versions: SiteVersions

@@ -7,7 +7,6 @@ import re
 import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import blake2b
@@ -15,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, packages_distributions, ver
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import Struct, field
 from scrapy import Request, Spider
 from scrapy.crawler import Crawler
 from scrapy.http import Response
@@ -59,8 +59,7 @@ _PARTS: Final = ("code", "arguments", "settings", "libraries")
 _STAT: Final = "reuse/version_of_"
 
 
-@dataclass(slots=True)
-class _Answered:
+class _Answered(Struct):
     """What was answered by kept outcomes in a domain."""
 
     urls: dict[bytes, str] = field(default_factory=dict)

@@ -2,11 +2,11 @@
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
 from itemadapter import ItemAdapter
+from msgspec import Struct, field
 
 from scrapy_dedup.plugin.crawl.items import CONTENT, FILLED, METADATA, REPORT, ItemFields, chunk_items, plain
 from scrapy_dedup.plugin.crawl.outcomes import OutcomeError, kept_items
@@ -24,8 +24,7 @@ logger = logging.getLogger(__name__)
 REFINED: Final = "refined"
 
 
-@dataclass(slots=True, eq=False)
-class Outgoing:
+class Outgoing(Struct, eq=False):
     """A page on its way out: its items, and what became of each."""
 
     refinement: Refinement

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from itemadapter import ItemAdapter
+from msgspec import Struct, field
 from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import run_in_thread
@@ -29,8 +29,7 @@ from scrapy_dedup.store.writer import ProjectStore
 Lots = Iterator[list[Refinement]]
 
 
-@dataclass(slots=True)
-class Emitted:
+class Emitted(Struct):
     """What became of the pages whose text changes."""
 
     pages: int = 0
@@ -70,8 +69,7 @@ class Keeper:
         self._emitted.stored += write_refined(self._store, self._project, self._settings, records)
 
 
-@dataclass(slots=True, eq=False)
-class _UnderWay:
+class _UnderWay(Struct, eq=False):
     """An item in the pipelines; it is held, so that no other object gets its id."""
 
     page: Outgoing

@@ -2,11 +2,11 @@
 
 import logging
 from collections.abc import AsyncIterator, Iterable
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 from weakref import WeakKeyDictionary
 
+from msgspec import Struct, field
 from scrapy import Request, Spider, signals
 from scrapy.exceptions import DontCloseSpider, IgnoreRequest
 from scrapy.http import Response
@@ -70,8 +70,7 @@ class SignpostReader:
         return self.of(response, visit).next_href if html is not None and may_have_signposts(html) else None
 
 
-@dataclass(slots=True)
-class _Site:
+class _Site(Struct):
     """What is known of one origin."""
 
     looked_at: int = 0

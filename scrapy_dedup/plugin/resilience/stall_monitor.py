@@ -4,12 +4,12 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import chain
 from typing import Any, Self
 from weakref import WeakSet
 
+from msgspec import Struct, field
 from scrapy import Request, signals
 from scrapy.commands import ScrapyCommand
 from scrapy.crawler import Crawler
@@ -66,8 +66,7 @@ FIRST_DELAY_SECONDS = 1.0
 _GROWTH = 2
 
 
-@dataclass(slots=True)
-class Window:
+class Window(Struct):
     """Counts since the last new page, or since the last time that the crawl was judged."""
 
     statuses: Counter[int] = field(default_factory=Counter)

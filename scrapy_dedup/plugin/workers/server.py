@@ -7,10 +7,10 @@ node.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal
 
+from msgspec import Struct
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
@@ -24,8 +24,7 @@ _MOST_DEATHS = 5
 _KEPT_SECONDS = 30 * 86_400
 
 
-@dataclass(frozen=True, slots=True)
-class WantedRequest:
+class WantedRequest(Struct, frozen=True):
     """A request as it goes into the queue."""
 
     body: bytes
@@ -40,8 +39,7 @@ class WantedRequest:
     """Of a first request that every worker brings: it is queued once."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueueState:
+class QueueState(Struct, frozen=True):
     """How a queue stands, at one moment."""
 
     waiting: int

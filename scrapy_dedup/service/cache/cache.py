@@ -3,8 +3,9 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.pages.fingerprints import content_hash
 from scrapy_dedup.core.recrawl import values as keeping
@@ -31,8 +32,7 @@ _FORMS: Final = ("markdown", "text", "html")
 _WORD: Final = re.compile(r"[^\W_]+")
 
 
-@dataclass(frozen=True, slots=True)
-class DomainCache:
+class DomainCache(Struct, frozen=True):
     """What coming again spared on a domain.
 
     Attributes:
@@ -59,8 +59,7 @@ class DomainCache:
         return self.hits / self.visits if self.visits else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class CacheStats:
+class CacheStats(Struct, frozen=True):
     """What coming again spared; of all visits that are kept where run is None."""
 
     project: str
@@ -122,12 +121,11 @@ def _domain(domain: str, some: list[Traffic], whole: list[Traffic], held: Extrac
 def total_of(domains: Iterable[DomainCache]) -> DomainCache:
     """Return the sums over domains."""
     domains = list(domains)
-    names = [field.name for field in fields(DomainCache) if field.name != "domain"]
+    names = [name for name in DomainCache.__struct_fields__ if name != "domain"]
     return DomainCache("", **{name: sum(getattr(one, name) for one in domains) for name in names})
 
 
-@dataclass(frozen=True, slots=True)
-class CacheRemoval:
+class CacheRemoval(Struct, frozen=True):
     """Extractions and memos that were deleted, or would be, and URLs of which there is no page."""
 
     extractions: int
@@ -161,8 +159,7 @@ def remove(
     return CacheRemoval(found.extractions, found.packed_bytes + memos.size_bytes, dry_run, memos.memos, tuple(unknown))
 
 
-@dataclass(frozen=True, slots=True)
-class CacheDamage:
+class CacheDamage(Struct, frozen=True):
     """A part of a page that is not what was stored; memo_key names an extraction."""
 
     page_key: bytes
@@ -172,8 +169,7 @@ class CacheDamage:
     memo_key: bytes = b""
 
 
-@dataclass(slots=True)
-class CacheCheck:
+class CacheCheck(Struct):
     """What was looked at, and what is wrong with it: how much by part, and the first damages.
 
     Attributes:

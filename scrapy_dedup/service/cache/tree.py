@@ -7,14 +7,14 @@ import re
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Literal, TypedDict, TypeVar
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError
+from msgspec import DecodeError, Struct, field, to_builtins
+from msgspec import json as typed_json
+from msgspec.structs import asdict, replace
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.fingerprints import content_hash
@@ -79,18 +79,9 @@ class UrlRecord(TypedDict):
     url_hash: str
 
 
-class _PageFile(BaseModel):
+class _PageFile(Struct, frozen=True, forbid_unknown_fields=True):
     """What an extraction file holds: the seed's names, and the page's state as it is written to a store."""
 
-    model_config = ConfigDict(
-        strict=True,
-        extra="forbid",
-        ser_json_bytes="base64",
-        val_json_bytes="base64",
-        ser_json_inf_nan="constants",
-    )
-
-    format: Literal[1] = 1
     url: str
     content: list[str]
     content_hash: str
@@ -100,22 +91,19 @@ class _PageFile(BaseModel):
     source: SourceRecord | None
     extractions: list[ExtractionRecord]
     decisions: list[DecisionRecord]
+    format: Literal[1] = 1
 
 
-class _PlainFile(BaseModel):
+class _PlainFile(Struct, frozen=True, forbid_unknown_fields=True):
     """What the specification has in an extraction file: nothing of a store's state, and no checksum."""
-
-    model_config = ConfigDict(strict=True, extra="forbid")
 
     url: str
     content: list[str]
     extraction_timestamp: str
 
 
-class _PlainMetadata(BaseModel):
+class _PlainMetadata(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What a metadata file tells."""
-
-    model_config = ConfigDict(strict=True, extra="forbid")
 
     url: str
     title: str | None = None
@@ -125,20 +113,14 @@ class _PlainMetadata(BaseModel):
     crawl_timestamp: str | None = None
 
 
-class _IndexLine(BaseModel):
+class _IndexLine(Struct, frozen=True):
     """What is needed of the index; of a file that is found without one only its name is known."""
 
-    model_config = ConfigDict(strict=True)
-
-    content_hash: str = ""
     extraction_file: str
+    content_hash: str = ""
 
 
-_INDEX: Final = TypeAdapter(dict[str, _IndexLine])
-
-
-@dataclass(slots=True)
-class Transfer:
+class Transfer(Struct):
     """What was written into a tree, or read from one, or would be.
 
     Attributes:
@@ -235,8 +217,8 @@ def _page_file(page: CachedPage) -> tuple[_PageFile, bytes]:
         decisions=[one for one in page.notes() if one.layer == INDEX_LAYER],
     )
     try:
-        body = held.model_dump_json(indent=1).encode()
-    except PydanticSerializationError as error:
+        body = typed_json.format(typed_json.encode(held), indent=1)
+    except UnicodeEncodeError as error:
         raise CacheTreeError("holds half a character, which no JSON file can") from error
     seal = sha256(body).hexdigest().encode()
     return held, body.removesuffix(b"\n}") + _CHECKSUM + seal + _AFTER_CHECKSUM
@@ -244,7 +226,7 @@ def _page_file(page: CachedPage) -> tuple[_PageFile, bytes]:
 
 def _record(kind: type[_Kind], stored: object, **changed: Any) -> _Kind:
     """Return what is stored as it can be written again."""
-    return kind(**{each.name: getattr(stored, each.name) for each in fields(kind)} | changed)
+    return kind(**{name: getattr(stored, name) for name in kind.__struct_fields__} | changed)
 
 
 def _metadata(page: CachedPage) -> dict[str, Any]:
@@ -321,8 +303,8 @@ def import_cache(
 def _lines(folder: Path, done: Transfer) -> Iterable[tuple[str, _IndexLine]]:
     """Return what the index names, by URL; without a sound index, what there is."""
     try:
-        return _INDEX.validate_json(_read_file(folder / INDEX)).items()
-    except (CacheTreeError, ValidationError) as error:
+        return typed_json.decode(_read_file(folder / INDEX), type=dict[str, _IndexLine]).items()
+    except (CacheTreeError, DecodeError) as error:
         why = error if isinstance(error, CacheTreeError) else "is damaged or truncated"
         done.index_rebuilt = f"{INDEX} {why}"
         return (("", _IndexLine(extraction_file=name)) for name in _names(folder))
@@ -333,8 +315,8 @@ def _read_line(folder: Path, url: str, line: _IndexLine, settings: Settings) -> 
         raise CacheTreeError(f"is no name of a file in {_EXTRACTIONS}/")
     content = _read_file(folder / line.extraction_file)
     try:
-        plain = _PlainFile.model_validate_json(content)
-    except ValidationError:
+        plain = typed_json.decode(content, type=_PlainFile)
+    except DecodeError:
         page = _read_page(content, settings)
     else:
         page = _read_plain(plain, folder, line, settings)
@@ -376,18 +358,15 @@ def _read_page(content: bytes, settings: Settings) -> _PageFile:
     if seal != sha256(body).hexdigest().encode() + _AFTER_CHECKSUM:
         raise CacheTreeError("was altered: its checksum is that of other content")
     try:
-        page = _PageFile.model_validate_json(body)
+        page = typed_json.decode(body, type=_PageFile)
         keys = keys_of(page.url, settings)
         for record in (page.document, page.source, *page.extractions, *page.decisions):
             _check(record)
         for one in page.extractions:
             check_outcome(one.cb_kwargs, one.requests, one.items)
         unpack_fingerprints(page.document.blocks or b"")
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise CacheTreeError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}"[:300]) from error
-    except (UrlError, DamagedError, DamagedValueError) as error:
-        raise CacheTreeError(str(error)) from error
+    except (DecodeError, UrlError, DamagedError, DamagedValueError) as error:
+        raise CacheTreeError(str(error)[:300]) from error
     if page.content and content_hash("\n".join(page.content)).hex() != page.content_hash:
         raise CacheTreeError("does not fit its content_hash: its content was altered")
     if page.document.last_seen_at is None or page.document.status != "completed":
@@ -409,7 +388,7 @@ def _read_plain(plain: _PlainFile, folder: Path, line: _IndexLine, settings: Set
         keys = keys_of(plain.url, settings)
         metadata = _read_metadata(folder / _METADATA / f"{named[1]}_meta.json", plain.url)
         digits = line.content_hash or content_hash("\n".join(plain.content)).hex()
-        made = records_of(keys, None, digits, plain.model_dump(), metadata, plain.extraction_timestamp)
+        made = records_of(keys, None, digits, asdict(plain), metadata, plain.extraction_timestamp)
     except (UrlError, ContentIndexError) as error:
         raise CacheTreeError(str(error)) from error
     document, extraction, decisions = made
@@ -417,7 +396,7 @@ def _read_plain(plain: _PlainFile, folder: Path, line: _IndexLine, settings: Set
     for one in decisions:
         _check(one)
     return _PageFile(
-        **plain.model_dump(),
+        **asdict(plain),
         content_hash=digits,
         http_status=None,
         document=document,
@@ -432,26 +411,27 @@ def _read_metadata(path: Path, url: str) -> dict[str, Any]:
     if not path.exists() or path.parent.is_symlink():
         return {}
     try:
-        found = _PlainMetadata.model_validate_json(_read_file(path))
-    except ValidationError as error:
+        found = typed_json.decode(_read_file(path), type=_PlainMetadata)
+    except DecodeError as error:
         raise CacheTreeError(f"{path.name} holds no metadata") from error
     if found.url != url:
         raise CacheTreeError(f"{path.name} is of the page {found.url}")
-    return found.model_dump(exclude_unset=True)
+    told: dict[str, Any] = to_builtins(found)
+    return told
 
 
 def _check(record: DocumentRecord | SourceRecord | ExtractionRecord | DecisionRecord | None) -> None:
     """Refuse values of the right type that no column holds, or no crawl writes."""
-    for each in fields(record) if record else ():
-        value = getattr(record, each.name)
+    for name in record.__struct_fields__ if record else ():
+        value = getattr(record, name)
         wrong = (
             (isinstance(value, int | float) and not abs(value) <= _MOST)
             or (isinstance(value, datetime) and value.tzinfo is None)
-            or (isinstance(value, bytes) and len(value) not in _LENGTHS.get(each.name, (len(value),)))
-            or (isinstance(value, str) and len(value) > _MOST_CHARS.get(each.name, len(value)))
+            or (isinstance(value, bytes) and len(value) not in _LENGTHS.get(name, (len(value),)))
+            or (isinstance(value, str) and len(value) > _MOST_CHARS.get(name, len(value)))
         )
         if wrong:
-            raise CacheTreeError(f"{each.name}: {str(value)[:60]!r} is not what belongs there")
+            raise CacheTreeError(f"{name}: {str(value)[:60]!r} is not what belongs there")
 
 
 def _read_file(path: Path) -> bytes:

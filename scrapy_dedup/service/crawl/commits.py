@@ -1,10 +1,11 @@
 """What is written of a visit: at once what harms nobody, and, once its items are safe, that the page was seen."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any, cast, get_args
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.recrawl.plan import next_interval
 from scrapy_dedup.core.recrawl.verdicts import Change, VerdictKind
@@ -28,8 +29,7 @@ from scrapy_dedup.store.records.records import (
 LAYER = "unchanged"
 
 
-@dataclass(slots=True)
-class Recorded:
+class Recorded(Struct):
     """What a callback yielded, in the form in which it is kept."""
 
     key: bytes
@@ -43,8 +43,7 @@ class Recorded:
     """What stood in the way."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stay:
+class Stay(Struct, frozen=True):
     """A visit, as far as it is over."""
 
     url: str
@@ -56,8 +55,7 @@ class Stay:
     callback_run: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(Struct, frozen=True):
     """What is written of a visit."""
 
     at_once: list[Record]

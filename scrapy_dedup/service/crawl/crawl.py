@@ -1,11 +1,14 @@
 """One crawl: what its pages turn into, what it has emitted, what is to be written. Knows nothing of Scrapy."""
 
+import dataclasses
 from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
 from scrapy_dedup.core.duplicates.evidence import (
@@ -80,8 +83,7 @@ def _blocks_of(draft: Draft) -> Blocks:
     return blocks_of_text(draft.text)
 
 
-@dataclass(slots=True)
-class RunEvidence:
+class RunEvidence(Struct):
     """Of the last pages that went out, or are about to."""
 
     _pages: OrderedDict[bytes, PageEvidence] = field(default_factory=OrderedDict)
@@ -154,8 +156,7 @@ Count = Callable[[str, float], None]
 _DOCUMENTS_AT_ONCE = 5_000
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(Struct, frozen=True):
     """What the store knows of a domain."""
 
     boilerplate: Mapping[str, StoredBoilerplate] = field(default_factory=dict)
@@ -210,7 +211,7 @@ def cut_draft(
         return reading.clean((learner or NOTHING_KNOWN).boilerplate, settings, patterns=patterns)
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class Crawl:
     """The state of one run; all of it lives on one thread, only the store's writes do not."""
 
@@ -220,19 +221,19 @@ class Crawl:
     count: Count
     has_history: bool = True
     """Whether any page was met before it."""
-    rows: list[Record] = field(default_factory=list)
+    rows: list[Record] = dataclasses.field(default_factory=list)
     """What waits to be written, in order."""
-    learners: dict[tuple[str, Method], Learner] = field(default_factory=dict)
-    given: Given = field(default_factory=Given)
-    aliases: Aliases = field(default_factory=Aliases)
-    evidence: RunEvidence = field(default_factory=RunEvidence)
+    learners: dict[tuple[str, Method], Learner] = dataclasses.field(default_factory=dict)
+    given: Given = dataclasses.field(default_factory=Given)
+    aliases: Aliases = dataclasses.field(default_factory=Aliases)
+    evidence: RunEvidence = dataclasses.field(default_factory=RunEvidence)
     """What proves that an item went out already."""
-    drops: DropWatch = field(default_factory=DropWatch)
-    configs: dict[str, SiteConfig | None] = field(default_factory=dict)
+    drops: DropWatch = dataclasses.field(default_factory=DropWatch)
+    configs: dict[str, SiteConfig | None] = dataclasses.field(default_factory=dict)
     """What people decided about the domains that were met."""
-    duplicates: DuplicateIndex = field(init=False)
+    duplicates: DuplicateIndex = dataclasses.field(init=False)
     """By their titles, texts and chunks."""
-    to_show: PagesToShow = field(init=False)
+    to_show: PagesToShow = dataclasses.field(init=False)
     """Pages that a browser is to look at."""
 
     def __post_init__(self) -> None:
@@ -400,7 +401,7 @@ class Crawl:
         """Cut a page that gave no item; it is not counted, and nothing is learned from it."""
         if draft.page is not None:
             # Nobody reads it: it is not worth the time of judging it.
-            settings = replace(settings, fallback="whole")
+            settings = dataclasses.replace(settings, fallback="whole")
             draft.cleaned = at_once(self._cut(draft, self.learners.get((draft.domain, draft.method)), settings))
         return draft
 

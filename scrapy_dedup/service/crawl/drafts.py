@@ -1,10 +1,11 @@
 """A page on its way through the layers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.duplicates.evidence import PageEvidence
 from scrapy_dedup.core.duplicates.matching import Same
@@ -12,7 +13,6 @@ from scrapy_dedup.core.metadata.choice import Metadata
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.fingerprints import content_hash, text_hash
 from scrapy_dedup.core.pages.render import render
-from scrapy_dedup.core.pdf.text import PdfText
 from scrapy_dedup.core.urls.canonical import Address
 from scrapy_dedup.service.cut.cleaned_report import hashes_and_removed
 from scrapy_dedup.service.cut.cleaning import Cleaned
@@ -30,6 +30,9 @@ from scrapy_dedup.store.pages.responses import HeldText
 from scrapy_dedup.store.records.page_records import ClaimKey
 from scrapy_dedup.store.records.records import BARE, PDF, Field, Method, SourceRecord
 
+if TYPE_CHECKING:
+    from scrapy_dedup.core.pdf.text import PdfText
+
 # Settings that begin so decide what is cut from a page.
 _CUTTING: Final = (
     "allow_slow", "attach_response", "boilerplate", "chunk_", "content_field", "cut_", "fallback", "generic",
@@ -37,8 +40,7 @@ _CUTTING: Final = (
 )  # fmt: skip
 
 
-@dataclass(slots=True)
-class Draft:
+class Draft(Struct):
     """A page on its way through the layers; made for the first item that brings it."""
 
     url: str
@@ -50,7 +52,7 @@ class Draft:
     method: Method = "template"
     """How its blocks are counted."""
     page: Page | None = None
-    pdf: PdfText | None = None
+    pdf: "PdfText | None" = None
     """What was read of a PDF file."""
     text: str = ""
     """What the text method works on."""
@@ -168,8 +170,7 @@ def near_duplicate_report(same: Same) -> dict[str, Any]:
     return {"page_key": same.keeper.hex(), "jaccard": same.jaccard}
 
 
-@dataclass(frozen=True, slots=True)
-class Recalled:
+class Recalled(Struct, frozen=True):
     """What was cut from a page before, unpacked."""
 
     text: HeldText

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Literal
 
-from scrapy_dedup.core.chunks.language import careful, check_language, check_light
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.patterns.config import SiteConfig
 from scrapy_dedup.service.cut.site_patterns import check_config, patterns_of
@@ -32,12 +31,19 @@ def check_settings(settings: Settings) -> None:
             f"DEDUP_CHUNK_OVERLAP={settings.chunk_overlap}: needs at most half of the size of a chunk,"
             f" DEDUP_CHUNK_SIZE={settings.chunk_size}"
         )
+    if settings.languages:
+        _check_languages(settings)
+
+
+def _check_languages(settings: Settings) -> None:
+    from scrapy_dedup.core.chunks.language import careful, check_language, check_light  # noqa: PLC0415 (few crawls)
+
     for code in sorted(settings.languages):
         try:
             check_language(code)
         except ValueError as error:
             raise DedupError(f"DEDUP_LANGUAGES: {error}") from error
-    if settings.language_enabled and settings.languages:
+    if settings.language_enabled:
         if settings.language_detector == "lingua":
             careful(settings.languages)
         else:

@@ -1,8 +1,9 @@
 """What may wait for a store that cannot be written, and what is given up when more comes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from scrapy_dedup.service.crawl.crawl import is_knowledge
 from scrapy_dedup.store.records.records import ExtractionRecord, Record, ResponseRecord, SourceRecord
@@ -14,8 +15,7 @@ _VALUE_SIZE: Final = 100
 _ROOM: Final = 0.9
 
 
-@dataclass(frozen=True, slots=True)
-class RowBounds:
+class RowBounds(Struct, frozen=True):
     """How much may wait: half a minute of a fast crawl, a hundred pages a second with ten rows each, fits.
 
     Attributes:
@@ -27,8 +27,7 @@ class RowBounds:
     size: int = 200_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class HeldRows:
+class HeldRows(Struct, frozen=True):
     """What still waits.
 
     Attributes:

@@ -1,8 +1,10 @@
 """One page to its cleaned text, with what was removed and why."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.repeats import (
     REPEATED_TEXT,
@@ -23,8 +25,7 @@ from scrapy_dedup.core.patterns.expressions import HeldBack, PatternHeld, TextSp
 from scrapy_dedup.service.cut.site_patterns import PDF_PATTERN, TEXT_PATTERN, JudgedBlocks, SitePatterns, text_rule
 
 
-@dataclass(frozen=True, slots=True)
-class Removed:
+class Removed(Struct, frozen=True):
     """One block that was left out."""
 
     removal: Removal
@@ -32,8 +33,7 @@ class Removed:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Cleaned:
+class Cleaned(Struct, frozen=True):
     """What is left of a page."""
 
     content: str
@@ -49,9 +49,9 @@ class Cleaned:
     """What a layer in the shadow would have left out, too."""
     held: tuple[HeldBack, ...] = ()
     """Patterns that were not carried out on this page."""
-    kept: tuple[bool, ...] = field(default=(), compare=False, repr=False)
+    kept: tuple[bool, ...] = ()
     """For each block of the page whether it is left; empty for a text."""
-    markdown: str | None = field(default=None, compare=False, repr=False)
+    markdown: str | None = None
     """What is left as Markdown, where that was made; see `markdown_of`."""
 
     @property

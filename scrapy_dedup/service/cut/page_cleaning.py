@@ -1,13 +1,14 @@
 """One page as it goes out where there is no crawl."""
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate
 from scrapy_dedup.core.metadata.choice import Metadata
 from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.pages.fingerprints import content_hash, text_hash, to_digits
-from scrapy_dedup.core.pdf.text import PdfText
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
 from scrapy_dedup.service.cut.cleaned_report import as_asked, hashes_and_removed
 from scrapy_dedup.service.cut.cleaning import Cleaned, clean_text
@@ -19,9 +20,11 @@ from scrapy_dedup.service.policies import parse_limits, url_rules
 from scrapy_dedup.service.templates.site_knowledge import REST, SiteKnowledge
 from scrapy_dedup.settings import Settings
 
+if TYPE_CHECKING:
+    from scrapy_dedup.core.pdf.text import PdfText
 
-@dataclass(frozen=True, slots=True)
-class CleanedPage:
+
+class CleanedPage(Struct, frozen=True):
     """A page, cleaned."""
 
     url: str
@@ -36,7 +39,7 @@ class CleanedPage:
     misfit: str = ""
     page: Page | None = None
     """What was parsed."""
-    pdf: PdfText | None = None
+    pdf: "PdfText | None" = None
     """What was read of a PDF file."""
 
     @property

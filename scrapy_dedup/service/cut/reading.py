@@ -1,7 +1,9 @@
 """A stored page, read again as the crawl read it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate, hash_block, split_into_blocks
 from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
@@ -26,8 +28,7 @@ class Located(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """A page, and the method by which its blocks are counted."""
 
     method: Method

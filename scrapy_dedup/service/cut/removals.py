@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
+
+from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.repeats import Removal, RemovalRule
 from scrapy_dedup.core.pages.fingerprints import from_hex, to_hex

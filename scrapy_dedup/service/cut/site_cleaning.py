@@ -1,10 +1,11 @@
 """One page to its clean text, title, date and author, by what is known of its site, or by itself."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final
+
+from msgspec import Struct
 
 from scrapy_dedup.core.boilerplate.observations import observe, text_number
 from scrapy_dedup.core.boilerplate.path_verdicts import learn
@@ -51,8 +52,7 @@ class How(StrEnum):
     WHOLE = "whole"
 
 
-@dataclass(frozen=True, slots=True)
-class SiteCut:
+class SiteCut(Struct, frozen=True):
     """A page, cut."""
 
     cleaned: Cleaned

@@ -3,9 +3,10 @@
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.boilerplate.repeats import Removal, RemovalRule
 from scrapy_dedup.core.boilerplate.selectors import GENERIC_SELECTORS
@@ -103,8 +104,7 @@ class JudgedBlocks(NamedTuple):
     held: tuple[HeldBack, ...] = ()
 
 
-@dataclass(slots=True)
-class Strikes:
+class Strikes(Struct):
     """Expressions that took too long, and those that are not run any more."""
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -121,8 +121,7 @@ class Strikes:
                 logger.warning("The pattern %a took too long on %d pages: it is not run now", pattern, _MOST_TIMEOUTS)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SitePatterns:
+class SitePatterns(Struct, frozen=True, eq=False):
     """What is left out of, and kept on, the pages of one site."""
 
     acts: bool

@@ -3,11 +3,11 @@
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, islice
 from typing import Any, BinaryIO, Final
 
+from msgspec import Struct, field
 from sqlalchemy import Connection
 
 from scrapy_dedup.core.domains.names import domain_name, twin_of
@@ -31,8 +31,7 @@ _BRACKETS: Final = (b"[", b"{")
 _NOTHING: Final = object()
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(Struct, frozen=True):
     """A URL that a search engine proposed.
 
     Attributes:
@@ -48,8 +47,7 @@ class Proposal:
     rank: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BadProposal:
+class BadProposal(Struct, frozen=True):
     """What is none, and why."""
 
     where: str
@@ -86,8 +84,7 @@ def read_proposals(
         yield from _of_line(line, engine)
 
 
-@dataclass(frozen=True, slots=True)
-class _ResultLine:
+class _ResultLine(Struct, frozen=True):
     where: str
     text: bytes | None
     """None for one that is too long."""
@@ -184,8 +181,7 @@ _MOST_ENGINES: Final = 200
 _OTHER_ENGINES: Final = "other engines"
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedCandidate:
+class JudgedCandidate(Struct, frozen=True):
     """What became of one URL.
 
     Attributes:
@@ -202,8 +198,7 @@ class JudgedCandidate:
     reason: str = ""
 
 
-@dataclass(slots=True)
-class CandidateTally:
+class CandidateTally(Struct):
     """How many URLs had which outcome."""
 
     outcomes: Counter[CandidateOutcome] = field(default_factory=Counter)
@@ -218,8 +213,7 @@ class CandidateTally:
         self.engines.setdefault(engine, Counter())[judged.outcome] += 1
 
 
-@dataclass(slots=True)
-class _Known:
+class _Known(Struct):
     """What is known of the domains of some URLs before they are looked at, and what they add to it."""
 
     pairs: dict[str, TwinPair]

@@ -4,10 +4,11 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
 from typing import Any, Final
+
+from msgspec import Struct
 
 from scrapy_dedup.core.domains.names import domain_name, twin_of
 from scrapy_dedup.core.domains.states import DomainStatus
@@ -42,8 +43,7 @@ class ValueRefusedError(ValueError):
     """A value is none of its column."""
 
 
-@dataclass(frozen=True, slots=True)
-class DomainRow:
+class DomainRow(Struct, frozen=True):
     """What a file says of a domain; only the columns that it has."""
 
     where: str
@@ -51,8 +51,7 @@ class DomainRow:
     values: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class BadRow:
+class BadRow(Struct, frozen=True):
     """A line of a file that is no domain, and why."""
 
     where: str

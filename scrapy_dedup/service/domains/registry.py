@@ -6,10 +6,10 @@ stands for both: what is decided about either holds for both.
 
 import uuid
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
+from msgspec import Struct
 from sqlalchemy import Connection
 
 from scrapy_dedup.core.domains import states as domain_states
@@ -41,8 +41,7 @@ _SHOWN_CHARS = 100
 _Answer = TypeVar("_Answer")
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenDomains:
+class ChosenDomains(Struct, frozen=True):
     """What patterns and names stand for.
 
     Attributes:
@@ -297,8 +296,7 @@ class DomainFigureError(DedupError):
     """A figure is none that a domain can have."""
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateCounts:
+class CandidateCounts(Struct, frozen=True):
     """What is known of the candidates that a domain gave.
 
     Attributes:

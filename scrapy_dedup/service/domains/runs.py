@@ -1,9 +1,10 @@
 """A crawl and the registry of domains: which are not asked, why, and what a run leaves; every call blocks."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
+
+from msgspec import Struct
 
 from scrapy_dedup.core.domains.states import DomainRefusal, DomainStatus, RefusedDomains, RequestPolicy
 from scrapy_dedup.service.domains.registry import lift_expired
@@ -20,8 +21,7 @@ _REASON_CHARS: Final = 500
 _NAMES_AT_ONCE: Final = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedPage:
+class RefusedPage(Struct, frozen=True):
     """A page that was not asked for."""
 
     page_key: bytes

@@ -4,11 +4,11 @@ import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import Any, Final, Literal, TextIO
 
+from msgspec import Struct
 from sqlalchemy import Connection
 
 from scrapy_dedup.core.domains.states import DomainStatus
@@ -26,8 +26,7 @@ _ROWS_AT_ONCE: Final = 500
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedDomains:
+class ImportedDomains(Struct, frozen=True):
     """How many domains of a file were new, and how many were there and took its values."""
 
     new: int

@@ -2,11 +2,11 @@
 
 import uuid
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from msgspec import Struct
 from sqlalchemy import Connection
 
 from scrapy_dedup.core.domains.names import (
@@ -32,8 +32,7 @@ _PAGES: Final = 1_000
 _TWINS_AT_ONCE: Final = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Twins:
+class Twins(Struct, frozen=True):
     """Two registered names, with and without `www.`.
 
     Attributes:

@@ -1,7 +1,8 @@
 """Which pages of a run are other addresses of pages of the same run, by their canonical links and their content."""
 
 from collections import Counter, OrderedDict
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.urls.canonical import (
@@ -27,8 +28,7 @@ MOST_AWAITED = 50_000
 _MOST_DECLARED = 50_000
 
 
-@dataclass(frozen=True, slots=True)
-class Duplicate:
+class Duplicate(Struct, frozen=True):
     """Why a page is dropped, and the key of the document that has its content."""
 
     reason: str
@@ -36,8 +36,7 @@ class Duplicate:
     layer: str = "canonical"
 
 
-@dataclass(slots=True)
-class Aliases:
+class Aliases(Struct):
     """What the pages of a run declare about each other."""
 
     canonical_of: OrderedDict[bytes, bytes] = field(default_factory=OrderedDict)

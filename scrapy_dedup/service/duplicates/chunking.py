@@ -2,16 +2,20 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from scrapy_dedup.core.chunks.chunks import GIVEN, Chunk, ChunkPolicy, ChunkState, StoredChunk, once, split_into_chunks
-from scrapy_dedup.core.chunks.language import LanguagePolicy, LanguageVerdict, careful, judge_languages, light
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
+
+if TYPE_CHECKING:
+    from scrapy_dedup.core.chunks.language import LanguageVerdict
 
 CHUNK: Final = "chunk"
 LANGUAGE: Final = "language"
@@ -21,8 +25,7 @@ GONE: Final = "no longer on the page"
 _HASH_BYTES: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedChunk:
+class JudgedChunk(Struct, frozen=True):
     """A chunk, and what becomes of it."""
 
     chunk: Chunk
@@ -49,8 +52,7 @@ class JudgedChunk:
         return self.state in GIVEN
 
 
-@dataclass(frozen=True, slots=True)
-class PageChunks:
+class PageChunks(Struct, frozen=True):
     """What becomes of a page's text."""
 
     chunks: Sequence[JudgedChunk] = ()
@@ -115,7 +117,7 @@ def _policy(settings: Settings) -> ChunkPolicy:
     return ChunkPolicy(settings.chunk_size, min(settings.chunk_overlap, settings.chunk_size // 2))
 
 
-def _judged(chunk: Chunk, repeats: bool, verdict: LanguageVerdict | None, settings: Settings) -> JudgedChunk:  # noqa: FBT001 (one of four values)
+def _judged(chunk: Chunk, repeats: bool, verdict: "LanguageVerdict | None", settings: Settings) -> JudgedChunk:  # noqa: FBT001 (one of four values)
     found = JudgedChunk(chunk)
     if verdict is not None:
         found = replace(found, language=verdict.language, mixed=verdict.mixed)
@@ -138,9 +140,16 @@ def _left_out(
 
 def _languages(
     chunks: Sequence[Chunk], declared: str | None, settings: Settings
-) -> Sequence[LanguageVerdict] | Sequence[None]:
+) -> "Sequence[LanguageVerdict] | Sequence[None]":
     if not settings.language_enabled or not settings.languages:
         return [None] * len(chunks)
+    from scrapy_dedup.core.chunks.language import (  # noqa: PLC0415 (few crawls)
+        LanguagePolicy,
+        careful,
+        judge_languages,
+        light,
+    )
+
     detect = light() if settings.language_detector == "light" else careful(settings.languages)
     policy, sure = LanguagePolicy(settings.languages), settings.language_confidence
     policy = replace(policy, confidence=sure, doubt=max(sure, policy.doubt))

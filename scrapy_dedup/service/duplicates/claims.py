@@ -1,7 +1,8 @@
 """What of a page's title and text a worker claims before the page goes out, and what a lost claim means for it."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from scrapy_dedup.core.duplicates.matching import DUPLICATE, TITLE
 from scrapy_dedup.core.pages.fingerprints import parts_hash

@@ -1,7 +1,8 @@
 """What came of a page beside the other pages of its project."""
 
-from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.duplicates.matching import Same
 from scrapy_dedup.service.cut.removals import ACTION, SHADOW
@@ -22,8 +23,7 @@ from scrapy_dedup.store.records.records import DecisionRecord, Record
 MARKED = "marked"
 
 
-@dataclass(frozen=True, slots=True)
-class PageComparison:
+class PageComparison(Struct, frozen=True):
     """A page's place among the others."""
 
     facts: PageFacts

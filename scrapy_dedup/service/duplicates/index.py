@@ -6,8 +6,10 @@ be left out.
 
 from collections import OrderedDict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Final, Generic, Protocol, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from scrapy_dedup.core.chunks.chunks import StoredChunk
 from scrapy_dedup.core.duplicates.matching import (
@@ -43,8 +45,7 @@ _SAMPLE_CHARS: Final = 80
 Name = TypeVar("Name")
 
 
-@dataclass(frozen=True, slots=True)
-class KnownDuplicates:
+class KnownDuplicates(Struct, frozen=True):
     """What the store answered about a page."""
 
     answer: Holders = field(default_factory=Holders)
@@ -52,8 +53,7 @@ class KnownDuplicates:
     """Clean texts of pages that may stand for it, by key."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Recent:
+class _Recent(Struct, frozen=True):
     facts: PageFacts
     """Without its chunks, which would be most of all that is held."""
     same: Same | None
@@ -62,8 +62,7 @@ class _Recent:
     """Of its chunks, held or not."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Other:
+class _Other(Struct, frozen=True):
     text: Text
     went_out: bool
 

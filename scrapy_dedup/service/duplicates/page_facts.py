@@ -1,13 +1,14 @@
 """A page, as far as it is compared with other pages."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
-from scrapy_dedup.core.chunks.language import primary
+from msgspec import Struct, field
+
 from scrapy_dedup.core.duplicates.matching import NEAR_DUPLICATE, Text
 from scrapy_dedup.core.duplicates.near import Shingles, Sketch, shingles, sketch_of
 from scrapy_dedup.core.pages.blocks import Page
+from scrapy_dedup.core.pages.declared import primary
 from scrapy_dedup.core.pages.fingerprints import text_hash
 from scrapy_dedup.core.pages.render import plain
 from scrapy_dedup.core.urls.canonical import translations
@@ -51,8 +52,7 @@ class CleanPage(Protocol):
         """What is left of it."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PageFacts:
+class PageFacts(Struct, frozen=True, eq=False):
     """What others may have, too."""
 
     page_key: bytes

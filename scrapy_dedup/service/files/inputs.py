@@ -11,11 +11,12 @@ from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal, Self
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.service.files.inputs_records import (
@@ -48,8 +49,7 @@ _CONTENT_TYPE: Final = "content_type"
 _BRACKETS: Final = (b"", b"[", b"]")
 
 
-@dataclass(frozen=True, slots=True)
-class LineRecord:
+class LineRecord(Struct, frozen=True):
     """One line."""
 
     where: str
@@ -163,8 +163,7 @@ _MOST_MANIFEST_BYTES: Final = 32_000_000
 _MOST_ENTRY_BYTES: Final = 200_000
 
 
-@dataclass(frozen=True, slots=True)
-class FileRecord:
+class FileRecord(Struct, frozen=True):
     """One entry of a manifest."""
 
     where: str
@@ -373,8 +372,7 @@ _READERS: Final[dict[str, Callable[[Path, str, Settings, Advance], Iterator[Foun
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(Struct, frozen=True):
     """One file or folder.
 
     Attributes:

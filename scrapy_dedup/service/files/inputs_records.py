@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 
+from msgspec import Struct
 from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom, to_unicode
 
 from scrapy_dedup.core.errors import DedupError
@@ -25,8 +25,7 @@ class InputError(DedupError):
     """Nothing can be read from a file or folder; the message says what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class InputPage:
+class InputPage(Struct, frozen=True):
     """A page that is to be cleaned.
 
     Attributes:
@@ -41,16 +40,14 @@ class InputPage:
     pdf: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BadRecord:
+class BadRecord(Struct, frozen=True):
     """A record that is damaged, or is nothing that can be read."""
 
     where: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class NoPage:
+class NoPage(Struct, frozen=True):
     """A record that was read, and is no page: a redirect, an error, an image."""
 
     where: str

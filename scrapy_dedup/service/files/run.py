@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
 from typing import Any, Final, Protocol, Self, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from scrapy_dedup.core.duplicates.evidence import NO_FIELDS, PageEvidence, proves, proves_near
 from scrapy_dedup.core.duplicates.matching import NEAR_DUPLICATE
@@ -58,8 +60,7 @@ _ROWS_A_PAGE: Final = 4
 _AT: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedPage:
+class PlacedPage(Struct, frozen=True):
     """What became of a page.
 
     Attributes:
@@ -270,8 +271,7 @@ class CleaningWatcher(Protocol):
         """Take note of a page that another one stands for: url, layer, reason, keeper (the other's URL)."""
 
 
-@dataclass(slots=True)
-class CleaningTally:
+class CleaningTally(Struct):
     """What became of what was read.
 
     Attributes:
@@ -290,8 +290,7 @@ class CleaningTally:
     flags: Counter[str] = field(default_factory=Counter)
 
 
-@dataclass(frozen=True, slots=True)
-class CleaningPlan:
+class CleaningPlan(Struct, frozen=True):
     """What is to be learned.
 
     Attributes:
@@ -440,7 +439,7 @@ class CleaningRun:
                 plan.small.append(one)
             else:
                 sampled = self._samples.choose(one.domain, self._settings.learn_pages)
-                plan.learned.append(dataclasses.replace(one, sampled=sampled))
+                plan.learned.append(replace(one, sampled=sampled))
         return plan
 
     def _set_aside(self) -> None:

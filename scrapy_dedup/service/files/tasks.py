@@ -4,11 +4,12 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.duplicates.evidence import PageEvidence, SiteSeen, blocks_of_text, own_words
 from scrapy_dedup.core.patterns.config import SiteConfig
@@ -92,16 +93,14 @@ def _read_config(path: str) -> SiteConfig:
     return SiteConfig.from_json(json.loads(Path(path).read_text(encoding="utf-8")))
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True):
     """What all tasks of a run share."""
 
     settings: Settings
     shelf: KnownDomains
 
 
-@dataclass(frozen=True, slots=True)
-class Learned:
+class Learned(Struct, frozen=True):
     """What became of learning a domain.
 
     Attributes:
@@ -115,8 +114,7 @@ class Learned:
     failure: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CleanedLine:
+class CleanedLine(Struct, frozen=True):
     """One page, cleaned.
 
     Attributes:

@@ -11,12 +11,13 @@ import zlib
 from base64 import b32encode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import new
 from http.client import PARTIAL_CONTENT
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Self
+
+from msgspec import Struct
 
 from scrapy_dedup.service.files.inputs_records import Advance, BadRecord, Found, InputPage, NoPage, is_page, page_of
 from scrapy_dedup.service.packed_files import (
@@ -40,8 +41,7 @@ _TRAILER: Final = re.compile(rb"(?:[^\r\n]++\r?\n)*+\r?\n\Z")
 _LAST_CHUNK: Final = b"\r\n0\r\n\r\n"
 
 
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
+class HttpAnswer(Struct, frozen=True):
     """One answer of a server, its body as it came over the network."""
 
     status: int
@@ -163,8 +163,7 @@ _DIGESTS: Final = ("warc-block-digest", "warc-payload-digest")
 _ALGORITHMS: Final = ("md5", "sha1", "sha256", "sha512")
 
 
-@dataclass(frozen=True, slots=True)
-class WarcRecord:
+class WarcRecord(Struct, frozen=True):
     """A good record with an answer.
 
     Attributes:
@@ -180,8 +179,7 @@ class WarcRecord:
     block: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class BadWarcRecord:
+class BadWarcRecord(Struct, frozen=True):
     """A bad record, or what is none."""
 
     at: int
@@ -534,8 +532,7 @@ def _has_digest(said: str, candidates: Iterable[bytes]) -> bool | None:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerRecord:
+class AnswerRecord(Struct, frozen=True):
     """One answer of a server."""
 
     where: str

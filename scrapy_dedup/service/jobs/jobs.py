@@ -15,12 +15,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, Any, Final
 from uuid import UUID, uuid4
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from scrapy_dedup.core.errors import DedupError
 
@@ -55,8 +57,7 @@ class TooManyJobsError(DedupError):
     """So many jobs wait that no more are taken."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """A piece of work as it stands.
 
     Attributes:
@@ -84,8 +85,7 @@ class Job:
         return self.state not in ENDED
 
 
-@dataclass(slots=True)
-class _JobEntry:
+class _JobEntry(Struct):
     job: Job
     cancelled: threading.Event = field(default_factory=threading.Event)
     future: Future[None] | None = None

@@ -2,10 +2,12 @@
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any, Final, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate, PageCounts, RepeatPolicy, hash_block, split_into_blocks
 from scrapy_dedup.core.duplicates.evidence import SiteSeen
@@ -280,8 +282,7 @@ def text_samples(content: str, min_block_chars: int) -> dict[int, Sample]:
     return {from_hex(hash_block(block)): Sample("", block) for block in split_into_blocks(content, min_block_chars)}
 
 
-@dataclass(frozen=True, slots=True)
-class DomainKnowledge:
+class DomainKnowledge(Struct, frozen=True):
     """What an earlier run found out about a domain."""
 
     boilerplate: Boilerplate[int]

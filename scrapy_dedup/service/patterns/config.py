@@ -3,11 +3,12 @@
 import math
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate, RemovalRule
@@ -45,8 +46,7 @@ class ConfigChangedError(DedupError):
     """Somebody else changed a configuration since it was read; the message says which version there is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(Struct, frozen=True):
     """What became of a change.
 
     Attributes:
@@ -60,8 +60,7 @@ class Changed:
     stale: int
 
 
-@dataclass(frozen=True, slots=True)
-class TriedConfig:
+class TriedConfig(Struct, frozen=True):
     """What a configuration of a domain would mean."""
 
     domain: str
@@ -69,8 +68,7 @@ class TriedConfig:
     trial: ConfigTrial
 
 
-@dataclass(frozen=True, slots=True)
-class PatternEffect:
+class PatternEffect(Struct, frozen=True):
     """What one pattern does on one page."""
 
     tier: int
@@ -80,8 +78,7 @@ class PatternEffect:
     sample: str
 
 
-@dataclass(frozen=True, slots=True)
-class Tried:
+class Tried(Struct, frozen=True):
     """What the patterns of a site do on one page."""
 
     url: str

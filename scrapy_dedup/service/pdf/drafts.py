@@ -1,10 +1,12 @@
 """PDF files as pages: how they are told, what they may cost, and what an item says of one."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from scrapy_dedup.core.pdf.text import PdfText, draw
 from scrapy_dedup.service.pdf.reading import PdfLimits
 from scrapy_dedup.settings import Settings
+
+if TYPE_CHECKING:
+    from scrapy_dedup.core.pdf.text import PdfText
 
 _MARK = b"%PDF-"
 # Readers look so far into a file for its mark: some servers put a line before it.
@@ -22,12 +24,14 @@ def pdf_limits(settings: Settings) -> PdfLimits:
     return PdfLimits(max_pages=settings.pdf_max_pages, seconds=settings.pdf_timeout.total_seconds())
 
 
-def pdf_text(pdf: PdfText, settings: Settings) -> str:
+def pdf_text(pdf: "PdfText", settings: Settings) -> str:
     """Return the text of a file: Markdown, or plain text where that is asked for."""
+    from scrapy_dedup.core.pdf.text import draw  # noqa: PLC0415 (few crawls)
+
     return draw(pdf, "text" if settings.output == "text" else "markdown")
 
 
-def pdf_report(pdf: PdfText) -> dict[str, Any]:
+def pdf_report(pdf: "PdfText") -> dict[str, Any]:
     """Return what an item says of its file: how many pages it has, and what runs along them."""
     return {
         "pages": pdf.pages,

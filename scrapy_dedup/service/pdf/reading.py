@@ -9,15 +9,20 @@ import threading
 import time
 import weakref
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Final, Literal, Self
+from typing import IO, TYPE_CHECKING, Final, Literal, Self
 
-from scrapy_dedup.core.pdf.text import PdfFormError, PdfText, from_json
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from scrapy_dedup.core.errors import DedupError
+
+if TYPE_CHECKING:
+    from scrapy_dedup.core.pdf.text import PdfText
 
 _HEADER: Final = struct.Struct(">cQ")
 # No answer is as large: a few bytes for each character that the limits allow.
@@ -49,16 +54,14 @@ class UnreadReason(StrEnum):
     MISSING = "library missing"
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadPdf:
+class UnreadPdf(Struct, frozen=True):
     """A file without text, why, and a sentence for people."""
 
     reason: UnreadReason
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class PdfLimits:
+class PdfLimits(Struct, frozen=True):
     """What one file may cost.
 
     Attributes:
@@ -128,7 +131,7 @@ class PdfReader:
         with self._lock:
             self._drop()
 
-    def read(self, body: bytes) -> PdfText | UnreadPdf:
+    def read(self, body: bytes) -> "PdfText | UnreadPdf":
         """Return the text of a file, or why there is none; blocks until then, within the limits."""
         if len(body) > self.limits.max_bytes:
             message = f"the PDF has {len(body)} bytes, more than the {self.limits.max_bytes} that may be read"
@@ -157,7 +160,7 @@ class PdfReader:
         self._worker = None
 
 
-def read_pdf(body: bytes, limits: PdfLimits | None = None) -> PdfText | UnreadPdf:
+def read_pdf(body: bytes, limits: PdfLimits | None = None) -> "PdfText | UnreadPdf":
     """Return the text of a file, or why there is none; all calls with the same limits share a process."""
     if not _is_installed():
         return UnreadPdf(UnreadReason.MISSING, "PDFs need pypdfium2: pip install 'scrapy_dedup[pdf]'")
@@ -205,19 +208,21 @@ class _Worker:
         """End it, whatever it does."""
         self._end()
 
-    def ask(self, body: bytes, limits: PdfLimits) -> PdfText | UnreadPdf:
+    def ask(self, body: bytes, limits: PdfLimits) -> "PdfText | UnreadPdf":
         """Return what it makes of a file; it is broken after a refusal that it did not give itself."""
         self.files += 1
         with _Watch(self.process) as watch:
             try:
                 return self._talk(body, limits, watch)
-            except (EOFError, OSError, ValueError, PdfFormError):
+            except (EOFError, OSError, ValueError, DedupError):
                 self.is_broken = True
                 if watch.has_struck:
                     return UnreadPdf(UnreadReason.TIMEOUT, f"the PDF took more than {watch.allowed:g} s")
                 return UnreadPdf(UnreadReason.CRASHED, "the PDF ended the process that read it")
 
-    def _talk(self, body: bytes, limits: PdfLimits, watch: "_Watch") -> PdfText | UnreadPdf:
+    def _talk(self, body: bytes, limits: PdfLimits, watch: "_Watch") -> "PdfText | UnreadPdf":
+        from scrapy_dedup.core.pdf.text import from_json  # noqa: PLC0415 (few crawls)
+
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         if not self._is_started:

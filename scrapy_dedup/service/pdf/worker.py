@@ -10,12 +10,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from math import hypot, pi
 from typing import IO, Any, Final
 
 import pypdfium2
 import pypdfium2.raw as pdfium
+from msgspec import Struct
 
 from scrapy_dedup.core.pdf.text import PageLines, PdfFlag, PdfLine, PdfReading, arrange, to_json
 from scrapy_dedup.service.pdf.reading import PdfLimits, UnreadPdf, UnreadReason, read_frame, write_frame
@@ -173,8 +173,7 @@ def _page_box(page: Any) -> tuple[float, float, float, float]:
     return box.left, box.bottom, box.right, box.top
 
 
-@dataclass(slots=True)
-class _LinePiece:
+class _LinePiece(Struct):
     """A piece of a line in the page's own coordinates, which count upwards."""
 
     text: str

@@ -2,9 +2,10 @@
 
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.duplicates.evidence import ITEM_BYTES, NO_FIELDS
 from scrapy_dedup.core.recrawl.plan import GONE
@@ -19,8 +20,7 @@ _NONE: Final = bytes(ITEM_BYTES)
 _MOST_SHOWN: Final = 50_000
 
 
-@dataclass(slots=True)
-class Earlier:
+class Earlier(Struct):
     """Items of a page's last visit, as far as they may be left out now."""
 
     items: Counter[bytes] = field(default_factory=Counter)
@@ -42,8 +42,7 @@ class Earlier:
         return before is not None and fields in (before if now is None else now)
 
 
-@dataclass(slots=True)
-class Delivered:
+class Delivered(Struct):
     """What stands for a visit's items, as they came to the pipeline."""
 
     items: list[bytes] = field(default_factory=list)
@@ -78,8 +77,7 @@ class DeliveredFields:
         return self._pages.get((page_key, giver))
 
 
-@dataclass(frozen=True, slots=True)
-class Recall:
+class Recall(Struct, frozen=True):
     """Reads what the last visits of pages gave. Blocks, so call it in a thread."""
 
     store: ProjectStore

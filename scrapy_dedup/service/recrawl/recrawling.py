@@ -1,8 +1,9 @@
 """What is known of a page before it is asked for, and what a visit of it comes to."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.chunks.chunks import StoredChunk
 from scrapy_dedup.core.pages.declared import Directives
@@ -40,8 +41,7 @@ def wire_key(url: str) -> bytes:
     return parts_hash(url.encode("utf-8", "surrogatepass"))
 
 
-@dataclass(frozen=True, slots=True)
-class AskedPage:
+class AskedPage(Struct, frozen=True):
     """What is asked of the store about a request."""
 
     page_key: bytes
@@ -53,8 +53,7 @@ class AskedPage:
     """What became of the page's chunks is wanted, too."""
 
 
-@dataclass(frozen=True, slots=True)
-class KnownPage:
+class KnownPage(Struct, frozen=True):
     """What the store holds of a request's page."""
 
     state: StoredState | None = None
@@ -126,8 +125,7 @@ def page_state(known: KnownPage) -> PageState | None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Struct, frozen=True):
     """What a domain says of its pages, and whether that is believed."""
 
     trusts_validators: bool = True
@@ -135,8 +133,7 @@ class Word:
     trusts_lastmod: bool = False
 
 
-@dataclass(slots=True, eq=False)
-class FetchPlan:
+class FetchPlan(Struct, eq=False):
     """What is done about a request, and what came of it."""
 
     known: KnownPage
@@ -177,8 +174,7 @@ def is_refreshed(url: str, settings: Settings) -> bool:
     return any(pattern in ("*", url) or matches(pattern, url) for pattern in settings.refresh)
 
 
-@dataclass(slots=True)
-class Judgement:
+class Judgement(Struct):
     """What a visit of a page comes to, beside the last one."""
 
     known: KnownPage

@@ -1,10 +1,11 @@
 """Which pages are removed: missed by enough complete runs, and not too many at once."""
 
 from collections.abc import Collection, Container, Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
+
+from msgspec import Struct
 
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import GoneRecord, Record, VisitRecord
@@ -18,8 +19,7 @@ EVERYTHING: Final = "*"
 _MOST_NAMED: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Departed:
+class Departed(Struct, frozen=True):
     """What a complete run did not find."""
 
     missed: tuple[bytes, ...] = ()

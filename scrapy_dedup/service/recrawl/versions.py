@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.boilerplate.repeats import PageCounts, RepeatPolicy
 from scrapy_dedup.core.pages.blocks import Page
@@ -28,8 +29,7 @@ _STILL_PAGES = 200
 SAME_BLOCKS = Verdict(VerdictKind.UNCHANGED, Change.NONE, "main text is the same")
 
 
-@dataclass(frozen=True, slots=True)
-class VersionComparison:
+class VersionComparison(Struct, frozen=True):
     """What became of a page between two versions."""
 
     verdict: Verdict
@@ -38,8 +38,7 @@ class VersionComparison:
     diff: str = ""
 
 
-@dataclass(slots=True)
-class SiteVersions:
+class SiteVersions(Struct):
     """One domain, as it was and as it is."""
 
     policy: RepeatPolicy

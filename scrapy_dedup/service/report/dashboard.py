@@ -4,11 +4,12 @@ Also the registry as its table, and changes of many domains: first what they wou
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from itertools import islice, takewhile
 from typing import Final, Literal
 from uuid import UUID
+
+from msgspec import Struct
 
 from scrapy_dedup.core.domains.names import domain_name, is_pattern
 from scrapy_dedup.core.domains.states import is_blacklisted
@@ -33,8 +34,7 @@ CHANGES_SHOWN: Final = 100
 _RUNS_SUMMED: Final = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class RunPage:
+class RunPage(Struct, frozen=True):
     """One run with what its layers did and what it found.
 
     Attributes:
@@ -191,8 +191,7 @@ class DomainFormError(DedupError):
     """A field of a form says nothing that can be done."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChangePlan:
+class ChangePlan(Struct, frozen=True):
     """What a change would do.
 
     Attributes:

@@ -2,9 +2,11 @@
 
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from scrapy_dedup.core.teacher.vision import Vision
 from scrapy_dedup.core.templates.templates import Template, selector
@@ -68,8 +70,7 @@ def shown_layouts(
     return tuple(_domain(store, project, each, room) for each in domains[:DOMAINS])
 
 
-@dataclass(slots=True)
-class _Room:
+class _Room(Struct):
     """For pictures in one report."""
 
     pictures: int = PICTURES

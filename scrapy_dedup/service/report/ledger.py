@@ -2,9 +2,11 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from scrapy_dedup.core.runs.totals import ELAPSED
 from scrapy_dedup.core.urls.normal_form import split_url
@@ -65,8 +67,7 @@ _CHARS_A_TOKEN: Final = 4
 SECONDS: Final = "seconds/"
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
+class Tokens(Struct, frozen=True):
     """How characters become tokens.
 
     Attributes:
@@ -338,8 +339,7 @@ class AliasPair(NamedTuple):
     found_by: str
 
 
-@dataclass(slots=True)
-class _Names:
+class _Names(Struct):
     """Which steps of one side's addresses say what they are."""
 
     folders: defaultdict[Path, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -375,8 +375,7 @@ def _name(steps: Path) -> str:
     return next((step for step in reversed(steps) if step), "")
 
 
-@dataclass(frozen=True, slots=True)
-class _Address:
+class _Address(Struct, frozen=True):
     origin: str
     steps: Path
     parameters: str

@@ -3,11 +3,12 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 from typing import Final, Self
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy.orm import Session
 
 from scrapy_dedup.core.pages.fingerprints import to_hex
@@ -105,8 +106,7 @@ _KNOWN_BEFORE = ("changed", "unchanged", "removed")
 _CHANGES_SEARCHED = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
+class Overview(Struct, frozen=True):
     """A project's domains, those with the largest share of boilerplate first."""
 
     project: str
@@ -178,8 +178,7 @@ def make_report(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Cuts:
+class _Cuts(Struct, frozen=True):
     """What a layer took out of the pages that are stored now."""
 
     blocks: int

@@ -1,11 +1,12 @@
 """What a crawl knows of the site that it walks through: what was new, what leads nowhere, what means nothing."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import islice
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.resilience.novelty import Mixtures, Novelty
@@ -84,8 +85,7 @@ class ExploredPage(NamedTuple):
     """It says just what another one said."""
 
 
-@dataclass(slots=True)
-class Explorer:
+class Explorer(Struct):
     """The state of one crawl."""
 
     traps: Traps

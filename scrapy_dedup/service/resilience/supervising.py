@@ -9,11 +9,12 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from types import FrameType
 from typing import IO
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.runs.supervision import End, Restart, RunEnding, SupervisionPolicy, after
 
@@ -25,16 +26,14 @@ _WINDOWS = sys.platform == "win32"
 _INTERRUPT = getattr(signal, "CTRL_BREAK_EVENT", signal.SIGINT)
 
 
-@dataclass(frozen=True, slots=True)
-class Watching:
+class Watching(Struct, frozen=True):
     """When a process counts as hung, and how long each signal has to end it."""
 
     hung_after: timedelta = timedelta(minutes=2)
     grace: timedelta = timedelta(seconds=5)
 
 
-@dataclass(slots=True)
-class Supervised:
+class Supervised(Struct):
     """What came of it."""
 
     exit_code: int = 0

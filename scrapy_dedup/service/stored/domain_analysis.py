@@ -6,12 +6,12 @@ Two passes read the pages: one counts blocks, oldest pages first, one cuts. A hu
 import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
 from typing import Literal, TypedDict
 
+from msgspec import Struct, field
 from sqlalchemy.orm import Session
 
 from scrapy_dedup.core.boilerplate.epochs import EPOCH_PAGES, MOST_BLOCKS, Epochs
@@ -63,8 +63,7 @@ class AnalysisParameters(TypedDict, total=False):
     epoch_pages: int
 
 
-@dataclass(slots=True)
-class _Found:
+class _Found(Struct):
     """What one method found on a domain."""
 
     boilerplate: Boilerplate[int]

@@ -1,9 +1,11 @@
 """What is known of one domain without a crawl: stored pages are cut by it as a crawl would cut them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate
 from scrapy_dedup.core.metadata.choice import Metadata, metadata_of
@@ -28,8 +30,7 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
 
-@dataclass(frozen=True, slots=True)
-class KnownSite:
+class KnownSite(Struct, frozen=True):
     """What is known of one domain."""
 
     site: SiteKnowledge | None

@@ -2,9 +2,10 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.blocks import Page, parse_page
@@ -31,8 +32,7 @@ class NothingToMineError(DedupError):
     """There is nothing to mine: the message says why, and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class MinedCluster:
+class MinedCluster(Struct, frozen=True):
     """Pages of one layout, of all batches of a domain.
 
     Attributes:
@@ -56,8 +56,7 @@ class MinedCluster:
     samples: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class MinedDomain:
+class MinedDomain(Struct, frozen=True):
     """The clusters of a domain's stored pages, largest first.
 
     Attributes:
@@ -73,8 +72,7 @@ class MinedDomain:
     clusters: tuple[MinedCluster, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Mining:
+class Mining(Struct, frozen=True):
     """What was mined of a project; families are structures that several of its domains share."""
 
     domains: tuple[MinedDomain, ...]
@@ -140,8 +138,7 @@ def _batches(
             yield batch, repository.http_statuses(project.id, [source.page_key for source in batch])
 
 
-@dataclass(slots=True)
-class _ParsedBatch:
+class _ParsedBatch(Struct):
     """One batch, parsed; texts are gone."""
 
     pages: list[MinedPage] = field(default_factory=list)
@@ -162,8 +159,7 @@ def _parsed(sources: Iterable[StoredSource], statuses: Mapping[bytes, int], sett
     return batch
 
 
-@dataclass(slots=True)
-class _Merged:
+class _Merged(Struct):
     """One layout's clusters of several batches."""
 
     structures: Counter[int] = field(default_factory=Counter)

@@ -4,9 +4,10 @@ An outcome may have items of other pages, too, and items that brought HTML of th
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
+
+from msgspec import Struct
 
 from scrapy_dedup.core.pages.fingerprints import content_hash
 from scrapy_dedup.service.cut.cleaned_report import hashes_and_removed
@@ -27,8 +28,7 @@ Entry = Mapping[str, Any]
 """An item as it is kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(Struct, frozen=True):
     """A text that went out; digits are those of its hash."""
 
     digits: str

@@ -3,11 +3,13 @@
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import islice
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from scrapy_dedup.core.duplicates.matching import NEAR_DUPLICATE
 from scrapy_dedup.core.errors import DedupError
@@ -61,8 +63,7 @@ class PassedOver(StrEnum):
     WITHOUT_ITEMS = "without_items"  # its callback gives none
 
 
-@dataclass(frozen=True, slots=True)
-class Refinement:
+class Refinement(Struct, frozen=True):
     """A page whose clean text is another one now."""
 
     source: StoredSource
@@ -79,8 +80,7 @@ class Refinement:
     """Its place among the other pages; None where nobody asks for that."""
 
 
-@dataclass(slots=True)
-class DomainChurn:
+class DomainChurn(Struct):
     """What refining means for one domain: pages whose text changes although they did not."""
 
     domain: str

@@ -3,11 +3,13 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.path_verdicts import PathVerdict, VerdictChange
 from scrapy_dedup.core.errors import DedupError
@@ -34,8 +36,7 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
 
-@dataclass(frozen=True, slots=True)
-class TrialBounds:
+class TrialBounds(Struct, frozen=True):
     """No more than a person waits for."""
 
     pages: int = 20
@@ -44,8 +45,10 @@ class TrialBounds:
     """That are looked at: pages of a rare layout are not looked for among all pages."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrialEffect:
+_USUAL_BOUNDS: Final = TrialBounds()
+
+
+class TrialEffect(Struct, frozen=True):
     """What changes on one page: texts that would go, and texts that would come back."""
 
     url: str
@@ -53,8 +56,7 @@ class TrialEffect:
     back: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateTrial:
+class TemplateTrial(Struct, frozen=True):
     """So many stored pages of the layout were cut both ways; effects are those of pages that differ."""
 
     pages: int
@@ -67,7 +69,7 @@ def try_template(
     before: StoredTemplate,
     after: StoredTemplate,
     settings: Settings,
-    bounds: TrialBounds = TrialBounds(),
+    bounds: TrialBounds = _USUAL_BOUNDS,
 ) -> TemplateTrial:
     """Cut stored pages of a layout by two templates, as if each were live.
 
@@ -126,8 +128,7 @@ class TemplateFileError(DedupError):
     """A file that cannot be imported; nothing was written."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedTemplates:
+class ImportedTemplates(Struct, frozen=True):
     """What an import did, or would do: so many layouts have a new version, so many had it already."""
 
     added: int
@@ -291,16 +292,14 @@ class TemplateChoiceError(DedupError):
     """What was asked of a template cannot be done; the message says why, and what can."""
 
 
-@dataclass(frozen=True, slots=True)
-class SelectorLine:
+class SelectorLine(Struct, frozen=True):
     """A selector, and why: empty where the template is of another version and tells no more."""
 
     selector: str
     evidence: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownTemplate:
+class ShownTemplate(Struct, frozen=True):
     """A template as a person reads it.
 
     Attributes:
@@ -477,7 +476,7 @@ def add_decided(project: ProjectStore, after: StoredTemplate, at: datetime) -> i
         StoreError: the store failed.
     """
     reason = f"a person's decision, on top of version {after.version}"
-    fields = {name: getattr(after, name) for name in TemplateRecord.__dataclass_fields__}
+    fields = {name: getattr(after, name) for name in TemplateRecord.__struct_fields__}
     return project.add_template(TemplateRecord(**fields | {"source": "override", "reason": reason, "created_at": at}))
 
 
@@ -523,8 +522,7 @@ def _nothing_learned(project: ProjectStore, domain: str | None) -> str:
     return f"project {project.name!r} has no templates of {domain!r}: it has those of {some}"
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateChange:
+class TemplateChange(Struct, frozen=True):
     """What was done to a template, or would be.
 
     Attributes:
@@ -541,8 +539,7 @@ class TemplateChange:
     trial: TemplateTrial | None
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateDesk:
+class TemplateDesk(Struct, frozen=True):
     """Where the templates of a project are changed at an instant; in a dry run they are only tried."""
 
     store: Store
@@ -588,8 +585,7 @@ class TemplateDesk:
         return versions_of(self.project, domain, layout_of(self.project, domain, layout))
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateDiff:
+class TemplateDiff(Struct, frozen=True):
     """How one version differs from another.
 
     Attributes:

@@ -2,8 +2,9 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.path_verdicts import DropReason
 from scrapy_dedup.core.boilerplate.repeats import RemovalRule

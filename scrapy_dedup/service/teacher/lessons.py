@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.templates.layouts import cluster
 from scrapy_dedup.service.cut.site_cleaning import cut_page
@@ -19,8 +21,7 @@ from scrapy_dedup.store.knowledge.layout_pictures import StoredPicture
 from scrapy_dedup.store.records.records import TemplateRecord
 
 
-@dataclass(frozen=True, slots=True)
-class Lesson:
+class Lesson(Struct, frozen=True):
     """A layout of which pages are to be shown.
 
     Attributes:
@@ -37,8 +38,7 @@ class Lesson:
     before: LayoutTemplate | None
 
 
-@dataclass(slots=True)
-class Course:
+class Course(Struct):
     """What is to be learned of one domain, and from what."""
 
     domain: str

@@ -1,8 +1,10 @@
 """One page that a browser showed: what of it is content, by whose word, and how far what it looks like agrees."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
+
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from scrapy_dedup.core.metadata.locators import Field
 from scrapy_dedup.core.pages.blocks import Page
@@ -24,8 +26,7 @@ from scrapy_dedup.settings import Settings
 _LOOKS_MAIN: Final = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class ShownPage:
+class ShownPage(Struct, frozen=True):
     """A page, and how a browser showed it.
 
     Attributes:
@@ -42,8 +43,7 @@ class ShownPage:
     js_share: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FoundField:
+class FoundField(Struct, frozen=True):
     """A title, date or author.
 
     Attributes:
@@ -59,8 +59,7 @@ class FoundField:
     number: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AnalyzedPage:
+class AnalyzedPage(Struct, frozen=True):
     """What is known of a page after it was looked at.
 
     Attributes:
@@ -100,7 +99,7 @@ class AnalyzedPage:
             "chars_out": self.cut.cleaned.chars_out,
             "agreement": round(self.agreement, 3),
             "js_share": shown.js_share,
-            "fields": {field.name: asdict(field) | {"name": field.name} for field in self.fields},
+            "fields": {field.name: to_builtins(field) | {"name": field.name} for field in self.fields},
             "unseen": [{"reason": str(one.reason), "text": one.text} for one in self.unseen],
             "size": {"width": shown.sight.width, "height": shown.height},
             "boxes": [box.to_json() for box in self.boxes],

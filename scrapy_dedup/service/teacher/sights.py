@@ -1,8 +1,9 @@
 """From a page that a browser showed to what its site learns, and to its picture."""
 
 import struct
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from scrapy_dedup.core.teacher.numbering import NumberedPage
 from scrapy_dedup.service.teacher.page_analysis import ShownPage
@@ -14,8 +15,7 @@ from scrapy_dedup.teacher.values import RenderedPage
 _SIZE_OF_PNG: Final = struct.Struct(">16xII")
 
 
-@dataclass(frozen=True, slots=True)
-class LookedAtPage:
+class LookedAtPage(Struct, frozen=True):
     """A page that was shown, and what is to be learned from it."""
 
     shown: ShownPage

@@ -1,8 +1,10 @@
 """Which pages a browser is to look at in a crawl, within its budgets, and what becomes of what it saw."""
 
 from collections import Counter, deque
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.service.learning.learning import SiteLearner
@@ -20,8 +22,7 @@ _MOST_WAITING: Final = 20
 _MOST_FAILURES: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
-class PageToShow:
+class PageToShow(Struct, frozen=True):
     """A page that is to be shown, and why."""
 
     domain: str
@@ -38,8 +39,7 @@ class PageToShow:
         return self.page.chars < NEARLY_EMPTY
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutSeen:
+class LayoutSeen(Struct, frozen=True):
     """What a run has met of a layout.
 
     Attributes:

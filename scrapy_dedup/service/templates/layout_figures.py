@@ -2,10 +2,11 @@
 
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from typing import Final
+
+from msgspec import Struct
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.fingerprints import to_digits
@@ -21,24 +22,21 @@ class UnknownLayoutError(DedupError):
     """Nothing is known of the domain or layout that was asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class DomainRun:
+class DomainRun(Struct, frozen=True):
     """A run that met pages of a domain; id and started_at are None outside of one, or of one that is gone."""
 
     id: uuid.UUID | None
     started_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class DomainLayout:
+class DomainLayout(Struct, frozen=True):
     """A layout, and how many of its pages each of the domain's runs met: 0 where it met none."""
 
     figures: LayoutFigures
     pages_by_run: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DomainLayouts:
+class DomainLayouts(Struct, frozen=True):
     """A domain's layouts, those with most pages first.
 
     Attributes:

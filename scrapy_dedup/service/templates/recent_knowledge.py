@@ -3,8 +3,9 @@
 import json
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 
@@ -15,8 +16,7 @@ MOST_CHARS: Final = 1_000_000
 _NOTHING: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
+class _Held(Struct, frozen=True):
     knowledge: SiteKnowledge | None
     chars: int
 

@@ -1,8 +1,11 @@
 """What is known of one site: its layouts, and how the pages of each are cut."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, Self
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from scrapy_dedup.core.duplicates.evidence import SiteSeen
 from scrapy_dedup.core.errors import DedupError
@@ -25,23 +28,22 @@ class StoredKnowledgeError(DedupError):
     """What was stored of a site cannot be read by this version."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Override:
     """What a person decided about the elements that a selector matches."""
 
     action: Literal["keep", "drop"]
     selector: str
-    at: str = field(default="", compare=False)
+    at: str = dataclasses.field(default="", compare=False)
     """When, in ISO 8601, and by whom: notes for people."""
-    by: str = field(default="", compare=False)
+    by: str = dataclasses.field(default="", compare=False)
 
     def to_json(self) -> dict[str, str]:
         """Return it as it is stored."""
         return {"action": self.action, "selector": self.selector, "at": self.at, "by": self.by}
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutTemplate:
+class LayoutTemplate(Struct, frozen=True):
     """How the pages of one layout are cut; for what stands here see `store.records.layout_records.TemplateRecord`."""
 
     layout: int
@@ -71,8 +73,7 @@ class LayoutTemplate:
         return body | ({"vision": self.vision.to_json()} if self.vision is not None else {})
 
 
-@dataclass(slots=True)
-class SiteKnowledge:
+class SiteKnowledge(Struct):
     """One domain. A domain that has no templates is known to have had too few pages, or pages too different."""
 
     domain: str

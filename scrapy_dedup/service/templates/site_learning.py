@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.names import APART
 from scrapy_dedup.core.boilerplate.path_verdicts import learn
@@ -31,8 +33,7 @@ from scrapy_dedup.service.templates.site_sample import FEWEST_PAGES, FEWEST_SHOW
 from scrapy_dedup.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class PageSight:
+class PageSight(Struct, frozen=True):
     """A page that a browser showed; pickled, it goes to other processes."""
 
     page_key: bytes

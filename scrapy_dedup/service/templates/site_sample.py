@@ -2,9 +2,10 @@
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from heapq import heappush, heapreplace, nlargest
 from typing import Final
+
+from msgspec import Struct
 
 from scrapy_dedup.core.boilerplate.observations import Observation, observe
 from scrapy_dedup.core.metadata.choice import evidence_of
@@ -22,8 +23,7 @@ FEWEST_SHOWN: Final = 3
 """A site of which a browser has shown a page is learned from."""
 
 
-@dataclass(frozen=True, slots=True)
-class LearnedPage:
+class LearnedPage(Struct, frozen=True):
     """What is kept of a page while its site is learned; pickled, it goes to other processes."""
 
     page_key: bytes

@@ -4,9 +4,10 @@ import re
 import uuid
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.blocks import Unparsed, parse_page
@@ -41,16 +42,14 @@ class SinceError(DedupError):
     """What was said names neither a run nor an instant."""
 
 
-@dataclass(frozen=True, slots=True)
-class Since:
+class Since(Struct, frozen=True):
     """From when on; run_id where it is the beginning of a run."""
 
     at: datetime
     run_id: uuid.UUID | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ChangesChoice:
+class ChangesChoice(Struct, frozen=True):
     """Which changes; None does not limit them.
 
     Attributes:
@@ -62,8 +61,7 @@ class ChangesChoice:
     diff: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PageChange:
+class PageChange(Struct, frozen=True):
     """A page, as one visit found it.
 
     Attributes:

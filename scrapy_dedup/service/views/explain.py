@@ -1,9 +1,10 @@
 """What is known of one URL, and why each of its blocks was removed."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct, field
 
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate, Removal
 from scrapy_dedup.core.errors import DedupError
@@ -46,8 +47,7 @@ _NOTHING: Final[Boilerplate[int]] = Boilerplate()
 _RUNS_SEARCHED = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedBlock:
+class JudgedBlock(Struct, frozen=True):
     """A block of a page, with the reason why it was left out, if it was."""
 
     path: str
@@ -58,8 +58,7 @@ class JudgedBlock:
     """It is what an expression took out of the block before it."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageBlocks:
+class PageBlocks(Struct, frozen=True):
     """A page's blocks in their order, and removed ones that its stored original does not have."""
 
     blocks: tuple[JudgedBlock, ...] = ()
@@ -190,8 +189,7 @@ class UrlError(DedupError):
     """The text is no URL of a page."""
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
+class Keys(Struct, frozen=True):
     """How a URL is recognised."""
 
     url: str
@@ -200,8 +198,7 @@ class Keys:
     domain: str
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """What is known of one URL; a part that is not there is None or empty.
 
     Attributes:

@@ -15,9 +15,10 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.store.pages.page_lists import ListedPage, ListPlace, PageLists
@@ -43,8 +44,7 @@ class PageCursorError(DedupError):
     """The text is no place in a list of pages."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageChoice:
+class PageChoice(Struct, frozen=True):
     """Which pages; None does not limit them.
 
     Attributes:
@@ -60,8 +60,7 @@ class PageChoice:
     after: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PageList:
+class PageList(Struct, frozen=True):
     """A part of a list.
 
     Attributes:
@@ -172,8 +171,7 @@ class SearchError(DedupError):
     """There is nothing to look for."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchChoice:
+class SearchChoice(Struct, frozen=True):
     """Which pages.
 
     Attributes:
@@ -189,8 +187,7 @@ class SearchChoice:
     after: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FoundPage:
+class FoundPage(Struct, frozen=True):
     """A page that has all words; found_in says where: url, title, text; the snippet is of the last of these."""
 
     page: ListedPage
@@ -198,8 +195,7 @@ class FoundPage:
     snippet: str
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResults:
+class SearchResults(Struct, frozen=True):
     """A part of a search.
 
     Attributes:

@@ -4,10 +4,12 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.fingerprints import from_hex
@@ -44,8 +46,7 @@ class UndoError(DedupError):
     """It cannot be told what is to be kept; the message says what is missing."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeptEntry:
+class KeptEntry(Struct, frozen=True):
     """Something that is kept on a domain, in spite of all rules.
 
     Attributes:
@@ -118,8 +119,7 @@ def _named(found: list[KeptEntry]) -> str:
     return ", ".join(domains[:_MOST_NAMED]) + (" ..." if len(domains) > _MOST_NAMED else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Undone:
+class Undone(Struct, frozen=True):
     """What became of it, or would.
 
     Attributes:

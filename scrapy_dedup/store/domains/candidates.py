@@ -2,10 +2,10 @@
 
 import uuid
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import Connection, insert, select, update
 
 from scrapy_dedup.store.domains.registry import among, some_of
@@ -17,8 +17,7 @@ NEW = "new"
 """The outcome of a URL that became a candidate."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewCandidate:
+class NewCandidate(Struct, frozen=True):
     """A URL that a search engine proposed; of each domain there is one at first.
 
     Attributes:
@@ -34,8 +33,7 @@ class NewCandidate:
     rank: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredCandidate:
+class StoredCandidate(Struct, frozen=True):
     """A candidate, and when it came."""
 
     url: str

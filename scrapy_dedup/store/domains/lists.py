@@ -7,10 +7,11 @@ import base64
 import json
 import uuid
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import Column, ColumnElement, Connection, Select, case, false, func, select, tuple_
 
 from scrapy_dedup.core.domains.names import name_pattern
@@ -51,8 +52,7 @@ class CursorError(DedupError):
     """A cursor is none, or that of another list."""
 
 
-@dataclass(frozen=True, slots=True)
-class DomainChoice:
+class DomainChoice(Struct, frozen=True):
     """Which domains, in which order.
 
     Attributes:
@@ -70,8 +70,7 @@ class DomainChoice:
     after: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DomainList:
+class DomainList(Struct, frozen=True):
     """Some of the chosen domains.
 
     Attributes:
@@ -84,8 +83,7 @@ class DomainList:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class DomainCounts:
+class DomainCounts(Struct, frozen=True):
     """How many domains there are.
 
     Attributes:
@@ -109,8 +107,7 @@ class DomainCounts:
         return self.twins / self.total if self.total else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     value: Any
     name: str
 
@@ -231,8 +228,7 @@ def _checked(sort: DomainSort, value: object) -> object:
     raise ValueError(value)
 
 
-@dataclass(frozen=True, slots=True)
-class DomainSums:
+class DomainSums(Struct, frozen=True):
     """Sums over the domains that have pages; above: how many lose more than a share of their text."""
 
     domains: int
@@ -251,8 +247,7 @@ def domain_sums(session: "Session", project_id: uuid.UUID, share: float) -> Doma
     return DomainSums(*(int(number or 0) for number in row))
 
 
-@dataclass(frozen=True, slots=True)
-class PageContent:
+class PageContent(Struct, frozen=True):
     """What a URL held.
 
     Attributes:

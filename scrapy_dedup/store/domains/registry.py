@@ -2,10 +2,11 @@
 
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import asdict
 from sqlalchemy import ColumnClause, ColumnElement, Connection, Select, bindparam, or_, select, update
 
 from scrapy_dedup.core.domains.names import is_pattern, name_pattern, twin_of
@@ -31,8 +32,7 @@ _ZEROS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class StoredDomain:
+class StoredDomain(Struct, frozen=True):
     """A registered domain.
 
     Attributes:
@@ -85,8 +85,7 @@ class StoredDomain:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class TwinPair:
+class TwinPair(Struct, frozen=True):
     """A domain, and the twin that counts as one with it.
 
     Attributes:
@@ -103,7 +102,7 @@ class TwinPair:
         return (self.domain,) if self.joined is None else (self.domain, self.joined)
 
 
-COLUMNS = tuple(getattr(Domain, field.name) for field in fields(StoredDomain))
+COLUMNS = tuple(getattr(Domain, name) for name in StoredDomain.__struct_fields__)
 
 
 def of_project(project_id: uuid.UUID) -> Select[Any]:

@@ -2,11 +2,11 @@
 
 import uuid
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import Connection, bindparam, case, func, or_, select, update
 
 from scrapy_dedup.core.domains.states import after_run
@@ -22,8 +22,7 @@ from scrapy_dedup.store.tables.upserts import Row, table_of
 _KILLED_RUNS: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class StoredStatus:
+class StoredStatus(Struct, frozen=True):
     """What of a domain says whether it is asked."""
 
     domain_name: str
@@ -32,8 +31,7 @@ class StoredStatus:
     blacklist_expires_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class CrawledFigures:
+class CrawledFigures(Struct, frozen=True):
     """What is stored of a domain's pages.
 
     Attributes:

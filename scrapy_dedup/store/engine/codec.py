@@ -4,10 +4,11 @@ import json
 import sys
 from array import array
 from collections.abc import Callable, Iterable
-from dataclasses import fields
 from functools import cache
 from operator import attrgetter
 from typing import Any
+
+from msgspec import Struct
 
 from scrapy_dedup.store.engine.errors import DamagedError
 
@@ -126,23 +127,22 @@ def column_text(text: str) -> str:
     return text
 
 
-def row_of(record: Any, **more: Any) -> dict[str, Any]:
+def row_of(record: Struct, **more: Any) -> dict[str, Any]:
     """Return a record as a row: its fields as the columns of their names, texts as a column holds them.
 
     Args:
-        record: a dataclass.
+        record: of a page, a run or a site.
         more: columns that it has no field for, and those in whose place it has something else.
     """
-    names, values = _read_of(type(record))  # type: ignore[arg-type]  # classes are hashable
+    names, values = _read_of(type(record))
     of_record = zip(names, values(record), strict=True)
     row = {name: _column(value) for name, value in of_record if name not in more}
     return row | more
 
 
 @cache
-def _read_of(kind: type) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
-    names = tuple(field.name for field in fields(kind))
-    return names, attrgetter(*names)
+def _read_of(kind: type[Struct]) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    return kind.__struct_fields__, attrgetter(*kind.__struct_fields__)
 
 
 def _column(value: Any) -> Any:

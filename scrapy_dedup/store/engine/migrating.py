@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from msgspec import Struct
 from sqlalchemy import Connection, Engine, Table, inspect, text
 
 from scrapy_dedup.store.engine.engines import WRITES
@@ -25,8 +25,7 @@ class Schema(Enum):
     CURRENT = "current"
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """A database that must not be written to: what is wrong with it and what to do."""
 
     reason: str

@@ -1,9 +1,11 @@
 """What a crawl asks of its project's store about other pages with a page's title, text or chunks."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from scrapy_dedup.store.knowledge import url_parameters as parameters
 from scrapy_dedup.store.pages import site_configs as configs
@@ -211,8 +213,7 @@ class PageHistory:
             last = rows[-1]
 
 
-@dataclass(slots=True)
-class _Layout:
+class _Layout(Struct):
     """What is found of a layout, one table after the other."""
 
     sums: Any = None
@@ -298,7 +299,7 @@ def signatures_of(connection: Connection, project_id: uuid.UUID, domain: str) ->
     """Return the signatures of a domain, in the order of levels and hashes."""
     columns = [
         LayoutSignature.template_id if name == "layout" else getattr(LayoutSignature, name)
-        for name in StoredSignature.__dataclass_fields__
+        for name in StoredSignature.__struct_fields__
     ]
     ordered = select(*columns).where(*_of(LayoutSignature, project_id, domain))
     ordered = ordered.order_by(LayoutSignature.level, LayoutSignature.signature_hash)
@@ -453,8 +454,7 @@ def without_what_none_has(connection: Connection, project_id: uuid.UUID, questio
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """What of a page others may have, too."""
 
     page_key: bytes
@@ -470,8 +470,7 @@ class Question:
     """Pages with the same text count on any domain."""
 
 
-@dataclass(frozen=True, slots=True)
-class Holders:
+class Holders(Struct, frozen=True):
     """Who has it."""
 
     titles: Sequence[Twin] = ()

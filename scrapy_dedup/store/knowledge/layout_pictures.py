@@ -2,10 +2,10 @@
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import Connection, select
 
 from scrapy_dedup.store.engine.codec import column_text, row_of
@@ -13,8 +13,7 @@ from scrapy_dedup.store.tables.models import LayoutPictureRow
 from scrapy_dedup.store.tables.upserts import upsert
 
 
-@dataclass(frozen=True, slots=True)
-class StoredPicture:
+class StoredPicture(Struct, frozen=True):
     """A page of a layout as a browser showed it.
 
     Attributes:
@@ -34,8 +33,7 @@ class StoredPicture:
     picture: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class PictureFacts:
+class PictureFacts(Struct, frozen=True):
     """What is known of a picture, without it."""
 
     layout: int
@@ -48,7 +46,7 @@ class PictureFacts:
 
 def facts_of_domain(connection: Connection, project_id: uuid.UUID, domain: str) -> dict[int, PictureFacts]:
     """Return what is known of the pictures of a domain's layouts, by layout; the pictures themselves are not read."""
-    columns = (getattr(LayoutPictureRow, name) for name in PictureFacts.__dataclass_fields__)
+    columns = (getattr(LayoutPictureRow, name) for name in PictureFacts.__struct_fields__)
     mine = (LayoutPictureRow.project_id == project_id, LayoutPictureRow.domain == column_text(domain))
     rows = connection.execute(select(*columns).where(*mine).order_by(LayoutPictureRow.layout))
     return {row.layout: PictureFacts(*row) for row in rows}
@@ -56,7 +54,7 @@ def facts_of_domain(connection: Connection, project_id: uuid.UUID, domain: str) 
 
 def get(connection: Connection, project_id: uuid.UUID, domain: str, layout: int) -> StoredPicture | None:
     """Return the picture of a layout; None where there is none."""
-    columns = (getattr(LayoutPictureRow, name) for name in StoredPicture.__dataclass_fields__)
+    columns = (getattr(LayoutPictureRow, name) for name in StoredPicture.__struct_fields__)
     mine = (LayoutPictureRow.project_id == project_id, LayoutPictureRow.domain == column_text(domain))
     row = connection.execute(select(*columns).where(*mine, LayoutPictureRow.layout == layout)).first()
     return StoredPicture(*row) if row else None
@@ -64,7 +62,7 @@ def get(connection: Connection, project_id: uuid.UUID, domain: str, layout: int)
 
 def of_domain(connection: Connection, project_id: uuid.UUID, domain: str) -> dict[int, StoredPicture]:
     """Return the pictures of a domain's layouts, by layout."""
-    columns = (getattr(LayoutPictureRow, name) for name in StoredPicture.__dataclass_fields__)
+    columns = (getattr(LayoutPictureRow, name) for name in StoredPicture.__struct_fields__)
     mine = (LayoutPictureRow.project_id == project_id, LayoutPictureRow.domain == column_text(domain))
     rows = connection.execute(select(*columns).where(*mine).order_by(LayoutPictureRow.layout))
     return {row.layout: StoredPicture(*row) for row in rows}

@@ -2,9 +2,9 @@
 
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec import Struct
 from sqlalchemy import Connection, select
 
 from scrapy_dedup.store.engine.codec import row_of
@@ -13,8 +13,7 @@ from scrapy_dedup.store.tables.models import UrlParameter
 from scrapy_dedup.store.tables.upserts import upsert
 
 
-@dataclass(frozen=True, slots=True)
-class StoredParameter:
+class StoredParameter(Struct, frozen=True):
     """One parameter.
 
     Attributes:
@@ -33,7 +32,7 @@ class StoredParameter:
 
 def of_project(connection: Connection, project_id: uuid.UUID) -> list[StoredParameter]:
     """Return what is known of all domains' parameters, in the order of domains and names."""
-    columns = (getattr(UrlParameter, name) for name in StoredParameter.__dataclass_fields__)
+    columns = (getattr(UrlParameter, name) for name in StoredParameter.__struct_fields__)
     order = (by_code_point(UrlParameter.domain), by_code_point(UrlParameter.name))
     found = select(*columns).where(UrlParameter.project_id == project_id).order_by(*order)
     return [StoredParameter(*row) for row in connection.execute(found)]

@@ -2,10 +2,10 @@
 
 import uuid
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, tuple_, update
 
 from scrapy_dedup.store.pages import responses
@@ -21,8 +21,7 @@ _ROOM = 0.9
 _DROPPED_AT_ONCE = 500
 
 
-@dataclass(frozen=True, slots=True)
-class HeldContent:
+class HeldContent(Struct, frozen=True):
     """What a page's row holds before a write."""
 
     fetched_at: datetime

@@ -2,8 +2,8 @@
 
 import uuid
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.orm import Session
 
@@ -21,8 +21,7 @@ _ROWS_AT_ONCE = 500
 _DROPPED = "dropped"
 
 
-@dataclass(frozen=True, slots=True)
-class DroppedPages:
+class DroppedPages(Struct, frozen=True):
     """Pages that a layer left out whole, with what the pages have that stand for them.
 
     Attributes:
@@ -36,8 +35,7 @@ class DroppedPages:
     chunks: int
 
 
-@dataclass(frozen=True, slots=True)
-class StoredAlias:
+class StoredAlias(Struct, frozen=True):
     """A URL that another page stands for; found_by is redirect, canonical or a layer."""
 
     url: str
@@ -45,8 +43,7 @@ class StoredAlias:
     found_by: str
 
 
-@dataclass(frozen=True, slots=True)
-class StoredShare:
+class StoredShare(Struct, frozen=True):
     """A text that several pages have as a chunk; (URL, whether it gives it) of some, those that do first."""
 
     content_hash: bytes
@@ -56,8 +53,7 @@ class StoredShare:
     places: tuple[tuple[str, bool], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredLikeness:
+class StoredLikeness(Struct, frozen=True):
     """The page that another is like; layer is None where it went out all the same."""
 
     keeper: bytes

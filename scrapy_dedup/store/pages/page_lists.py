@@ -2,10 +2,10 @@
 
 import uuid
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import ColumnElement, Select, func, select, tuple_
 from sqlalchemy.orm import Session
 
@@ -17,8 +17,7 @@ from scrapy_dedup.store.tables.upserts import chunks
 TITLE_CHARS = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class ListedPage:
+class ListedPage(Struct, frozen=True):
     """A page's document, as lists show it.
 
     Attributes:
@@ -42,16 +41,14 @@ class ListedPage:
     gone_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class ListPlace:
+class ListPlace(Struct, frozen=True):
     """Where a list was left: after this page."""
 
     updated_at: datetime
     page_key: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class PageMark:
+class PageMark(Struct, frozen=True):
     """A page in a list, as little of it as is needed to choose it."""
 
     place: ListPlace

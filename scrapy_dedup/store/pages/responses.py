@@ -2,8 +2,8 @@
 
 import uuid
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
+from msgspec import Struct
 from sqlalchemy import Connection, bindparam, delete, func, select, update
 
 from scrapy_dedup.store.engine.codec import unpack_bytes, unpack_json
@@ -18,8 +18,7 @@ _KEYS = ("project_id", "wire_key")
 _DROPPED_AT_ONCE = 500
 
 
-@dataclass(frozen=True, slots=True)
-class HeldText:
+class HeldText(Struct, frozen=True):
     """What was cut from a page: its text, and a plain report of what else stands on its items."""
 
     page_key: bytes

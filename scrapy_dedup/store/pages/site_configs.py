@@ -2,10 +2,10 @@
 
 import uuid
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, CursorResult, Select, delete, select, update
 
 from scrapy_dedup.store.engine.codec import column_text
@@ -18,8 +18,7 @@ STALE: Final = "config"
 """Why a page is to be cleaned again: what people decided about its site is another now."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSiteConfig:
+class StoredSiteConfig(Struct, frozen=True):
     """What people decided about a site.
 
     Attributes:

@@ -2,10 +2,10 @@
 
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import and_, select
 from sqlalchemy.orm import Session
 
@@ -14,8 +14,7 @@ from scrapy_dedup.store.tables.models import CrawledUrl, Document, SourceRow
 _PAGES_AT_ONCE = 100
 
 
-@dataclass(frozen=True, slots=True)
-class StoredText:
+class StoredText(Struct, frozen=True):
     """What is left of a page that was acknowledged at least once.
 
     Attributes:

@@ -2,10 +2,10 @@
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection, Integer, and_, cast, func, select, tuple_
 
 from scrapy_dedup.store.engine.codec import column_text

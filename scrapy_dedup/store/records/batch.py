@@ -3,10 +3,11 @@
 import json
 import uuid
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
+from msgspec import Struct, field
+from msgspec.structs import astuple
 from sqlalchemy import Connection
 from sqlalchemy import Row as Result
 
@@ -59,8 +60,7 @@ from scrapy_dedup.store.tables.models import NO_RUN
 from scrapy_dedup.store.tables.upserts import Row
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutBatch:
+class LayoutBatch(Struct, frozen=True):
     """What one write says of layouts: counts are added up by their keys, all else stays in its order."""
 
     signatures: dict[tuple[str, int, int], Row] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class LayoutBatch:
     alarms: list[AlarmRecord] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return any(getattr(self, part.name) for part in fields(self))
+        return any(astuple(self))
 
     def add(self, record: LayoutKnowledge, project_id: uuid.UUID, run_id: uuid.UUID | None, packer: Packer) -> None:
         """Add what one record says."""
@@ -154,8 +154,7 @@ BEGUN = ("url", "domain", "run_id", "status", "error", "updated_at")
 LARGEST = ("visits_count", "changes_count")
 
 
-@dataclass(slots=True)
-class PageBatch:
+class PageBatch(Struct):
     """The last word about each page."""
 
     signatures: dict[bytes, SignatureRecord] = field(default_factory=dict)
@@ -188,8 +187,7 @@ class PageBatch:
         document_chunks.write(connection, project_id, run_id, self.chunks | {key: ForgetRecord(key) for key in gone})
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """Rows by their keys: of two records with the same keys the later one counts."""
 
     sources: dict[bytes, Row] = field(default_factory=dict)
@@ -215,7 +213,7 @@ class Batch:
     released: list[ReleaseRecord] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return any(getattr(self, part.name) for part in fields(self))
+        return any(astuple(self))
 
     def add_content(self, record: SourceRecord | CleanedRecord, project_id: uuid.UUID, packer: Packer) -> None:
         """Add a page's original, or what is left of it."""

@@ -42,12 +42,12 @@ _HOLDERS = (
     # Not ordered, and not distinct, here: for one text SQLite would walk through all documents in that order.
 )
 _OF_PAGE = (
-    select(*(getattr(DocumentChunk, name) for name in StoredChunk.__dataclass_fields__))
+    select(*(getattr(DocumentChunk, name) for name in StoredChunk.__struct_fields__))
     .where(_OF_PROJECT, DocumentChunk.page_key == bindparam("of_page"))
     .order_by(DocumentChunk.position)
 )
 _OF_PAGES = (
-    select(DocumentChunk.page_key, *(getattr(DocumentChunk, name) for name in StoredChunk.__dataclass_fields__))
+    select(DocumentChunk.page_key, *(getattr(DocumentChunk, name) for name in StoredChunk.__struct_fields__))
     .where(_OF_PROJECT, DocumentChunk.page_key.in_(bindparam("of_pages", expanding=True)))
     .order_by(DocumentChunk.page_key, DocumentChunk.position)
 )

@@ -1,11 +1,11 @@
 """How much of a project's past is kept."""
 
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class KeepPolicy:
+
+class KeepPolicy(Struct, frozen=True):
     """How much of a project's past is kept.
 
     Attributes:

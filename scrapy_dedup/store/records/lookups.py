@@ -34,7 +34,7 @@ from scrapy_dedup.store.tables.upserts import chunks
 
 def columns_of(model: type[Any], value: type[Any]) -> list[Any]:
     """Return the columns of a model that a value class has fields for, in the order of the fields."""
-    return [getattr(model, name) for name in value.__dataclass_fields__ if hasattr(model, name)]
+    return [getattr(model, name) for name in value.__struct_fields__ if hasattr(model, name)]
 
 
 def named(column: Any, domains: str | Collection[str] | None) -> tuple[ColumnElement[bool], ...]:

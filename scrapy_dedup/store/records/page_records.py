@@ -1,8 +1,10 @@
 """What callers hand to the store of a page's chunks, and of all by which other pages are compared with it."""
 
-from dataclasses import astuple, dataclass, fields
 from enum import IntEnum
 from typing import Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import asdict, astuple
 
 from scrapy_dedup.core.chunks.chunks import GIVEN, HOLDING, ChunkState, StoredChunk
 from scrapy_dedup.core.duplicates.near import Sketch
@@ -27,8 +29,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class ChunksRecord:
+class ChunksRecord(Struct, frozen=True):
     """All chunks of a page; they replace those of an earlier version.
 
     Attributes:
@@ -40,8 +41,7 @@ class ChunksRecord:
     most_holders: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class ForgetRecord:
+class ForgetRecord(Struct, frozen=True):
     """A page's text does not count any more: its items failed, or another page stands for it.
 
     Attributes:
@@ -66,8 +66,7 @@ class ClaimKey(NamedTuple):
     key: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseRecord:
+class ReleaseRecord(Struct, frozen=True):
     """What a page claimed is free again; without effect on what another page has."""
 
     claim: ClaimKey
@@ -77,8 +76,7 @@ class ReleaseRecord:
 PageKnowledge = SignatureRecord | ChunksRecord | ForgetRecord
 
 
-@dataclass(frozen=True, slots=True)
-class Twin:
+class Twin(Struct, frozen=True):
     """A page that has the title of another."""
 
     page_key: bytes
@@ -101,12 +99,12 @@ def signature_values(record: SignatureRecord) -> list[Any]:
     """Return a record as plain values; `signature_from` reads them back."""
     sketch = record.sketch
     flat = None if sketch is None else [sketch.shingles, sketch.signature, list(sketch.bands)]
-    return [getattr(record, one.name) if one.name != "sketch" else flat for one in fields(record)]
+    return [*(asdict(record) | {"sketch": flat}).values()]
 
 
 def signature_from(*values: Any) -> SignatureRecord:
     """Return the record behind `signature_values`."""
-    named = dict(zip([one.name for one in fields(SignatureRecord)], values, strict=True))
+    named = dict(zip(SignatureRecord.__struct_fields__, values, strict=True))
     if named["sketch"] is not None:
         shingles, signature, bands = named["sketch"]
         named["sketch"] = Sketch(shingles, signature, tuple(bands))

@@ -5,9 +5,10 @@ Page keys and hashes are 16 raw bytes, content hashes 32; times are aware.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple
+
+from msgspec import Struct, field
 
 from scrapy_dedup.store.records.page_records import PageKnowledge, ReleaseRecord
 
@@ -32,8 +33,7 @@ def from_digits(digits: str) -> int:
     return number - 2**_BITS if number >= 2 ** (_BITS - 1) else number
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutSignatureRecord:
+class LayoutSignatureRecord(Struct, frozen=True):
     """Pages of a domain had a signature; counts twice when written twice, as `ValidatorRecord` does.
 
     Attributes:
@@ -50,8 +50,7 @@ class LayoutSignatureRecord:
     algorithm_version: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutRunRecord:
+class LayoutRunRecord(Struct, frozen=True):
     """A run met pages of a layout; counts twice when written twice.
 
     Attributes:
@@ -65,8 +64,7 @@ class LayoutRunRecord:
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateRecord:
+class TemplateRecord(Struct, frozen=True):
     """How the pages of a layout are cut, as a whole; the store gives it the next version number.
 
     What equals the newest version in body, overrides and state makes no new
@@ -106,8 +104,7 @@ class TemplateRecord:
     algorithm_version: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateStateRecord:
+class TemplateStateRecord(Struct, frozen=True):
     """A version of a template changes its state; without effect where there is none, or where it has that state.
 
     Attributes:
@@ -122,8 +119,7 @@ class TemplateStateRecord:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class AlarmRecord:
+class AlarmRecord(Struct, frozen=True):
     """A layout's template ceased to fit its pages, or fits them again.
 
     Attributes:
@@ -162,8 +158,7 @@ ChangeClass = Literal["content", "title", "numbers", "volatile", "boilerplate_on
 Fetched = Literal["get", "304", "skip"]
 
 
-@dataclass(frozen=True, slots=True)
-class ConfidenceRecord:
+class ConfidenceRecord(Struct, frozen=True):
     """How good items of a domain were; written twice, it counts twice.
 
     Attributes:
@@ -193,8 +188,7 @@ class ConfidenceRecord:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class SourceRecord:
+class SourceRecord(Struct, frozen=True, forbid_unknown_fields=True):
     """A page's original at one fetch; it replaces an older one, never a newer one."""
 
     page_key: bytes
@@ -210,8 +204,7 @@ class SourceRecord:
     report: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseRecord:
+class ResponseRecord(Struct, frozen=True):
     """An answer as it came over the wire.
 
     Attributes:
@@ -238,16 +231,14 @@ class ResponseRecord:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class ValidatedRecord:
+class ValidatedRecord(Struct, frozen=True):
     """A held answer still holds; without effect where it is not held any more."""
 
     wire_key: bytes
     validated_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveryRecord:
+class DeliveryRecord(Struct, frozen=True):
     """What a visit's items were, delivered or left out.
 
     Attributes:
@@ -266,8 +257,7 @@ class DeliveryRecord:
     left_out: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class CleanedRecord:
+class CleanedRecord(Struct, frozen=True):
     """What is left of a stored page; without effect when its original is not kept."""
 
     page_key: bytes
@@ -275,8 +265,7 @@ class CleanedRecord:
     report: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentRecord:
+class DocumentRecord(Struct, frozen=True, forbid_unknown_fields=True):
     """What became of a page's content.
 
     A completed document replaces everything that is stored, the state of the
@@ -330,8 +319,7 @@ class DocumentRecord:
     depth: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SeenRecord:
+class SeenRecord(Struct, frozen=True):
     """A page was seen again, and its document stays as it is; without effect where there is none.
 
     It is completed in this run, no longer missing, and not gone.
@@ -357,16 +345,14 @@ class SeenRecord:
     is_renewed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class GoneRecord:
+class GoneRecord(Struct, frozen=True):
     """A page was removed from its site; without effect where that is known."""
 
     page_key: bytes
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class VisitRecord:
+class VisitRecord(Struct, frozen=True):
     """One visit of a page; unique by run, page_key and time.
 
     Attributes:
@@ -388,8 +374,7 @@ class VisitRecord:
     callback_run: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractionRecord:
+class ExtractionRecord(Struct, frozen=True, forbid_unknown_fields=True):
     """What a callback yielded for one content of a page, as it is written and as it is read.
 
     Values are plain JSON: what is not raises TypeError when it is written. A
@@ -416,8 +401,7 @@ class ExtractionRecord:
     body_hash: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ValidatorRecord:
+class ValidatorRecord(Struct, frozen=True):
     """By how much a domain's counts of trust grew; written twice, it counts twice.
 
     Attributes:
@@ -438,8 +422,7 @@ class ValidatorRecord:
     lastmod_wrong: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class CrawledUrlRecord:
+class CrawledUrlRecord(Struct, frozen=True):
     """The whole present state of a URL; document_key is the page_key of the document that it stands for."""
 
     page_key: bytes
@@ -452,8 +435,7 @@ class CrawledUrlRecord:
     alias_kind: AliasKind | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionRecord:
+class DecisionRecord(Struct, frozen=True, forbid_unknown_fields=True):
     """What a layer decided about a page; a page has one decision of each layer."""
 
     page_key: bytes
@@ -472,8 +454,7 @@ class BlockEvidence(NamedTuple):
     sample: str
 
 
-@dataclass(frozen=True, slots=True)
-class BoilerplateRecord:
+class BoilerplateRecord(Struct, frozen=True):
     """What repeats on a domain; without hashes it says that the domain is known and nothing repeats.
 
     boilerplate_hashes and the keys of evidence are 16 lower-case hex digits.
@@ -492,8 +473,7 @@ class BoilerplateRecord:
     evidence: Mapping[str, BlockEvidence] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LeaseRecord:
+class LeaseRecord(Struct, frozen=True):
     """A request of a shared queue, to be given back once the records before this one are written; nothing is stored."""
 
     token: str

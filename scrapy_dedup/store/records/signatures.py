@@ -3,10 +3,10 @@
 import struct
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import BigInteger, Connection, Select, bindparam, delete, func, literal_column, select, union_all
 
 from scrapy_dedup.core.duplicates.near import VERSION, Sketch
@@ -28,8 +28,7 @@ _OF_PROJECT = _PAGES.c.project_id == bindparam("of_project", type_=_PAGES.c.proj
 _DELETE_BAND = delete(_BANDS).where(_BANDS.c.band == bindparam("of_band"), _BANDS.c.page == bindparam("of_page"))
 
 
-@dataclass(frozen=True, slots=True)
-class SignatureRecord:
+class SignatureRecord(Struct, frozen=True):
     """A page as others may find it; it replaces what is stored of the page.
 
     Pages with a keeper are not found by their sketch, only keepers are: so the
@@ -53,8 +52,7 @@ class SignatureRecord:
         return self.sketch.bands if self.sketch is not None and self.keeper is None else ()
 
 
-@dataclass(frozen=True, slots=True)
-class BandMatch:
+class BandMatch(Struct, frozen=True):
     """A page that shares bands with another."""
 
     page_key: bytes
@@ -64,8 +62,7 @@ class BandMatch:
     """How many bands they share."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Stored:
+class _Stored(Struct, frozen=True):
     id: int
     bands: frozenset[int] = frozenset()
 

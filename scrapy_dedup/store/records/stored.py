@@ -2,9 +2,10 @@
 
 import uuid
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
+
+from msgspec import Struct
 
 from scrapy_dedup.store.records.records import (
     AlarmRecord,
@@ -20,8 +21,7 @@ from scrapy_dedup.store.records.records import (
 SILENT_AFTER: Final = timedelta(seconds=30)
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """The run that a crawl belongs to.
 
     Attributes:
@@ -42,8 +42,7 @@ class Run:
         return self.killed and self.worker is None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRun:
+class StoredRun(Struct, frozen=True):
     """A crawl, and how it ended if it did; seen_at is when it last said how it stands, in stats."""
 
     id: uuid.UUID
@@ -67,8 +66,7 @@ class StoredRun:
         return silent if self.status == "running" and silent > SILENT_AFTER else None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredWorker:
+class StoredWorker(Struct, frozen=True):
     """One of the crawler processes that share a run.
 
     Its status is running, finished, stopped, or lost, which is not heard within its lease; and resumed, where it was
@@ -86,8 +84,7 @@ class StoredWorker:
     stats: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerEnding:
+class WorkerEnding(Struct, frozen=True):
     """What the end of one worker means for its run; a run of one process ends with it.
 
     Attributes:
@@ -99,8 +96,7 @@ class WorkerEnding:
     status: RunStatus
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSource:
+class StoredSource(Struct, frozen=True):
     """A stored page; content is None when the original was dropped by the size bound."""
 
     page_key: bytes
@@ -117,8 +113,7 @@ class StoredSource:
     """What stands on an item beside the cleaned text."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredDocument:
+class StoredDocument(Struct, frozen=True):
     """What became of a page's content."""
 
     page_key: bytes
@@ -137,22 +132,19 @@ class StoredDocument:
     updated_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class StoredUrl(CrawledUrlRecord):
+class StoredUrl(CrawledUrlRecord, frozen=True):
     """The present state of a URL, and the run that wrote it."""
 
     run_id: uuid.UUID | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredDecision(DecisionRecord):
+class StoredDecision(DecisionRecord, frozen=True):
     """What a layer decided about a page, why, and in which run."""
 
     run_id: uuid.UUID | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredBoilerplate(BoilerplateRecord):
+class StoredBoilerplate(BoilerplateRecord, frozen=True, kw_only=True):
     """What is stored for (project, domain, method): the record, and when it was first and last written."""
 
     id: uuid.UUID
@@ -161,8 +153,7 @@ class StoredBoilerplate(BoilerplateRecord):
     updated_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class StoredPage:
+class StoredPage(Struct, frozen=True):
     """Everything current about one page_key; a part that is not there is None."""
 
     crawled_url: StoredUrl | None
@@ -170,16 +161,14 @@ class StoredPage:
     source: StoredSource | None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredVersion:
+class StoredVersion(Struct, frozen=True):
     """An older original."""
 
     fetched_at: datetime
     content: str
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectFigures:
+class ProjectFigures(Struct, frozen=True):
     """A project and how much of it is stored; stored_bytes counts packed originals and cleaned texts."""
 
     id: uuid.UUID
@@ -190,8 +179,7 @@ class ProjectFigures:
     stored_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class DomainFigures:
+class DomainFigures(Struct, frozen=True):
     """Completed documents of a domain; characters are those of visible text before and after cleaning."""
 
     domain: str
@@ -205,8 +193,7 @@ class DomainFigures:
         return 1 - self.chars_out / self.chars_in if self.chars_in else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatedBlock:
+class RepeatedBlock(Struct, frozen=True):
     """A block that repeats: on `pages` of the domain's `pages_analyzed`."""
 
     domain: str
@@ -218,8 +205,7 @@ class RepeatedBlock:
     sample: str
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSignature:
+class StoredSignature(Struct, frozen=True):
     """A signature that pages of a domain have; layout is None where it belongs to none."""
 
     domain: str
@@ -232,8 +218,7 @@ class StoredSignature:
     algorithm_version: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredTemplate(TemplateRecord):
+class StoredTemplate(TemplateRecord, frozen=True, kw_only=True):
     """A version of a template: the record, its number, since when it has its state, its layout as 16 hex digits."""
 
     version: int
@@ -241,8 +226,7 @@ class StoredTemplate(TemplateRecord):
     fingerprint: str
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateFigures:
+class TemplateFigures(Struct, frozen=True):
     """A version of a template without what is needed to cut by it; for what stands here see `TemplateRecord`."""
 
     domain: str
@@ -261,8 +245,7 @@ class TemplateFigures:
     overrides: Sequence[Mapping[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutCount:
+class LayoutCount(Struct, frozen=True):
     """How many pages of a layout a run met; run_id and started_at are None outside of one, or of one that is gone."""
 
     run_id: uuid.UUID | None
@@ -270,8 +253,7 @@ class LayoutCount:
     pages: int
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutFigures:
+class LayoutFigures(Struct, frozen=True):
     """A layout and how it developed.
 
     Attributes:
@@ -295,16 +277,14 @@ class LayoutFigures:
     template: TemplateFigures | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredAlarm(AlarmRecord):
+class StoredAlarm(AlarmRecord, frozen=True, kw_only=True):
     """That a layout's template ceased to fit; cleared_at is None while it does not."""
 
     first_failed_at: datetime
     raised_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class StoredState:
+class StoredState(Struct, frozen=True):
     """The state of a page's last acknowledged visit; for what stands beside it see `DocumentRecord`.
 
     Attributes:
@@ -350,15 +330,13 @@ class StoredState:
     body_hash: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredVisit(VisitRecord):
+class StoredVisit(VisitRecord, frozen=True):
     """One visit of a page; run_id is None where it was made outside of a run."""
 
     run_id: uuid.UUID | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredChange:
+class StoredChange(Struct, frozen=True):
     """A visit whose verdict is new, changed or removed; url and domain are None where the document is gone."""
 
     visit: StoredVisit
@@ -367,8 +345,7 @@ class StoredChange:
     visit_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeChoice:
+class ChangeChoice(Struct, frozen=True):
     """Which changes, after which one; None does not limit them."""
 
     since: datetime
@@ -377,8 +354,7 @@ class ChangeChoice:
     after: StoredChange | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RunFigures:
+class RunFigures(Struct, frozen=True):
     """A run and what its visits add up to, as far as they are kept; verdicts without a visit are left out.
 
     A run of one process has no workers.
@@ -393,8 +369,7 @@ class RunFigures:
     workers: Sequence[StoredWorker] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractionChoice:
+class ExtractionChoice(Struct, frozen=True):
     """Which extractions; all conditions that are given must hold, and without any it is all of them.
 
     Attributes:
@@ -412,16 +387,14 @@ class ExtractionChoice:
     outdated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractionFigures:
+class ExtractionFigures(Struct, frozen=True):
     """How many extractions there are, and their packed bytes."""
 
     extractions: int
     packed_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class MissedPage:
+class MissedPage(Struct, frozen=True):
     """A page that a run has not found; so many complete runs before it did not, either."""
 
     page_key: bytes

@@ -2,10 +2,11 @@
 
 import uuid
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import Row, Select, func, select, update
 from sqlalchemy.orm import Session
 
@@ -27,8 +28,7 @@ _OF_PAGE = (Document.project_id == CrawledUrl.project_id) & (Document.page_key =
 _PAGES_AT_ONCE = 10
 
 
-@dataclass(frozen=True, slots=True)
-class CachedPage:
+class CachedPage(Struct, frozen=True):
     """A page as it was last acknowledged; a part that is damaged raises DamagedError when it is read.
 
     Attributes:
@@ -67,8 +67,7 @@ class CachedPage:
         return [DecisionRecord(key, one.layer, one.action, one.reason, one.decided_at) for one in self._decisions]
 
 
-@dataclass(frozen=True, slots=True)
-class Traffic:
+class Traffic(Struct, frozen=True):
     """Visits of one kind on a domain; verdict is None where none could be given."""
 
     domain: str

@@ -8,9 +8,9 @@ import re
 import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import (
     Column,
     ColumnElement,
@@ -67,8 +67,7 @@ _DOMAIN: Final = _by("domain", "domain_name")
 _URL: Final = _by("url", "first_url")
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenRows:
+class ChosenRows(Struct, frozen=True):
     """What is to be forgotten.
 
     Attributes:

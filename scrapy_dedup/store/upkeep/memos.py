@@ -2,10 +2,10 @@
 
 import json
 import threading
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, delete, func, select, tuple_
 
 from scrapy_dedup.store.engine.codec import column_text, pack_checked, unpack_text
@@ -22,8 +22,7 @@ _ROOM: Final = 0.9
 _COUNTED_EVERY: Final = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class MemoFigures:
+class MemoFigures(Struct, frozen=True):
     """How many memos there are, and their bytes."""
 
     memos: int

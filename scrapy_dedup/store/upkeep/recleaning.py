@@ -2,10 +2,10 @@
 
 import uuid
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import Connection, bindparam, delete, update
 from sqlalchemy.orm import Session
 
@@ -22,8 +22,7 @@ from scrapy_dedup.store.tables.models import Decision, Document
 from scrapy_dedup.store.tables.upserts import chunks, table_of, upsert
 
 
-@dataclass(frozen=True, slots=True)
-class Recleaned:
+class Recleaned(Struct, frozen=True):
     """A stored page and what is left of it now.
 
     Attributes:
@@ -96,8 +95,7 @@ class RecleaningRepository:
             self._session.execute(delete(Decision).where(*of_layer, Decision.page_key.in_(some)))
 
 
-@dataclass(frozen=True, slots=True)
-class Refined:
+class Refined(Struct, frozen=True):
     """A page that went out again.
 
     Attributes:

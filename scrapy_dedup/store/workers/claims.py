@@ -6,8 +6,8 @@ of (kind, key), so that two workers never wait for each other in a circle.
 
 import uuid
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 
+from msgspec import Struct
 from sqlalchemy import Connection, bindparam, delete, or_, select, tuple_
 
 from scrapy_dedup.store.records.page_records import ClaimKey, ClaimKind, ReleaseRecord
@@ -16,8 +16,7 @@ from scrapy_dedup.store.tables.upserts import insert_into, table_of
 from scrapy_dedup.store.workers.workers import living
 
 
-@dataclass(frozen=True, slots=True)
-class Claimant:
+class Claimant(Struct, frozen=True):
     """Who claims."""
 
     project_id: uuid.UUID

@@ -2,10 +2,10 @@
 
 import uuid
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, TypedDict, Unpack
 
+from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, not_, or_, select, update
 
 from scrapy_dedup.core.runs.totals import WorkerPart, total
@@ -69,8 +69,7 @@ def _columns(ending: Ending) -> dict[str, Any]:
     return {**ending, "reason": optional_text(ending["reason"]), "stats": stats}
 
 
-@dataclass(frozen=True, slots=True)
-class Newcomer:
+class Newcomer(Struct, frozen=True):
     """A worker that is about to join.
 
     Attributes:
@@ -86,8 +85,7 @@ class Newcomer:
     started_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Joined:
+class Joined(Struct, frozen=True):
     """Where a worker is to work; `others` of the run's workers are living, `lost` ones were found dead now."""
 
     run_id: uuid.UUID

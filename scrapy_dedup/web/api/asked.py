@@ -1,11 +1,11 @@
 """What handlers are given: whose project, which domain, and what all operations have in common."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Final
 
 from fastapi import Depends, Path, Query, Request
 from fastapi.dependencies.models import Dependant
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field
 
 from scrapy_dedup.core.domains.names import domain_name
@@ -22,8 +22,7 @@ LONGEST: Final = 2_000
 _PROJECT: Final = "A project, by its name or its UUID."
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectRequest:
+class ProjectRequest(Struct, frozen=True):
     """A request about a project."""
 
     request: Request

@@ -4,13 +4,14 @@ import base64
 import binascii
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Annotated, Final, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
+from msgspec import Struct
+from msgspec.structs import replace
 
 from scrapy_dedup.answers import runs as answers
 from scrapy_dedup.service.views.changes import (
@@ -32,8 +33,7 @@ _NO_CURSOR: Final = "after: this is not the `next` of a list of changes"
 RunInPath = Annotated[UUID, Path(description="A run.", examples=["4f6c9a52-7a57-4a0c-a3f1-9d2b7e6c1a10"])]
 
 
-@dataclass(frozen=True, slots=True)
-class ChangesPlace:
+class ChangesPlace(Struct, frozen=True):
     """A place in a list of changes, with what the list's first part said: since when, and how many there are."""
 
     start: Since

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final
 
 from fastapi import APIRouter
+from msgspec import Struct, field
+from msgspec.structs import replace
 from starlette.responses import Response
 
 from scrapy_dedup.core.boilerplate.repeats import Removal
@@ -46,8 +47,7 @@ LONGEST_FORM: Final = 500_000
 PAGES: Final = 40
 
 
-@dataclass(frozen=True, slots=True)
-class PreviewBlock:
+class PreviewBlock(Struct, frozen=True):
     """A block of the page, or a part that an expression takes out of one.
 
     Attributes:
@@ -75,8 +75,7 @@ class PreviewBlock:
         return (removal.rule.layer, removal.rule.name, removal.rule.path) if removal else None
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
+class Preview(Struct, frozen=True):
     """One page, cut as today and as it would be.
 
     Attributes:
@@ -202,8 +201,7 @@ def _removals(cleaned: Cleaned) -> dict[tuple[int, str], Removal]:
     return {(one.removal.fingerprint, one.path): one.removal for one in cleaned.removed}
 
 
-@dataclass(frozen=True, slots=True)
-class Typed:
+class Typed(Struct, frozen=True):
     """What a form holds.
 
     Attributes:
@@ -240,8 +238,7 @@ def typed_form(sent: Mapping[str, str], stored: StoredSiteConfig | None, domain:
     return Typed(config, version, fields, errors, sent.get("page", "").strip()[:4_000])
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigView:
+class ConfigView(Struct, frozen=True):
     """The form.
 
     Attributes:

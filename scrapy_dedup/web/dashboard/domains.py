@@ -1,11 +1,11 @@
 """The registry: its table, changes of many domains at once, shown before they are made; and the page of each domain."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, cast, get_args
 
 from fastapi import APIRouter
+from msgspec import Struct
 from starlette.responses import Response
 
 from scrapy_dedup.core.errors import DedupError
@@ -55,8 +55,7 @@ PAGES: Final = 25
 _BLOCKS_COUNTED: Final = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutView:
+class LayoutView(Struct, frozen=True):
     """A layout with its name as people say it: 16 hexadecimal digits, or `rest`."""
 
     name: str
@@ -64,8 +63,7 @@ class LayoutView:
     picture: PictureFacts | None
 
 
-@dataclass(frozen=True, slots=True)
-class DomainView:
+class DomainView(Struct, frozen=True):
     """One domain as the dashboard shows it.
 
     Attributes:

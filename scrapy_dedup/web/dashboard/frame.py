@@ -3,11 +3,11 @@
 import secrets
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, field
 from typing import Annotated, Final, Generic, TypeVar
 from urllib.parse import parse_qs
 
 from fastapi import Depends, Request
+from msgspec import Struct, field
 from starlette.responses import RedirectResponse
 
 from scrapy_dedup.report.nav import Flash
@@ -47,8 +47,7 @@ class CodedValues(Generic[Value]):
             return self._kept.pop(code, None)
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """What the dashboard remembers between two requests: what is to be said, and what can be taken back."""
 
     flashes: CodedValues[Flash] = field(default_factory=CodedValues)

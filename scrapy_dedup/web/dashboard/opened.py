@@ -1,11 +1,11 @@
 """What the pages about a domain, a page and a template open first: the project, and what is known of it."""
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, Any, Final
 from uuid import UUID
 
 from fastapi import Depends, Request
+from msgspec import Struct
 from starlette.responses import HTMLResponse, Response
 
 from scrapy_dedup.core.domains.names import domain_name
@@ -24,8 +24,7 @@ REFINE: Final = "refine"
 _KEY: Final = re.compile("[0-9a-f]{32}")
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """A project that a request is about."""
 
     request: Request

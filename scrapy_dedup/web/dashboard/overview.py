@@ -3,12 +3,12 @@
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, Generic, TypeVar
 from uuid import UUID
 
 from fastapi import APIRouter, Request
+from msgspec import Struct
 from starlette.responses import RedirectResponse, Response
 
 from scrapy_dedup.core.errors import DedupError
@@ -31,8 +31,7 @@ _WAIT_SECONDS: Final = 2.0
 _CREATING: Final = threading.Lock()
 
 
-@dataclass(slots=True)
-class _CachedAnswer(Generic[Answer]):
+class _CachedAnswer(Struct, Generic[Answer]):
     """An answer as it was made last, and the making of the next."""
 
     answer: Answer | None = None

@@ -1,11 +1,12 @@
 """One page: why it is as it is, and the stored page itself in a sandbox."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
 from fastapi import APIRouter
+from msgspec import Struct
+from msgspec.structs import replace
 from starlette.responses import Response
 
 from scrapy_dedup.report.numbers import count
@@ -24,8 +25,7 @@ from scrapy_dedup.web.problems import ProblemError
 PAGE = "page"
 
 
-@dataclass(frozen=True, slots=True)
-class PageView:
+class PageView(Struct, frozen=True):
     """One page as the dashboard shows it.
 
     Attributes:

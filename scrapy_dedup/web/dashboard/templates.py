@@ -1,11 +1,12 @@
 """Templates: the list, one of them with its versions, going back to one, and what people decide."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final, cast
 
 from fastapi import APIRouter
+from msgspec import Struct
+from msgspec.structs import replace
 from starlette.responses import Response
 
 from scrapy_dedup.core.errors import DedupError
@@ -34,8 +35,7 @@ from scrapy_dedup.web.dashboard.opened import DomainInPath, Here
 from scrapy_dedup.web.problems import ProblemError
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateList:
+class TemplateList(Struct, frozen=True):
     """Templates of a project, or of one domain; there may be more than these.
 
     Attributes:
@@ -47,8 +47,7 @@ class TemplateList:
     domain: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateView:
+class TemplateView(Struct, frozen=True):
     """A layout's template as the dashboard shows it.
 
     Attributes:

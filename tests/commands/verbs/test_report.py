@@ -29,7 +29,7 @@ def test_json_is_the_report(finished_shop: Shop) -> None:
     rows = {each["layer"]: each["pages"] for each in found["ledger"]["run"]["rows"]}
     assert (rows["url"], rows["title"], rows["chunk"]) == (9, 0, None)
     assert (found["ledger"]["all_runs"], found["ledger"]["is_estimate"]) == (None, True)
-    assert found["ledger"]["run"]["began_at"] == "2026-03-01T12:00:00+00:00"
+    assert found["ledger"]["run"]["began_at"] == "2026-03-01T12:00:00Z"
     assert [(each["text"], each["on_pages"], each["of_pages"]) for each in found["repeated"]] == [
         (BANNER, 6, 6),
         ("Menu", 6, 6),
@@ -95,7 +95,7 @@ def test_what_the_crawl_found_is_told_once_it_met_known_pages(shop: Shop) -> Non
     out = shop.run("report", "--run", str(run.id)).out
 
     assert {name: found[name] for name in ("began_at", "changed", "unchanged", "callbacks_saved", "diffs")} == {
-        "began_at": at.isoformat(),
+        "began_at": at.isoformat().replace("+00:00", "Z"),
         "changed": 1,
         "unchanged": 1,
         "callbacks_saved": 1,

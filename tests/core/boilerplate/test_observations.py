@@ -1,9 +1,9 @@
 import pickle  # noqa: TID251, what multiprocessing does
 from array import array
-from dataclasses import fields
 
 import pytest
 from hypothesis import given
+from msgspec.structs import astuple
 
 from scrapy_dedup.core.boilerplate.observations import Observation, PageKind, observe
 from scrapy_dedup.core.pages.blocks import Page
@@ -20,7 +20,7 @@ def seen(html: str) -> Observation:
 def test_usual_page_takes_less_than_four_kilobytes() -> None:
     page = "".join(f"<div class=c{i}><p>Paragraph number {i} of a page</p></div>" for i in range(90))
     found = seen(f"<main>{page}</main>")
-    held = [getattr(found, each.name) for each in fields(found)]
+    held = astuple(found)
     arrays = [each for each in held if isinstance(each, array)]
 
     assert len(arrays) == len(held) - 3

@@ -13,9 +13,9 @@ from scrapy_dedup.core.chunks.language import (
     careful,
     judge_languages,
     light,
-    primary,
 )
 from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.pages.declared import primary
 from tests.growth import assert_in_proportion
 from tests.tables import table
 

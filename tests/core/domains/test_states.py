@@ -1,9 +1,9 @@
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from scrapy_dedup.core.domains.names import TwinEvidence, TwinReason, judge_twins, standing_for_both
 from scrapy_dedup.core.domains.states import (

@@ -1,9 +1,9 @@
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from scrapy_dedup.core.recrawl.plan import (
     AdaptivePolicy,
@@ -30,7 +30,7 @@ ETAG = Revalidate('"1"', None)
 
 def seen(days_ago: float, status: int = 200, **fields: object) -> PageState:
     state = PageState(at=NOON - days_ago * DAY, status=status, etag='"1"')
-    return replace(state, **fields)  # type: ignore[arg-type]
+    return replace(state, **fields)
 
 
 def fetch(reason: FetchReason) -> Fetch:

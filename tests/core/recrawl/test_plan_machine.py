@@ -1,10 +1,10 @@
 """A page over years: whoever asks when the plan says so is told when to come again, and sees each page in time."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from msgspec.structs import replace
 
 from scrapy_dedup.core.recrawl.plan import (
     GONE,

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from scrapy_dedup.core.teacher.numbering import numbered
 from scrapy_dedup.core.teacher.rendered import Box, Flag, SeenElement, Sight, TextRun
@@ -121,7 +122,7 @@ def test_a_browser_that_saw_other_elements_than_the_page_has_does_no_harm() -> N
     """With scripts on, a page can answer anything."""
     runs = tuple(replace_number(run, 19_000) for run in ARTICLE.sight.runs)
 
-    assert looks_of(ARTICLE.page, ARTICLE.numbered, replace(ARTICLE.sight, runs=runs)).main == {}
+    assert looks_of(ARTICLE.page, ARTICLE.numbered, structs.replace(ARTICLE.sight, runs=runs)).main == {}
     assert looks_of(ARTICLE.page, ARTICLE.numbered, Sight(1, 1, {}, ARTICLE.sight.runs)).main == {}
 
 
@@ -144,7 +145,7 @@ def replace_number(run: TextRun, number: int) -> TextRun:
     )
 )
 def test_looks_are_shares_whatever_a_browser_says(runs: list[TextRun]) -> None:
-    sight = replace(ARTICLE.sight, runs=tuple(runs))
+    sight = structs.replace(ARTICLE.sight, runs=tuple(runs))
 
     seen = see(ARTICLE.page, ARTICLE.numbered, sight)
 

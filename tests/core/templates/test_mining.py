@@ -1,8 +1,8 @@
-from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from scrapy_dedup.core.templates.mining import Cluster, ClusterKind, KindEvidence, MinedPage, families, mine, name_kind
 from tests.core.builders import parsed

@@ -1,12 +1,12 @@
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.observations import observe
 from scrapy_dedup.core.boilerplate.path_verdicts import DropReason, learn

@@ -1,10 +1,11 @@
 """What goes out of a page whose clean text is another one now."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 import scrapy
+from msgspec.structs import replace
 
 from scrapy_dedup.core.metadata.choice import Metadata
 from scrapy_dedup.core.pages.fingerprints import content_hash

@@ -1,4 +1,3 @@
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from hashlib import sha256
@@ -6,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.cache.content_index import ContentIndexError, ContentIndexManager

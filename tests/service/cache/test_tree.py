@@ -1,13 +1,13 @@
 import json
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.cache.content_index import ContentIndexManager
@@ -246,7 +246,7 @@ def link(path: Path) -> None:
     ("damage", "words"),
     [
         pytest.param(lambda path: path.write_bytes(b""), "was altered", id="empty"),
-        pytest.param(nest, ": Invalid JSON", id="nested-without-end"),
+        pytest.param(nest, "Expected `str`, got `array`", id="nested-without-end"),
         pytest.param(grow, "is larger than 100,000,000 bytes", id="huge"),
         pytest.param(link, "is a link", id="link"),
         pytest.param(pipe, "is no file", id="pipe"),

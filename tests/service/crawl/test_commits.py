@@ -1,8 +1,8 @@
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate
 from scrapy_dedup.core.recrawl.verdicts import NEW, Change, Verdict, VerdictKind
@@ -30,7 +30,7 @@ STAY = Stay(a_url(), a_key(), DOMAIN, a_time(5), 200, 1.5, callback_run=True)
 
 
 def a_state(**fields: Any) -> StoredState:
-    nothing: dict[str, Any] = dict.fromkeys(StoredState.__dataclass_fields__)
+    nothing: dict[str, Any] = dict.fromkeys(StoredState.__struct_fields__)
     known = {
         "page_key": a_key(),
         "url": a_url(),

@@ -1,9 +1,9 @@
 """What proves that an item of a page went out in this run."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from scrapy_dedup.core.duplicates.evidence import NO_FIELDS, fields_hash
 from scrapy_dedup.core.pages.blocks import Page, parse_page

@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from scrapy_dedup.service.cut.page_cleaning import clean_page
 from scrapy_dedup.service.cut.site_cleaning import How, cut_page
@@ -26,8 +27,7 @@ def known() -> SiteKnowledge:
 def with_each(known: SiteKnowledge, **changes: object) -> SiteKnowledge:
     """Return the knowledge with something else in every template."""
     templates: dict[int, LayoutTemplate] = {
-        layout: replace(one, **changes)  # type: ignore[arg-type]
-        for layout, one in known.templates.items()
+        layout: structs.replace(one, **changes) for layout, one in known.templates.items()
     }
     return SiteKnowledge(known.domain, known.pages, known.index, templates)
 

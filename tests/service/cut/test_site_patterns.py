@@ -3,6 +3,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate
 from scrapy_dedup.core.pages.blocks import Page
@@ -162,7 +163,7 @@ class TestTextPatterns:
         assert reasons[0] == ("pdf pattern: somebody said so", config.pdf_boilerplate_patterns[0])
         (decision,) = removal_decisions(b"k" * 16, cleaned, NOON)
         assert {rule[0] for rule in (decision.detail or {})["rules"]} == {"pdf pattern", "text pattern"}
-        kept = patterns_of(Settings(), replace(config, keep_rules=("pdf pattern",)))
+        kept = patterns_of(Settings(), structs.replace(config, keep_rules=("pdf pattern",)))
         assert (kept.pdf.members, len(kept.text.members)) == ((), 1)
 
     def test_slow_ones_that_take_too_long_are_switched_off_and_told_once(self, caplog: pytest.LogCaptureFixture):
@@ -182,7 +183,7 @@ class TestShadow:
 
         cleaned = cut(config, shadow=frozenset(["patterns"]))
 
-        assert cleaned == replace(cut(SiteConfig()), shadowed=cleaned.shadowed)
+        assert cleaned == structs.replace(cut(SiteConfig()), shadowed=cleaned.shadowed)
         assert [one.text for one in cleaned.shadowed] == ["Top of the site", "Hard to read? Help"]
         (decision,) = removal_decisions(b"k" * 16, cleaned, NOON)
         assert (decision.layer, decision.action) == ("patterns", SHADOW)

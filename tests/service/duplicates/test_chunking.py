@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from scrapy_dedup.service.duplicates.chunking import (
     ACROSS,
@@ -51,7 +52,9 @@ class TestPageAlone:
             pytest.param(replace(DUTCH, language_enabled=False), ["added", "added", "removed"], id="language-off"),
             pytest.param(replace(DUTCH, chunk_enabled=False), ["added", "removed", "removed"], id="chunk-off"),
             pytest.param(
-                replace(DUTCH, shadow=frozenset(["chunk"])), ["added", "removed", "removed"], id="chunk-shadow"
+                replace(DUTCH, shadow=frozenset(["chunk"])),
+                ["added", "removed", "removed"],
+                id="chunk-shadow",
             ),
             pytest.param(replace(DUTCH, shadow=frozenset(["language"])), ["added", "added", "removed"], id="shadow"),
         ],
@@ -105,7 +108,7 @@ class TestBesideOthers:
 
 class TestLastVersion:
     def versions(self, before: Sequence[int], now: Sequence[int], **states: Any) -> PageChunks:
-        first = PageChunks([replace(one, **states) for one in a_page(*map(a_paragraph, before))])
+        first = PageChunks([structs.replace(one, **states) for one in a_page(*map(a_paragraph, before))])
         stored = chunks_record(a_key(1), first, DUTCH).chunks
         return across(a_page(*map(a_paragraph, now)), {}, stored, DUTCH)
 

@@ -3,10 +3,10 @@
 import gc
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.observations import Observation
 from scrapy_dedup.core.pages.blocks import Block, Page

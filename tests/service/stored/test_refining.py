@@ -3,6 +3,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from scrapy_dedup.core.pages.fingerprints import content_hash, parts_hash, to_hex
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
@@ -110,9 +111,9 @@ class TestAnotherModel:
             key, text = put(project, url, html), clean_page(html, url, knowledge, Settings()).cleaned.content
             project.write([SourceRecord(key, url, DOMAIN, "html", html, NOON, cleaned_content=text)])
         for one in knowledge.templates.values():
-            verdicts = {path: replace(each, keep=True) for path, each in one.template.verdicts.items()}
-            keeping = replace(one.template, verdicts=verdicts, repeated={}, surrounding={})
-            knowledge.templates[one.layout] = replace(one, template=keeping, model="another")
+            verdicts = {path: structs.replace(each, keep=True) for path, each in one.template.verdicts.items()}
+            keeping = structs.replace(one.template, verdicts=verdicts, repeated={}, surrounding={})
+            knowledge.templates[one.layout] = structs.replace(one, template=keeping, model="another")
         project.write(template_record(knowledge, layout, NOON) for layout in sorted(knowledge.templates))
 
     def test_takes_its_place_once_refining_is_through(self, store: Store, project: ProjectStore) -> None:
@@ -125,7 +126,7 @@ class TestAnotherModel:
         self, store: Store, project: ProjectStore
     ) -> None:
         rest = next(one for one in project.templates(DOMAIN) if one.layout == REST)
-        record = {name: getattr(rest, name) for name in TemplateRecord.__dataclass_fields__}
+        record = {name: getattr(rest, name) for name in TemplateRecord.__struct_fields__}
         project.write([TemplateRecord(**record | {"body": dict(rest.body) | {"pages": 60}})])
 
         assert Found(store, project).churn.changed > 0
@@ -165,7 +166,7 @@ class TestFinding:
         put(project, URL, POST)
         put(project, a_url("posts/rope"), learned_site.post("rope"))
         by_another = SourceRecord(KEY, URL, DOMAIN, "html", POST, NOON, report={"model": "another"})
-        project.write([replace(by_another, cleaned_content="an older text")])
+        project.write([structs.replace(by_another, cleaned_content="an older text")])
 
         found = Found(store, project)
 

@@ -1,6 +1,6 @@
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial, reduce
 from operator import getitem
@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.patterns.expressions import compile_expression
@@ -88,7 +89,7 @@ class TestNames:
 
 
 def replace_body(stored: StoredTemplate, body: Any) -> TemplateRecord:
-    values = {name: getattr(stored, name) for name in TemplateRecord.__dataclass_fields__}
+    values = {name: getattr(stored, name) for name in TemplateRecord.__struct_fields__}
     return TemplateRecord(**values | {"body": body})
 
 

@@ -1,12 +1,12 @@
 """From a page that a browser showed and a cut of it to boxes on its picture."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.teacher.numbering import NumberedPage, numbered

@@ -1,9 +1,9 @@
 """Which pages are to be shown, before any browser is started."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.teacher.lessons import learn_course, plan_course, records_of

@@ -1,10 +1,10 @@
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from sqlalchemy import delete
 
 from scrapy_dedup.store.knowledge.templates import VERSIONS_KEPT

@@ -1,11 +1,11 @@
 """The first page says what `stats`, `report` and `runs` say."""
 
 import threading
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import starmap
 
 import pytest
+from msgspec.structs import replace
 from playwright.sync_api import Browser
 
 from scrapy_dedup.core.errors import DedupError
