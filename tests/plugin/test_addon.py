@@ -63,5 +63,16 @@ def test_what_is_switched_off_is_not_imported() -> None:
     assert "scrapy_dedup.plugin.item_pipeline" in loaded
     ours = ["plugin.resilience.extension", "plugin.resilience.stall_monitor", "plugin.teacher", "plugin.workers"]
     ours += ["core.pdf", "core.chunks.language"]
-    others = ("alembic", "html_to_markdown", "jinja2", "lingua", "numpy", "playwright", "pypdfium2", "redis", "rich")
+    others = [
+        "alembic",
+        "html_to_markdown",
+        "jinja2",
+        "lingua",
+        "numpy",
+        "playwright",
+        "pypdfium2",
+        "redis",
+        "regex",
+        "rich",
+    ]
     assert [name for name in (*(f"scrapy_dedup.{one}" for one in ours), *others) if name in loaded] == []

@@ -15,14 +15,13 @@ import struct
 import unicodedata
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from itertools import islice
 from math import comb
 from operator import eq
-from typing import Final, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
-import regex
 from msgspec import Struct
 from rensa import RMinHash
 
@@ -49,17 +48,10 @@ _MISSED: Final = 1e-5
 # Two unlike slots agree by chance in one byte.
 _BY_CHANCE: Final = 1 / 256
 
-# Unlike `re`, \w has the marks of Indic scripts and of accents, which else cut words into pieces.
-_WORD: Final = regex.compile(r"\w+")
 _ASCII_WORD: Final = re.compile(r"\w+", re.ASCII)
-# Written without spaces between words: each letter, with its marks, counts as a word.
-_UNSPACED: Final = regex.compile(
-    r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]\p{M}*+"
-)
-# Most texts have no such letter, and this is told ten times sooner: what is outside of these ranges is none.
+# Most texts have no letter that is written without spaces, and this is told ten times sooner: what is outside of these
+# ranges is none.
 _MAY_BE_UNSPACED: Final = re.compile("[\u0e00-\u1cff\u2e80-\U0010ffff]")
-# Normalising takes time squared in a run of marks: 9 s for 100,000. The limit is that of Unicode's Stream-Safe Text.
-_MARKS: Final = regex.compile(r"(\p{M}{30})\p{M}++")
 
 Shingles = AbstractSet[str]
 
@@ -89,6 +81,24 @@ class Sketched(Protocol):
 _Other = TypeVar("_Other", bound=Sketched)
 
 
+class _UnicodePatterns(NamedTuple):
+    word: Any
+    """Unlike that of `re` it has the marks of Indic scripts and of accents, which else cut words into pieces."""
+    unspaced: Any
+    """Written without spaces between words: each letter, with its marks, counts as a word."""
+    marks: Any
+    """Normalising takes time squared in a run of them: 9 s for 100,000. The limit is of Unicode's Stream-Safe Text."""
+
+
+@cache
+def _unicode_patterns() -> _UnicodePatterns:
+    # Texts in ASCII need none of them.
+    import regex  # noqa: PLC0415
+
+    scripts = "".join(f"\\p{{{name}}}" for name in "Han Hiragana Katakana Thai Lao Khmer Myanmar Tibetan".split())
+    return _UnicodePatterns(*map(regex.compile, (r"\w+", rf"[{scripts}]\p{{M}}*+", r"(\p{M}{30})\p{M}++")))
+
+
 def words(text: str) -> list[str]:
     """Return the words of a text in lower case, in their order; of scripts without spaces, the letters.
 
@@ -97,10 +107,11 @@ def words(text: str) -> list[str]:
     """
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())
-    text = unicodedata.normalize("NFC", _MARKS.sub(r"\1", text))
+    patterns = _unicode_patterns()
+    text = unicodedata.normalize("NFC", patterns.marks.sub(r"\1", text))
     if _MAY_BE_UNSPACED.search(text):
-        text = _UNSPACED.sub(r" \g<0> ", text)
-    found: list[str] = _WORD.findall(text.lower())
+        text = patterns.unspaced.sub(r" \g<0> ", text)
+    found: list[str] = patterns.word.findall(text.lower())
     return found
 
 

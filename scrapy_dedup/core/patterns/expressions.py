@@ -7,7 +7,6 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 import re2
-import regex
 from msgspec import Struct
 
 from scrapy_dedup.core.errors import DedupError
@@ -173,6 +172,9 @@ def compile_expression(source: str, *, allow_slow: bool = False) -> Expression:
 
 
 def _slow(source: str, shown: str, refused: str, *, allowed: bool) -> Expression:
+    # Few crawls have an expression that RE2 refuses.
+    import regex  # noqa: PLC0415
+
     try:
         program = regex.compile(source)
     except (regex.error, ValueError, OverflowError, RecursionError) as error:
