@@ -192,14 +192,6 @@ def _overhead(results: Results) -> Lines:
             bare, ours = (median(ways[name][one]) for one in ("bare_ms", "with_ms"))
             rows.append((label + goal, f"{bare:.1f}", f"{ours:.1f}", f"{ratio:.2f}"))
     yield from table(("layers", "bare Scrapy, ms", "with the add-on, ms", "ratio"), rows)
-    whole = ways.get("all layers", {})
-    layers = [
-        f"{name.removeprefix('layer_').removesuffix('_ms')} {median(found):.1f}"
-        for name, found in whole.items()
-        if name.startswith("layer_")
-    ]
-    if layers:
-        yield from ("", f"By the layers' own count, in ms a page: {', '.join(layers)}.")
     started = results.get("startup", {}).get("figures", {}).get("commands", {})
     if started:
         later = ", ".join(f"{name} {found['median_later_ms']:.0f} ms" for name, found in started.items())
