@@ -19,6 +19,7 @@ from typing import Any, Final, Protocol, Self
 
 import pyarrow as pa
 from msgspec import Struct, field
+from msgspec import json as typed_json
 from msgspec.structs import replace
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sql
@@ -386,7 +387,7 @@ class Judge:
             elif kind == NO_PAGE:
                 self.tally.no_page += 1
             else:
-                self._page(place, (unraw(domain), chars, facts, content), PageTally.from_json(tally))
+                self._page(place, (unraw(domain), chars, facts, content), typed_json.decode(tally, type=PageTally))
 
     def _page(self, place: bytes, said: tuple[str, int, str | None, str | None], own: PageTally) -> None:
         domain, chars, facts, content = said

@@ -16,7 +16,6 @@ from hashlib import blake2b
 from typing import Any, Final, Self
 
 from msgspec import Struct
-from msgspec.structs import astuple
 
 from scrapy_dedup.batch.columns import raw
 from scrapy_dedup.core.chunks.chunks import Chunk, ChunkKind
@@ -110,7 +109,7 @@ CHUNK: Final = b"c"
 _KEY_BYTES: Final = 16
 
 
-class PageTally(Struct, frozen=True):
+class PageTally(Struct, frozen=True, array_like=True):
     """What a page adds to the figures.
 
     Attributes:
@@ -128,15 +127,6 @@ class PageTally(Struct, frozen=True):
     alone: Mapping[str, int]
     seconds: Mapping[str, float]
     is_kept: bool
-
-    def to_json(self) -> str:
-        """Return it as text."""
-        return json.dumps(astuple(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> "PageTally":
-        """Return the tally behind `to_json`."""
-        return cls(*json.loads(text))
 
 
 def target_of(line: CleanedLine, settings: Settings) -> bytes | None:

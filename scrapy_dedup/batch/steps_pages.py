@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 from msgspec import Struct
+from msgspec import json as typed_json
 
 from scrapy_dedup.batch import columns
 from scrapy_dedup.batch.columns import (
@@ -83,7 +84,7 @@ def _cut_row(place: bytes, result: Result, settings: Settings) -> columns.Row:
         place,
         raw(facts.domain) if facts is not None else b"",
         len(facts.text) if facts is not None else NO_TEXT,
-        tally.to_json(),
+        typed_json.encode(tally).decode(),
         keys_of(result, settings),
         facts_json(result, settings),
         *texts,

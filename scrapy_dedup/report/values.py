@@ -8,9 +8,9 @@ Report, with ISO dates, is the report's JSON form.
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any
 
-from msgspec import Struct, field, to_builtins
+from msgspec import Struct, ValidationError, convert, field
 
 from scrapy_dedup.core.runs.alarms import DropAlarm
 from scrapy_dedup.core.runs.totals import LedgerDomain
@@ -49,25 +49,6 @@ class PictureBox(Struct, frozen=True):
     label: str
     is_clear: bool = False
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it as it is stored."""
-        found: dict[str, Any] = to_builtins(self)
-        return found
-
-    @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """Return what `to_json` gave.
-
-        Raises:
-            ValueError: it is something else.
-        """
-        try:
-            number, x, y, width, height = (int(stored[name]) for name in ("number", "x", "y", "width", "height"))
-            kind, label = BoxKind(stored["kind"]), str(stored["label"])
-            return cls(number, x, y, width, height, kind, label, bool(stored.get("is_clear")))
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"no box of a picture ({error!r})") from error
-
 
 class ReportPicture(Struct, frozen=True):
     """A page as a browser showed it, and what stands where.
@@ -91,8 +72,8 @@ def boxes_from(stored: Iterable[Mapping[str, Any]]) -> tuple[PictureBox, ...]:
     found = []
     for one in stored:
         try:
-            found.append(PictureBox.from_json(one))
-        except ValueError:
+            found.append(convert(one, PictureBox))
+        except ValidationError:
             continue
     return tuple(found)
 

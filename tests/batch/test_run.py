@@ -6,6 +6,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from msgspec import to_builtins
+
 from scrapy_dedup.batch.columns import raw
 from scrapy_dedup.batch.run import Judge
 from scrapy_dedup.batch.shared_facts import CHUNK, LookupWriter, PageTally, facts_json, keys_of, look_up
@@ -104,7 +106,8 @@ def test_pages_that_share_nothing_need_not_be_looked_at(tmp_path: Path) -> None:
     for number, line in enumerate(lines):
         facts = line.facts
         assert facts is not None
-        tally = PageTally("template", None, {}, {"items/in": 1, "items/out": 1}, {}, is_kept=False).to_json()
+        made = PageTally("template", None, {}, {"items/in": 1, "items/out": 1}, {}, is_kept=False)
+        tally = json.dumps(to_builtins(made))
         told = facts_json(line, SETTINGS) if number in with_some else None
         content = facts.text if number in compared else None
         rows.append((PAGE, number.to_bytes(4, "big"), raw(facts.domain), len(facts.text), tally, told, content))

@@ -3,6 +3,7 @@
 import uuid
 from typing import Any
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from scrapy_dedup.service.stored.template_upkeep import SelectorLine, ShownTemplate
@@ -74,7 +75,7 @@ def a_hostile_view() -> DomainView:
         "BLACKLISTED", domain_name=ALL, twin=ALL, joined_to=ALL, blacklisted_by=ALL, blacklist_reason=ALL * 900
     )
     figures = replace(FIGURES, domain=ALL, state=ALL, reason=ALL, kind=ALL, url_pattern=ALL)
-    picture = PictureFacts(7, ALL, NOON, 5, 5, [box.to_json() for box in boxes()])
+    picture = PictureFacts(7, ALL, NOON, 5, 5, to_builtins(boxes()))
     page = replace(PAGE, url="javascript:window.__ran=1", title=ALL * 1_000, status=ALL, verdict=ALL, chars_in=None)
     return a_view(
         domain=ALL,

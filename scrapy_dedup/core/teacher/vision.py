@@ -2,12 +2,12 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from statistics import fmean
-from typing import Any, Final, Self
+from typing import Final
 
-from msgspec import Struct, field, to_builtins
+from msgspec import Struct, field
 
 from scrapy_dedup.core.boilerplate.names import PathLooks
 from scrapy_dedup.core.boilerplate.observations import MOST_BLOCKS, upper_part
@@ -175,24 +175,6 @@ class Vision(Struct, frozen=True):
     """Texts that no person sees, on all of them."""
     agreement: float = 1.0
     """Of what the template keeps and what looks like content, in characters: both of either, 0.0 to 1.0."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as it is stored."""
-        found: dict[str, Any] = to_builtins(self)
-        return found
-
-    @classmethod
-    def from_json(cls, stored: Mapping[str, Any] | None) -> Self | None:
-        """Read what `to_json` returned; None, as former versions have it, is None."""
-        if stored is None:
-            return None
-        return cls(
-            int(stored["shown"]),
-            float(stored["js_share"]),
-            bool(stored["needs_rendering"]),
-            int(stored["unseen"]),
-            float(stored["agreement"]),
-        )
 
 
 def vision_of(pages: Sequence[SeenPage], agreement: float) -> Vision:

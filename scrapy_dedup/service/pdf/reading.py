@@ -17,9 +17,8 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Final, Literal, Self
 
 from msgspec import Struct
+from msgspec import json as typed_json
 from msgspec.structs import asdict
-
-from scrapy_dedup.core.errors import DedupError
 
 if TYPE_CHECKING:
     from scrapy_dedup.core.pdf.text import PdfText
@@ -214,14 +213,14 @@ class _Worker:
         with _Watch(self.process) as watch:
             try:
                 return self._talk(body, limits, watch)
-            except (EOFError, OSError, ValueError, DedupError):
+            except (EOFError, OSError, ValueError):
                 self.is_broken = True
                 if watch.has_struck:
                     return UnreadPdf(UnreadReason.TIMEOUT, f"the PDF took more than {watch.allowed:g} s")
                 return UnreadPdf(UnreadReason.CRASHED, "the PDF ended the process that read it")
 
     def _talk(self, body: bytes, limits: PdfLimits, watch: "_Watch") -> "PdfText | UnreadPdf":
-        from scrapy_dedup.core.pdf.text import from_json  # noqa: PLC0415 (few crawls)
+        from scrapy_dedup.core.pdf.text import PdfText  # noqa: PLC0415 (few crawls)
 
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -237,7 +236,7 @@ class _Worker:
             tag, content = read_frame(self.process.stdout)
             if tag == b"T":
                 watch.allow(_START_SECONDS)
-                return from_json(content)
+                return typed_json.decode(content, type=PdfText)
             if tag == b"U":
                 reason, message = json.loads(content)
                 return UnreadPdf(UnreadReason(reason), str(message))

@@ -15,9 +15,9 @@ from typing import IO, Any, Final
 
 import pypdfium2
 import pypdfium2.raw as pdfium
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
-from scrapy_dedup.core.pdf.text import PageLines, PdfFlag, PdfLine, PdfReading, arrange, to_json
+from scrapy_dedup.core.pdf.text import PageLines, PdfFlag, PdfLine, PdfReading, arrange
 from scrapy_dedup.service.pdf.reading import PdfLimits, UnreadPdf, UnreadReason, read_frame, write_frame
 
 _PROGRESS_SECONDS: Final = 0.1
@@ -66,7 +66,8 @@ def _text(limits: PdfLimits, body: bytes, sink: IO[bytes]) -> bytes | UnreadPdf:
     if isinstance(reading, UnreadPdf):
         return reading
     write_frame(sink, b"A")
-    return to_json(arrange(reading)).encode("utf-8", errors="replace")
+    made = json.dumps(to_builtins(arrange(reading)), ensure_ascii=False)
+    return made.encode("utf-8", errors="replace")
 
 
 def _progress(sink: IO[bytes]) -> Callable[[], None]:

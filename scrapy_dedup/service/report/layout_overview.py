@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from scrapy_dedup.core.teacher.vision import Vision
@@ -160,7 +160,7 @@ def _template(
         ),
         rules=len(dropped),
         fields={name: ", ".join(found) for name in FIELDS if (found := texts_of(live.selectors, name))},
-        vision=Vision.from_json(live.body.get("vision")),
+        vision=convert(live.body.get("vision"), Vision | None),
     )
 
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final, Literal
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.path_verdicts import PathVerdict, VerdictChange
@@ -201,7 +201,7 @@ def _record(row: Mapping[str, Any], at: datetime) -> TemplateRecord:
     _check_numbers(body)
     Template.from_json(body["template"])
     Locators.from_json(body["locators"])
-    Vision.from_json(body.get("vision"))
+    convert(body.get("vision"), Vision | None)
     for one in overrides:
         if one["action"] not in ("keep", "drop"):
             raise ValueError(f"{one['action']!r} is no action: write keep or drop")

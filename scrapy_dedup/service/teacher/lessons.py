@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
 
 from scrapy_dedup.core.templates.layouts import cluster
 from scrapy_dedup.service.cut.site_cleaning import cut_page
@@ -149,5 +149,4 @@ def picture_of(
     found = cut_page(shown.html, shown.page, shown.url, after, settings)
     boxes = boxes_of(shown.page, shown.numbered, shown.sight, found, height=shown.height)
     width = shown.sight.width
-    stored = [box.to_json() for box in boxes]
-    return StoredPicture(domain, found.layout, shown.url, at, width, shown.height, stored, png)
+    return StoredPicture(domain, found.layout, shown.url, at, width, shown.height, to_builtins(boxes), png)

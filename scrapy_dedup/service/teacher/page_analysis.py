@@ -102,7 +102,7 @@ class AnalyzedPage(Struct, frozen=True):
             "fields": {field.name: to_builtins(field) | {"name": field.name} for field in self.fields},
             "unseen": [{"reason": str(one.reason), "text": one.text} for one in self.unseen],
             "size": {"width": shown.sight.width, "height": shown.height},
-            "boxes": [box.to_json() for box in self.boxes],
+            "boxes": to_builtins(self.boxes),
             "template": body,
         }
 

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, Self
 
-from msgspec import Struct, field
+from msgspec import Struct, convert, field, to_builtins
 from msgspec.structs import replace
 
 from scrapy_dedup.core.duplicates.evidence import SiteSeen
@@ -70,7 +70,7 @@ class LayoutTemplate(Struct, frozen=True):
     def to_json(self) -> dict[str, Any]:
         """Return what is needed to cut by it."""
         body: dict[str, Any] = {"template": self.template.to_json(), "locators": self.locators.to_json()}
-        return body | ({"vision": self.vision.to_json()} if self.vision is not None else {})
+        return body | ({"vision": to_builtins(self.vision)} if self.vision is not None else {})
 
 
 class SiteKnowledge(Struct):
@@ -191,7 +191,7 @@ def _template_of(stored: Mapping[str, Any]) -> LayoutTemplate:
     return LayoutTemplate(
         template=Template.from_json(stored["template"]),
         locators=Locators.from_json(stored["locators"]),
-        vision=Vision.from_json(stored.get("vision")),
+        vision=convert(stored.get("vision"), Vision | None),
         paths=tuple(stored["paths"]),
         overrides=overrides_of(stored["overrides"]),
         **{name: stored[name] for name in names},

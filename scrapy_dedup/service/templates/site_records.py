@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+from msgspec import convert
+
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.metadata.locators import Locators
 from scrapy_dedup.core.teacher.vision import Vision
@@ -91,7 +93,7 @@ def _readable(row: StoredTemplate) -> Iterator[LayoutTemplate]:
             layout=row.layout,
             template=Template.from_json(body["template"]),
             locators=Locators.from_json(body["locators"]),
-            vision=Vision.from_json(body.get("vision")),
+            vision=convert(body.get("vision"), Vision | None),
             paths=tuple(row.paths),
             source=row.source,
             overrides=overrides_of(row.overrides),

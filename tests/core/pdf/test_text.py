@@ -1,7 +1,8 @@
+import json
 import math
 from typing import Any
 
-import pytest
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +14,6 @@ from scrapy_dedup.core.pdf.text import (
     PageLines,
     PdfBlock,
     PdfFlag,
-    PdfFormError,
     PdfLine,
     PdfReading,
     PdfText,
@@ -21,8 +21,6 @@ from scrapy_dedup.core.pdf.text import (
     cover,
     draw,
     draw_pages,
-    from_json,
-    to_json,
 )
 from tests.growth import assert_in_proportion
 from tests.pdf_files import a_line, a_page, stacked
@@ -116,7 +114,7 @@ ANYTHING = st.builds(
 def test_any_lines_make_a_text_and_come_back_from_json(pages: list[PageLines]):
     made = read(*pages)
 
-    assert from_json(to_json(made)) == made
+    assert msgspec.json.decode(json.dumps(msgspec.to_builtins(made)), type=PdfText) == made
     assert isinstance(draw(made, "markdown"), str)
 
 
@@ -127,23 +125,6 @@ def test_no_letter_is_lost_or_made(pages: list[list[str]]):
     got = draw(made, "text")
     for letter in "abc":
         assert got.count(letter) == sum(text.count(letter) for texts in pages for text in texts)
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        "",
-        "[]",
-        "{}",
-        '{"form":2}',
-        to_json(MADE).replace('"text"', '"verse"'),
-        to_json(MADE).replace('"Header"', "7"),
-        "[" * 100_000,
-    ],
-)
-def test_other_json_is_refused_with_a_way_out(value: str):
-    with pytest.raises(PdfFormError, match="read the file again"):
-        from_json(value)
 
 
 def test_lines_are_arranged_in_time_in_proportion_to_their_number():

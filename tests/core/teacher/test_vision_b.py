@@ -1,4 +1,3 @@
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -9,7 +8,7 @@ from msgspec import structs
 
 from scrapy_dedup.core.teacher.numbering import numbered
 from scrapy_dedup.core.teacher.rendered import Box, Flag, SeenElement, Sight, TextRun
-from scrapy_dedup.core.teacher.vision import SeenPage, UnseenReason, Vision, see, unseen_text, vision_of
+from scrapy_dedup.core.teacher.vision import SeenPage, UnseenReason, see, unseen_text, vision_of
 from scrapy_dedup.core.teacher.vision_blocks import looks_of
 from tests.core.builders import parsed
 from tests.core.sights import Recorded, recorded
@@ -33,13 +32,6 @@ def test_a_layout_needs_rendering_where_scripts_make_it_and_nothing_is_there_wit
     assert vision.needs_rendering is needed
     assert vision.shown == len(pages)
     assert vision.agreement == 0.123
-
-
-def test_what_a_browser_showed_is_read_as_it_was_stored() -> None:
-    vision = Vision(2, 0.25, needs_rendering=False, unseen=3, agreement=0.9)
-
-    assert Vision.from_json(json.loads(json.dumps(vision.to_json()))) == vision
-    assert Vision.from_json(None) is None
 
 
 ARTICLE = recorded("article")

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from scrapy_dedup.core.pages.blocks import Page
@@ -144,7 +145,7 @@ def test_no_page_whatever_it_is_raises(source: str, height: int) -> None:
 class TestPicturesOfAReport:
     def put(self, project: ProjectStore, sizes: dict[int, int]) -> None:
         for layout, size in sizes.items():
-            boxes = [PictureBox(1, 0, 0, 9, 9, BoxKind.CONTENT, "content").to_json(), {"kind": "from elsewhere"}]
+            boxes = [to_builtins(PictureBox(1, 0, 0, 9, 9, BoxKind.CONTENT, "content")), {"kind": "from elsewhere"}]
             url = f"https://{STORED_DOMAIN}/{layout}"
             project.put_picture(StoredPicture(STORED_DOMAIN, layout, url, NOON, 10, 10, boxes, b"x" * size))
 
