@@ -46,6 +46,8 @@ _EXTRACTION_FILE: Final = re.compile(r"extractions/([0-9a-f]{8,64}(?:_[0-9]{1,9}
 # Of a file that holds a page, and of the index: that of 250,000 pages. A larger one is not needed to read the others.
 _MAX_FILE_BYTES: Final = 100_000_000
 _MOST_TOLD: Final = 200
+# What stands in more brackets than Python goes down ends in the second.
+_UNREADABLE: Final = (DecodeError, RecursionError)
 _CHECKSUM: Final = b',\n "checksum": "'
 _AFTER_CHECKSUM: Final = b'"\n}\n'
 # A FIFO in place of a file would wait for ever. Windows has neither.
@@ -304,7 +306,7 @@ def _lines(folder: Path, done: Transfer) -> Iterable[tuple[str, _IndexLine]]:
     """Return what the index names, by URL; without a sound index, what there is."""
     try:
         return typed_json.decode(_read_file(folder / INDEX), type=dict[str, _IndexLine]).items()
-    except (CacheTreeError, DecodeError) as error:
+    except (CacheTreeError, *_UNREADABLE) as error:
         why = error if isinstance(error, CacheTreeError) else "is damaged or truncated"
         done.index_rebuilt = f"{INDEX} {why}"
         return (("", _IndexLine(extraction_file=name)) for name in _names(folder))
@@ -316,7 +318,7 @@ def _read_line(folder: Path, url: str, line: _IndexLine, settings: Settings) -> 
     content = _read_file(folder / line.extraction_file)
     try:
         plain = typed_json.decode(content, type=_PlainFile)
-    except DecodeError:
+    except _UNREADABLE:
         page = _read_page(content, settings)
     else:
         page = _read_plain(plain, folder, line, settings)
@@ -365,7 +367,7 @@ def _read_page(content: bytes, settings: Settings) -> _PageFile:
         for one in page.extractions:
             check_outcome(one.cb_kwargs, one.requests, one.items)
         unpack_fingerprints(page.document.blocks or b"")
-    except (DecodeError, UrlError, DamagedError, DamagedValueError) as error:
+    except (*_UNREADABLE, UrlError, DamagedError, DamagedValueError) as error:
         raise CacheTreeError(str(error)[:300]) from error
     if page.content and content_hash("\n".join(page.content)).hex() != page.content_hash:
         raise CacheTreeError("does not fit its content_hash: its content was altered")
@@ -412,7 +414,7 @@ def _read_metadata(path: Path, url: str) -> dict[str, Any]:
         return {}
     try:
         found = typed_json.decode(_read_file(path), type=_PlainMetadata)
-    except DecodeError as error:
+    except _UNREADABLE as error:
         raise CacheTreeError(f"{path.name} holds no metadata") from error
     if found.url != url:
         raise CacheTreeError(f"{path.name} is of the page {found.url}")

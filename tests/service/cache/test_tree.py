@@ -229,9 +229,9 @@ def grow(path: Path) -> None:
         opened.truncate(200_000_000)  # sparse: it takes no room
 
 
-def nest(path: Path) -> None:
+def nest(path: Path, change: Callable[[Any], object] = lambda held: held.update(content=["@"])) -> None:
     """A bomb for whoever reads JSON by recursion, under a good seal."""
-    edit(path, lambda held: held.update(content=["@"]))
+    edit(path, change)
     body = path.read_bytes().partition(b',\n "checksum"')[0].replace(b'"@"', b"[" * 200_000)
     seal = sha256(body + b"\n}").hexdigest()
     path.write_bytes(body + f',\n "checksum": "{seal}"\n}}\n'.encode())
@@ -247,6 +247,11 @@ def link(path: Path) -> None:
     [
         pytest.param(lambda path: path.write_bytes(b""), "was altered", id="empty"),
         pytest.param(nest, "Expected `str`, got `array`", id="nested-without-end"),
+        pytest.param(
+            lambda path: nest(path, lambda held: held["extractions"][0].update(requests=["@"])),
+            "maximum recursion depth",
+            id="nested-in-a-request",
+        ),
         pytest.param(grow, "is larger than 100,000,000 bytes", id="huge"),
         pytest.param(link, "is a link", id="link"),
         pytest.param(pipe, "is no file", id="pipe"),
@@ -265,6 +270,15 @@ def test_a_file_that_is_none_of_ours_is_left_out(
     assert f"is left out: {words}" in done.problems[0]
     key = page_key(a_url(1))
     assert (project.page_states([key]), project.extractions_of(key)) == ({}, [])
+
+
+def test_an_index_that_is_nested_without_end_is_made_anew(store: Store, project: ProjectStore, tree: Path) -> None:
+    (tree / INDEX).write_text('{"https://www.example.com/": {"extraction_file": "x", "more": ' + "[" * 200_000)
+
+    done = take(store, project, tree)
+
+    assert done.index_rebuilt == f"{INDEX} is damaged or truncated"
+    assert seen(store, project) == {a_url(0), a_url(1), a_url(2)}
 
 
 class TestTreeOfTheSpecification:
