@@ -9,12 +9,12 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import psycopg
 import pytest
+from msgspec import Struct
 from sqlalchemy import URL
 
 from scrapy_dedup.store.store import Store
@@ -53,8 +53,7 @@ _EMPTY = (
 _idle: defaultdict[int, list[tuple[str, list[tuple[object, ...]]]]] = defaultdict(list)
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+class Server(Struct, frozen=True):
     """A running server on 127.0.0.1, and its superuser's password."""
 
     port: int

@@ -2,8 +2,9 @@
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from scrapy_dedup.core.pdf.text import PageLines, PdfLine
 
@@ -12,8 +13,7 @@ FONTS = {"text": "Helvetica", "bold": "Helvetica-Bold", "fixed": "Courier"}
 _NAMES = {name: f"F{number}" for number, name in enumerate(FONTS)}
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(Struct, frozen=True):
     """A text at a place; `top` is the distance of its base line from the page's top."""
 
     text: str

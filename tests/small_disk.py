@@ -4,16 +4,16 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from tests.servers_here import is_missing
 
 MEGABYTE = 1_048_576
 
 
-@dataclass(frozen=True)
-class SmallDisk:
+class SmallDisk(Struct, frozen=True):
     """A folder that holds so much and no more."""
 
     folder: Path

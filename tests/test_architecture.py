@@ -5,9 +5,10 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 PROJECT = Path(__file__).parents[1]
 PACKAGE = PROJECT / "scrapy_dedup"
@@ -32,8 +33,7 @@ def paths(*folders: Path) -> list[Path]:
 MODULES = paths(PACKAGE)
 
 
-@dataclass(frozen=True, slots=True)
-class Module:
+class Module(Struct, frozen=True):
     """What the rules ask about a file; its tree would be a thousand times as large."""
 
     lines: int

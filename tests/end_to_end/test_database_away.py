@@ -4,11 +4,11 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Any
 
 import psycopg
 import pytest
+from msgspec import Struct
 from sqlalchemy import URL
 
 from tests.databases import Server, postgresql
@@ -60,8 +60,7 @@ def _page(name: str, links: list[str]) -> str:
     )
 
 
-@dataclass
-class Away:
+class Away(Struct):
     """A project whose database is behind a proxy."""
 
     project: Project

@@ -4,11 +4,11 @@ import re
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct, field
 
 from tests.end_to_end.crawling import ADDON, BASE, Project, all_accounted_for, cut_half_line
 from tests.server import Answer, Site, WebServer, serving
@@ -22,8 +22,7 @@ HUGE = "<!--" + "x" * 1_500_000 + "-->"
 FAILING = "tests.end_to_end.recrawl_pipelines.Failing"
 
 
-@dataclass(frozen=True)
-class Ending:
+class Ending(Struct, frozen=True):
     """How a first crawl ends, and what of it may come twice.
 
     Attributes:

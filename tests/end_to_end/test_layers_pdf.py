@@ -5,11 +5,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.end_to_end.crawling import ADDON, ROOT, Crawled, Project
 from tests.hospital.brochures import COVER, COVER_PATTERN, HEADER

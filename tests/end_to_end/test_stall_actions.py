@@ -5,12 +5,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from typing import Any
 
 import pytest
+from msgspec import Struct, field
 
 from tests.end_to_end.crawling import Crawled, Project
 from tests.end_to_end.test_stalls import SLOWLY, STALLS
@@ -23,8 +23,7 @@ PATIENTLY = {"DEDUP_STALL_AFTER": 3}
 """On a busy machine a crawl may bring nothing for a second after its first turn."""
 
 
-@dataclass
-class Asked:
+class Asked(Struct):
     """A request as the site, or a proxy in front of it, gets it."""
 
     path: str

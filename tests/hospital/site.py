@@ -2,9 +2,11 @@
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tests.hospital.brochures import brochures
 from tests.hospital.words import prose
@@ -26,8 +28,7 @@ Section = tuple[str, str]
 """A heading, and HTML."""
 
 
-@dataclass(frozen=True)
-class Sizes:
+class Sizes(Struct, frozen=True):
     """How often each case occurs."""
 
     aliases: int = 66
@@ -102,8 +103,7 @@ ALL: Final = Sizes()
 FEW: Final = Sizes(6, 3, 4, 2, 5, 4, 2, 4, 4, 2, 2, 3, 6, 4)
 
 
-@dataclass(frozen=True)
-class Content:
+class Content(Struct, frozen=True):
     """One page's own title and text."""
 
     path: str

@@ -3,10 +3,10 @@
 import asyncio
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pytest
 import redis
+from msgspec import Struct
 from scrapy import Request, Spider
 from scrapy.utils.test import get_crawler
 
@@ -19,8 +19,7 @@ __all__ = ["redis_server"]
 URL = "https://shop.example/"
 
 
-@dataclass(frozen=True, slots=True)
-class Away:
+class Away(Struct, frozen=True):
     """A worker's queue, and the way to its server."""
 
     queue: LeasedQueue

@@ -1,9 +1,9 @@
 """A store with everything in it, also hostile text, and the application that serves it."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+from msgspec import Struct
 from starlette.testclient import TestClient
 
 from scrapy_dedup.core.hosts import hosts_of
@@ -35,8 +35,7 @@ HOSTILE = "<script>alert(1)</script>\"'\x1b[2J\u202eevil\x00{{7*7}}"
 PICTURE = b"\x89PNG\r\n\x1a\n"
 
 
-@dataclass(frozen=True)
-class Served:
+class Served(Struct, frozen=True):
     """A store, and the application in front of it."""
 
     shop: Shop

@@ -2,12 +2,12 @@
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
 
 import redis
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from msgspec import Struct, field
 
 from scrapy_dedup.plugin.workers.server import LeasedServer, QueueState, WantedRequest
 from tests.machines import run_machine
@@ -24,8 +24,7 @@ workers = st.sampled_from(WORKERS)
 numbers = itertools.count()
 
 
-@dataclass
-class Model:
+class Model(Struct):
     """What is where; a request is named by its number, in the order of pushing, with its priority."""
 
     waiting: set[int] = field(default_factory=set)

@@ -237,6 +237,10 @@ def nest(path: Path, change: Callable[[Any], object] = lambda held: held.update(
     path.write_bytes(body + f',\n "checksum": "{seal}"\n}}\n'.encode())
 
 
+def nest_a_request(path: Path) -> None:
+    nest(path, lambda held: held["extractions"][0].update(requests=["@"]))
+
+
 def link(path: Path) -> None:
     path.rename(path.parents[2] / "outside.json")
     path.symlink_to(path.parents[2] / "outside.json")
@@ -247,11 +251,7 @@ def link(path: Path) -> None:
     [
         pytest.param(lambda path: path.write_bytes(b""), "was altered", id="empty"),
         pytest.param(nest, "Expected `str`, got `array`", id="nested-without-end"),
-        pytest.param(
-            lambda path: nest(path, lambda held: held["extractions"][0].update(requests=["@"])),
-            "maximum recursion depth",
-            id="nested-in-a-request",
-        ),
+        pytest.param(nest_a_request, "maximum recursion depth", id="nested-in-a-request"),
         pytest.param(grow, "is larger than 100,000,000 bytes", id="huge"),
         pytest.param(link, "is a link", id="link"),
         pytest.param(pipe, "is no file", id="pipe"),
@@ -275,9 +275,7 @@ def test_a_file_that_is_none_of_ours_is_left_out(
 def test_an_index_that_is_nested_without_end_is_made_anew(store: Store, project: ProjectStore, tree: Path) -> None:
     (tree / INDEX).write_text('{"https://www.example.com/": {"extraction_file": "x", "more": ' + "[" * 200_000)
 
-    done = take(store, project, tree)
-
-    assert done.index_rebuilt == f"{INDEX} is damaged or truncated"
+    assert take(store, project, tree).index_rebuilt == f"{INDEX} is damaged or truncated"
     assert seen(store, project) == {a_url(0), a_url(1), a_url(2)}
 
 

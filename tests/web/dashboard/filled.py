@@ -4,13 +4,13 @@ import shutil
 import sys
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from msgspec import Struct, field
 from scrapy.settings import default_settings
 from sqlalchemy import insert
 
@@ -41,8 +41,7 @@ HOSTILE_URL: Final = "http://evil.example/?q=</title><script>window.__ran=1</scr
 _RESOLVER: Final = "DNS_RESOLVER" if hasattr(default_settings, "DNS_RESOLVER") else "TWISTED_DNS_RESOLVER"
 
 
-@dataclass(frozen=True)
-class Filled:
+class Filled(Struct, frozen=True):
     """A folder whose `.scrapy/dedup.db` two sites were crawled into."""
 
     folder: Path
