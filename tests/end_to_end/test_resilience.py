@@ -14,13 +14,12 @@ pytestmark = pytest.mark.crawl
 MOST_SHARE = 1.3
 ENOUGH = 450
 """Pages after which a crawl that does not end is stopped: three times as many as there are."""
+_OURS = "scrapy_dedup.plugin.resilience.extension.ResilienceExtension"
 ON: dict[str, Any] = {
     "DEDUP_RESILIENCE_ENABLED": True,
-    "EXTENSIONS": {
-        "tests.end_to_end.recorders.Ledger": 0,
-        "scrapy_dedup.plugin.resilience.extension.ResilienceExtension": 110,
-    },
+    "EXTENSIONS": {"tests.end_to_end.recorders.Ledger": 0, _OURS: 110},
     "ROBOTSTXT_OBEY": True,
+    "CONCURRENT_REQUESTS_PER_DOMAIN": 8,  # Scrapy's own: what is under way when a trap is found, is in vain.
 }
 
 
