@@ -46,8 +46,8 @@ _EXTRACTION_FILE: Final = re.compile(r"extractions/([0-9a-f]{8,64}(?:_[0-9]{1,9}
 # Of a file that holds a page, and of the index: that of 250,000 pages. A larger one is not needed to read the others.
 _MAX_FILE_BYTES: Final = 100_000_000
 _MOST_TOLD: Final = 200
-# What stands in more brackets than Python goes down ends in the second.
-_UNREADABLE: Final = (DecodeError, RecursionError)
+# What stands in more brackets than Python goes down ends in the second, a name that is no UTF-8 in the third.
+_UNREADABLE: Final = (DecodeError, RecursionError, UnicodeDecodeError)
 _CHECKSUM: Final = b',\n "checksum": "'
 _AFTER_CHECKSUM: Final = b'"\n}\n'
 # A FIFO in place of a file would wait for ever. Windows has neither.

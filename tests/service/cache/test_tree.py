@@ -250,6 +250,7 @@ def link(path: Path) -> None:
     ("damage", "words"),
     [
         pytest.param(lambda path: path.write_bytes(b""), "was altered", id="empty"),
+        pytest.param(lambda path: path.write_bytes(b'{"\xf4": 1}'), "was altered", id="no-utf-8"),
         pytest.param(nest, "Expected `str`, got `array`", id="nested-without-end"),
         pytest.param(nest_a_request, "maximum recursion depth", id="nested-in-a-request"),
         pytest.param(grow, "is larger than 100,000,000 bytes", id="huge"),
