@@ -12,6 +12,7 @@ from sqlalchemy import ColumnClause, ColumnElement, Connection, Select, bindpara
 from scrapy_dedup.core.domains.names import is_pattern, name_pattern, twin_of
 from scrapy_dedup.core.domains.states import DomainStanding, DomainStatus
 from scrapy_dedup.store.engine.codec import column_text
+from scrapy_dedup.store.records.lookups import columns_of
 from scrapy_dedup.store.tables.models import Domain
 from scrapy_dedup.store.tables.upserts import insert_into, table_of
 
@@ -102,7 +103,7 @@ class TwinPair(Struct, frozen=True):
         return (self.domain,) if self.joined is None else (self.domain, self.joined)
 
 
-COLUMNS = tuple(getattr(Domain, name) for name in StoredDomain.__struct_fields__)
+COLUMNS = tuple(columns_of(Domain, StoredDomain))
 
 
 def of_project(project_id: uuid.UUID) -> Select[Any]:

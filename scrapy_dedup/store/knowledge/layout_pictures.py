@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Select, select
 
 from scrapy_dedup.store.engine.codec import column_text, row_of
+from scrapy_dedup.store.records.lookups import columns_of
 from scrapy_dedup.store.tables.models import LayoutPictureRow
 from scrapy_dedup.store.tables.upserts import upsert
 
@@ -44,27 +45,27 @@ class PictureFacts(Struct, frozen=True):
     boxes: Sequence[dict[str, Any]]
 
 
+def _of_domain(kind: type[Struct], project_id: uuid.UUID, domain: str) -> Select[Any]:
+    mine = (LayoutPictureRow.project_id == project_id, LayoutPictureRow.domain == column_text(domain))
+    return select(*columns_of(LayoutPictureRow, kind)).where(*mine).order_by(LayoutPictureRow.layout)
+
+
 def facts_of_domain(connection: Connection, project_id: uuid.UUID, domain: str) -> dict[int, PictureFacts]:
     """Return what is known of the pictures of a domain's layouts, by layout; the pictures themselves are not read."""
-    columns = (getattr(LayoutPictureRow, name) for name in PictureFacts.__struct_fields__)
-    mine = (LayoutPictureRow.project_id == project_id, LayoutPictureRow.domain == column_text(domain))
-    rows = connection.execute(select(*columns).where(*mine).order_by(LayoutPictureRow.layout))
+    rows = connection.execute(_of_domain(PictureFacts, project_id, domain))
     return {row.layout: PictureFacts(*row) for row in rows}
 
 
 def get(connection: Connection, project_id: uuid.UUID, domain: str, layout: int) -> StoredPicture | None:
     """Return the picture of a layout; None where there is none."""
-    columns = (getattr(LayoutPictureRow, name) for name in StoredPicture.__struct_fields__)
-    mine = (LayoutPictureRow.project_id == project_id, LayoutPictureRow.domain == column_text(domain))
-    row = connection.execute(select(*columns).where(*mine, LayoutPictureRow.layout == layout)).first()
+    asked = _of_domain(StoredPicture, project_id, domain).where(LayoutPictureRow.layout == layout)
+    row = connection.execute(asked).first()
     return StoredPicture(*row) if row else None
 
 
 def of_domain(connection: Connection, project_id: uuid.UUID, domain: str) -> dict[int, StoredPicture]:
     """Return the pictures of a domain's layouts, by layout."""
-    columns = (getattr(LayoutPictureRow, name) for name in StoredPicture.__struct_fields__)
-    mine = (LayoutPictureRow.project_id == project_id, LayoutPictureRow.domain == column_text(domain))
-    rows = connection.execute(select(*columns).where(*mine).order_by(LayoutPictureRow.layout))
+    rows = connection.execute(_of_domain(StoredPicture, project_id, domain))
     return {row.layout: StoredPicture(*row) for row in rows}
 
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, select
 
 from scrapy_dedup.store.engine.codec import row_of
+from scrapy_dedup.store.records.lookups import columns_of
 from scrapy_dedup.store.tables.columns import by_code_point
 from scrapy_dedup.store.tables.models import UrlParameter
 from scrapy_dedup.store.tables.upserts import upsert
@@ -32,9 +33,10 @@ class StoredParameter(Struct, frozen=True):
 
 def of_project(connection: Connection, project_id: uuid.UUID) -> list[StoredParameter]:
     """Return what is known of all domains' parameters, in the order of domains and names."""
-    columns = (getattr(UrlParameter, name) for name in StoredParameter.__struct_fields__)
     order = (by_code_point(UrlParameter.domain), by_code_point(UrlParameter.name))
-    found = select(*columns).where(UrlParameter.project_id == project_id).order_by(*order)
+    found = (
+        select(*columns_of(UrlParameter, StoredParameter)).where(UrlParameter.project_id == project_id).order_by(*order)
+    )
     return [StoredParameter(*row) for row in connection.execute(found)]
 
 

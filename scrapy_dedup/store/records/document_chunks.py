@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, insert, or_, select, update
 
 from scrapy_dedup.store.engine.codec import row_of
+from scrapy_dedup.store.records.lookups import columns_of
 from scrapy_dedup.store.records.page_records import HOLDING, ChunksRecord, ForgetRecord, StoredChunk
 from scrapy_dedup.store.tables.models import Document, DocumentChunk
 from scrapy_dedup.store.tables.upserts import chunks, table_of
@@ -42,12 +43,12 @@ _HOLDERS = (
     # Not ordered, and not distinct, here: for one text SQLite would walk through all documents in that order.
 )
 _OF_PAGE = (
-    select(*(getattr(DocumentChunk, name) for name in StoredChunk.__struct_fields__))
+    select(*columns_of(DocumentChunk, StoredChunk))
     .where(_OF_PROJECT, DocumentChunk.page_key == bindparam("of_page"))
     .order_by(DocumentChunk.position)
 )
 _OF_PAGES = (
-    select(DocumentChunk.page_key, *(getattr(DocumentChunk, name) for name in StoredChunk.__struct_fields__))
+    select(DocumentChunk.page_key, *columns_of(DocumentChunk, StoredChunk))
     .where(_OF_PROJECT, DocumentChunk.page_key.in_(bindparam("of_pages", expanding=True)))
     .order_by(DocumentChunk.page_key, DocumentChunk.position)
 )
