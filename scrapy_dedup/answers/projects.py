@@ -160,7 +160,7 @@ class ReportAnswer(Answer):
     @classmethod
     def made(cls, report: Report) -> Self:
         """Return a report."""
-        found = to_builtins(report)
+        found = to_builtins(report, builtin_types=(bytes,))
         for picture in (layout["picture"] for domain in found["layouts"] for layout in domain["layouts"]):
             if picture is not None:
                 del picture["png"]

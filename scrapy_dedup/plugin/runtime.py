@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from weakref import WeakKeyDictionary
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
@@ -350,7 +350,7 @@ class Runtime:
                 alarm.domain, alarm.layer, alarm.dropped, alarm.pages, alarm.layer.upper(), pairs,
             )  # fmt: skip
         if alarms:
-            self.crawler.stats.set_value(STAT, [alarm.plain() for alarm in alarms])
+            self.crawler.stats.set_value(STAT, to_builtins(alarms))
 
     def _url_of(self, key: bytes) -> str:
         try:

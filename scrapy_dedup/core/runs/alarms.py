@@ -1,9 +1,10 @@
 """Layers that left out so much of a domain in one run that somebody should look."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final, Self
 
-from msgspec import Struct, field, to_builtins
+from msgspec import Struct, ValidationError, convert, field
 
 STAT: Final = "dedup/drop_alarms"
 """Under which a run has its alarms, as plain values."""
@@ -29,24 +30,14 @@ class DropAlarm(Struct, frozen=True):
     pages: int
     pairs: tuple[tuple[str, str], ...]
 
-    def plain(self) -> dict[str, Any]:
-        """Return it for a run's stats."""
-        found: dict[str, Any] = to_builtins(self)
-        return found
-
     @classmethod
     def of_run(cls, stats: Mapping[str, Any]) -> tuple[Self, ...]:
         """Return the alarms of a run; what its stats have there that is none is left out."""
-        told = stats.get(STAT)
-        return tuple(found for one in told if (found := cls._read(one))) if isinstance(told, list) else ()
-
-    @classmethod
-    def _read(cls, one: Any) -> Self | None:
-        try:
-            pairs = tuple((str(url), str(keeper)) for url, keeper in one["pairs"])
-            return cls(str(one["domain"]), str(one["layer"]), int(one["dropped"]), int(one["pages"]), pairs)
-        except (KeyError, TypeError, ValueError):
-            return None
+        found, told = [], stats.get(STAT)
+        for one in told if isinstance(told, list) else ():
+            with suppress(ValidationError):
+                found.append(convert(one, cls))
+        return tuple(found)
 
 
 class DropWatch(Struct):

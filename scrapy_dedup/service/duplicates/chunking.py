@@ -143,17 +143,12 @@ def _languages(
 ) -> "Sequence[LanguageVerdict] | Sequence[None]":
     if not settings.language_enabled or not settings.languages:
         return [None] * len(chunks)
-    from scrapy_dedup.core.chunks.language import (  # noqa: PLC0415 (few crawls)
-        LanguagePolicy,
-        careful,
-        judge_languages,
-        light,
-    )
+    from scrapy_dedup.core.chunks import language  # noqa: PLC0415 (few crawls)
 
-    detect = light() if settings.language_detector == "light" else careful(settings.languages)
-    policy, sure = LanguagePolicy(settings.languages), settings.language_confidence
+    detect = language.light() if settings.language_detector == "light" else language.careful(settings.languages)
+    policy, sure = language.LanguagePolicy(settings.languages), settings.language_confidence
     policy = replace(policy, confidence=sure, doubt=max(sure, policy.doubt))
-    return judge_languages(chunks, declared, detect, policy)
+    return language.judge_languages(chunks, declared, detect, policy)
 
 
 def across(

@@ -35,17 +35,9 @@ from scrapy_dedup.store.repositories import SourceRepository, TemplateRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
-
-class TrialBounds(Struct, frozen=True):
-    """No more than a person waits for."""
-
-    pages: int = 20
-    """That are cut."""
-    read: int = 2_000
-    """That are looked at: pages of a rare layout are not looked for among all pages."""
-
-
-_USUAL_BOUNDS: Final = TrialBounds()
+# No more than a person waits for; pages of a rare layout are not looked for among all pages.
+_MOST_CUT: Final = 20
+_MOST_READ: Final = 2_000
 
 
 class TrialEffect(Struct, frozen=True):
@@ -69,7 +61,6 @@ def try_template(
     before: StoredTemplate,
     after: StoredTemplate,
     settings: Settings,
-    bounds: TrialBounds = _USUAL_BOUNDS,
 ) -> TemplateTrial:
     """Cut stored pages of a layout by two templates, as if each were live.
 
@@ -79,7 +70,6 @@ def try_template(
         before: the one template.
         after: the other.
         settings: by which pages are cut.
-        bounds: of how many pages.
 
     Raises:
         StoreError: the store failed.
@@ -93,7 +83,7 @@ def try_template(
     pages, effects = 0, []
     with store.session(read_only=True) as session:
         for number, source in enumerate(SourceRepository(session).iterate(project.id, before.domain, bare=True)):
-            if pages == bounds.pages or number == bounds.read:
+            if pages == _MOST_CUT or number == _MOST_READ:
                 break
             html = source.content if source.field in HTML_FIELDS else None
             page = parse_page(html, parse_limits(settings)) if html is not None else None

@@ -2,7 +2,7 @@ import json
 import math
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial, reduce
+from functools import reduce
 from operator import getitem
 from typing import Any
 
@@ -18,7 +18,6 @@ from scrapy_dedup.service.cut.site_cleaning import SiteCut, cut_page
 from scrapy_dedup.service.stored import template_upkeep as upkeep
 from scrapy_dedup.service.stored.template_upkeep import (
     TemplateFileError,
-    TrialBounds,
     diff_templates,
     export_templates,
     import_templates,
@@ -33,8 +32,8 @@ from scrapy_dedup.store.records.stored import StoredTemplate
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import REST
 from scrapy_dedup.store.writer import ProjectStore
-from tests.service.learned_site import pages, put_site
-from tests.service.stored_pages import DOMAIN, NOON, a_url
+from tests.service.learned_site import pages, post, put_site
+from tests.service.stored_pages import DOMAIN, NOON, a_url, put
 
 LATER = NOON + timedelta(hours=1)
 POST = a_url("posts/hemp")
@@ -115,10 +114,9 @@ class TestOverride:
 
 class TestTrial:
     def test_no_more_pages_are_tried_than_a_person_waits_for(self, site: Site) -> None:
-        tried = partial(try_template, site.store, site.project, site.present(), site.present(), Settings())
+        put(site.project, {a_url(f"posts/more-{number}"): post(f"word{number}") for number in range(12)})
 
-        assert tried(TrialBounds(pages=5)).pages == 5
-        assert tried(TrialBounds(read=0)).pages == 0
+        assert try_template(site.store, site.project, site.present(), site.present(), Settings()).pages == 20
 
 
 class TestRollback:
