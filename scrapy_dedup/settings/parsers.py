@@ -5,9 +5,11 @@ import difflib
 import json
 import re
 from collections.abc import Callable, Collection
-from dataclasses import Field, dataclass
+from dataclasses import Field
 from datetime import timedelta
 from typing import Any, Final, Literal, NamedTuple, cast, get_args
+
+from msgspec import Struct
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.recrawl.plan import FreshRule
@@ -195,8 +197,7 @@ def _duration(value: Any, unit: str) -> timedelta:
     return duration
 
 
-@dataclass(frozen=True, slots=True)
-class FreshFor:
+class FreshFor(Struct, frozen=True):
     """How long pages are left alone."""
 
     default: timedelta = timedelta(0)

@@ -8,9 +8,10 @@ import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Self, TypeVar
+
+from msgspec.structs import replace
 
 from scrapy_dedup.teacher.finding import Missing, find_browser
 from scrapy_dedup.teacher.values import Fetch, NotShown, NotShownReason, RenderedPage, Showing

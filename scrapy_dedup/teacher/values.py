@@ -1,6 +1,5 @@
 """What the teacher takes and gives: pages to show, resources that they need, and what was seen."""
 
-import dataclasses
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from enum import StrEnum
@@ -49,8 +48,7 @@ class Showing(Struct, frozen=True):
     """Take a picture of it, too."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RenderedPage:
+class RenderedPage(Struct, frozen=True):
     """A page that was shown."""
 
     sight: Sight
@@ -61,7 +59,7 @@ class RenderedPage:
     fetched: int = 0
     refused: tuple[str, ...] = ()
     """URLs that the page asked for and did not get, at most 20."""
-    browser: str = dataclasses.field(default="", compare=False)
+    browser: str = ""
     """Name and version."""
 
 

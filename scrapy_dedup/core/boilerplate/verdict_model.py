@@ -6,7 +6,6 @@ Boosted trees of a few steps each, over the figures of `path_features` and the w
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import blake2b
 from math import exp, isfinite, isnan
@@ -178,8 +177,7 @@ class JudgedPath(Struct, frozen=True):
         return 1 / (1 + exp(-self.odds))
 
 
-@dataclass(frozen=True)
-class VerdictModel:
+class VerdictModel(Struct, frozen=True, dict=True):
     """Trees, and what their columns are."""
 
     columns: tuple[str, ...]

@@ -6,7 +6,6 @@ one another. The page is evidence: what is unlike the rest of its page must be s
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, lru_cache
 from importlib import import_module
@@ -181,8 +180,7 @@ def letters(text: str) -> int:
     return len(text) - len(_SIGN.findall(text)) + (_DENSITY - 1) * len(_DENSE.findall(text))
 
 
-@dataclass(frozen=True)
-class _Judge:
+class _Judge(Struct, frozen=True, dict=True):
     texts: Sequence[str]
     declared: str | None
     detect: Detect

@@ -1,8 +1,9 @@
 """What a template says of the path of any block, known or not."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from scrapy_dedup.core.boilerplate.names import Folding, names_in
 from scrapy_dedup.core.boilerplate.observations import MOST_STEPS
@@ -16,17 +17,16 @@ _MOST_KNOWN: Final = 10_000
 _INSIDE: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Why:
+class Why(Struct, frozen=True):
     """Why a block was left out. Blocks that one verdict drops have one and the same object."""
 
     reason: DropReason
     path: str
     """Of the element whose verdict it is."""
     evidence: str
-    on_pages: int = field(default=0, compare=False)
+    on_pages: int = 0
     """Learning pages with the element, or with the block's text; 0 where no learning page had it."""
-    of_pages: int = field(default=0, compare=False)
+    of_pages: int = 0
 
 
 class PathStanding(NamedTuple):

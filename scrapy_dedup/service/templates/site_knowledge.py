@@ -1,6 +1,5 @@
 """What is known of one site: its layouts, and how the pages of each are cut."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, Self
 
@@ -28,15 +27,14 @@ class StoredKnowledgeError(DedupError):
     """What was stored of a site cannot be read by this version."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Override:
+class Override(Struct, frozen=True):
     """What a person decided about the elements that a selector matches."""
 
     action: Literal["keep", "drop"]
     selector: str
-    at: str = dataclasses.field(default="", compare=False)
+    at: str = ""
     """When, in ISO 8601, and by whom: notes for people."""
-    by: str = dataclasses.field(default="", compare=False)
+    by: str = ""
 
     def to_json(self) -> dict[str, str]:
         """Return it as it is stored."""

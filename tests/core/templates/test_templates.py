@@ -95,7 +95,7 @@ def test_long_text_of_most_pages_is_dropped_wherever_it_stands() -> None:
     found = cut(pages[0], template)
 
     at = [block.text for block in pages[0].blocks].index(notice)
-    assert found.removed[at] == Why(DropReason.REPEATS, f"{MAIN}>p", "the same text on 10 of 10 pages")
+    assert found.removed[at] == Why(DropReason.REPEATS, f"{MAIN}>p", "the same text on 10 of 10 pages", 10, 10)
     assert found.removed[at] is cut(pages[0], template).removed[at]
 
 
