@@ -10,9 +10,9 @@ from contextlib import suppress
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, Literal, TypedDict, TypeVar
+from typing import Any, Final, Literal, TypedDict
 
-from msgspec import DecodeError, Struct, field, to_builtins
+from msgspec import DecodeError, Struct, convert, field, to_builtins
 from msgspec import json as typed_json
 from msgspec.structs import asdict, replace
 
@@ -56,8 +56,6 @@ _READ: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBL
 _MOST: Final = 2**31 - 1
 _MOST_CHARS: Final = {"verdict": 16}
 _LENGTHS: Final = {"page_key": (16,), "memo_key": (16,), "content_hash": (16, 32), "body_hash": (16,)}
-
-_Kind = TypeVar("_Kind", SourceRecord, ExtractionRecord)
 
 
 class CacheTreeError(DedupError):
@@ -214,8 +212,8 @@ def _page_file(page: CachedPage) -> tuple[_PageFile, bytes]:
         extraction_timestamp=extracted_at.isoformat(),
         http_status=page.http_status,
         document=document,
-        source=_record(SourceRecord, source, cleaned_content=None) if source and source.content is not None else None,
-        extractions=[_record(ExtractionRecord, one) for one in extractions],
+        source=_as_written(source) if source and source.content is not None else None,
+        extractions=[convert(one, ExtractionRecord, from_attributes=True) for one in extractions],
         decisions=[one for one in page.notes() if one.layer == INDEX_LAYER],
     )
     try:
@@ -226,9 +224,8 @@ def _page_file(page: CachedPage) -> tuple[_PageFile, bytes]:
     return held, body.removesuffix(b"\n}") + _CHECKSUM + seal + _AFTER_CHECKSUM
 
 
-def _record(kind: type[_Kind], stored: object, **changed: Any) -> _Kind:
-    """Return what is stored as it can be written again."""
-    return kind(**{name: getattr(stored, name) for name in kind.__struct_fields__} | changed)
+def _as_written(source: StoredSource) -> SourceRecord:
+    return replace(convert(source, SourceRecord, from_attributes=True), cleaned_content=None)
 
 
 def _metadata(page: CachedPage) -> dict[str, Any]:

@@ -466,8 +466,8 @@ def add_decided(project: ProjectStore, after: StoredTemplate, at: datetime) -> i
         StoreError: the store failed.
     """
     reason = f"a person's decision, on top of version {after.version}"
-    fields = {name: getattr(after, name) for name in TemplateRecord.__struct_fields__}
-    return project.add_template(TemplateRecord(**fields | {"source": "override", "reason": reason, "created_at": at}))
+    record = convert(after, TemplateRecord, from_attributes=True)
+    return project.add_template(replace(record, source="override", reason=reason, created_at=at))
 
 
 def former_of(versions: Sequence[StoredTemplate], version: int | None) -> StoredTemplate:
