@@ -57,6 +57,11 @@ def crawl(start: str, settings: dict[str, str], *, spider: str = "site") -> Meas
     return replace(measured, pages=items)
 
 
+def environment(**more: str) -> dict[str, str]:
+    """Return the variables of a user's crawl, which compiles nothing: pip has done that."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"} | more
+
+
 def crawl_in(folder: Path, start: str, settings: dict[str, str], *, spider: str = "site") -> Measured:
     """Crawl with the store of a folder, which may be there; return what the process used.
 
@@ -73,10 +78,7 @@ def crawl_in(folder: Path, start: str, settings: dict[str, str], *, spider: str 
     command = [sys.executable, "-m", "scrapy", "crawl", spider, "-a", f"start={start}", "-a", "pages=0"]
     for name, value in chosen.items():
         command += ["-s", f"{name}={value}"]
-    # A user's crawl compiles nothing: pip has done that.
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    environment["PYTHONPATH"] = str(ROOT)
-    process = subprocess.Popen(command, cwd=ROOT / "example_project", env=environment)
+    process = subprocess.Popen(command, cwd=ROOT / "example_project", env=environment(PYTHONPATH=str(ROOT)))
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode or not stats.exists():

@@ -5,20 +5,17 @@ from the start of the process, and the median of the pairs' differences.
 """
 
 import argparse
-import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from statistics import median
 from typing import Final
 
 from benchmarks import results
+from benchmarks.crawls import environment
+from tests.server import Answer, serving
 
 _SETTINGS: Final = (
     "SPIDER_MODULES = ['spiders']\nROBOTSTXT_OBEY = False\nTELNETCONSOLE_ENABLED = False\nLOG_LEVEL = 'ERROR'\n"
@@ -43,12 +40,17 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=15)
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    figures = {}
-    with tempfile.TemporaryDirectory() as made, _serving() as (start, asked):
+    figures, asked = {}, list[float]()
+
+    def answer(_times: int) -> Answer:
+        asked.append(time.perf_counter())
+        return Answer("<title>Tea</title><p>Green tea from the hills, dried in the sun.")
+
+    with tempfile.TemporaryDirectory() as made, serving(1, lambda origins: {f"{origins[0]}/": answer}) as server:
         folder = Path(made)
         (folder / "bare.py").write_text(_SETTINGS)
         (folder / "with_addon.py").write_text(_SETTINGS + _ADDON)
-        (folder / "spiders.py").write_text(_SPIDER.format(start=start))
+        (folder / "spiders.py").write_text(_SPIDER.format(start=f"{server.origins[0]}/"))
         (folder / "scrapy.cfg").write_text("[settings]\ndefault = bare\n")
         # What is compiled, and the store that is made, once.
         _milliseconds(folder, "with_addon", COMMANDS["first request"], asked)
@@ -65,41 +67,16 @@ def main() -> None:
 
 def _milliseconds(folder: Path, settings: str, command: tuple[str, ...], asked: list[float]) -> float:
     """Return how long a process took to its first request; to its end if it makes none."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     asked.clear()
     began = time.perf_counter()
     subprocess.run(
         [sys.executable, "-m", "scrapy", *command],
         cwd=folder,
-        env=environment | {"SCRAPY_SETTINGS_MODULE": settings},
+        env=environment(SCRAPY_SETTINGS_MODULE=settings),
         check=True,
         stdout=subprocess.DEVNULL,
     )
     return 1000 * ((asked or [time.perf_counter()])[0] - began)
-
-
-@contextmanager
-def _serving() -> Iterator[tuple[str, list[float]]]:
-    """Yield the address of a server of one page, and a list to which it adds when it was asked."""
-    asked: list[float] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # the name that the base class calls
-            asked.append(time.perf_counter())
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.end_headers()
-            self.wfile.write(b"<html><title>Tea</title><body><p>Green tea from the hills, dried in the sun.")
-
-        def log_message(self, *_args: object) -> None:
-            """Be silent."""
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/", asked
-    finally:
-        server.shutdown()
 
 
 if __name__ == "__main__":
