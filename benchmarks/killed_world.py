@@ -134,7 +134,9 @@ class World:
             self.findings.too_late += 1
         self._look(ended)
         # A resumed crawl leaves out what is safe, whether or not it has changed meanwhile.
-        if not (self.uses_jobdir and ended.was_killed):
+        if self.uses_jobdir and ended.was_killed:
+            self._mend_job()
+        else:
             self._forget_job()
             self.site.asked.clear()
             if self.chosen.random() < undone:
@@ -185,6 +187,12 @@ class World:
     def statements(self) -> int:
         """Return how many statements the writes of the last crawl had."""
         return len(self._statements.read_text().splitlines())
+
+    def _mend_job(self) -> None:
+        """Take out the state that Scrapy was writing when it was killed: an empty file fails the next start."""
+        state = self.folder / "job" / "spider.state"
+        if state.exists() and not state.stat().st_size:
+            state.unlink()
 
     def _forget_job(self) -> None:
         shutil.rmtree(self.folder / "job", ignore_errors=True)
