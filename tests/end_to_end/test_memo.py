@@ -13,6 +13,7 @@ from tests.end_to_end.crawling import Crawled, Project
 from tests.end_to_end.spiders.costly import PAGES
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import html_page, prose
+from tests.tables import table
 
 pytestmark = pytest.mark.crawl
 
@@ -140,21 +141,7 @@ def test_the_example_of_the_docs_pays_once(project: Project, server: WebServer) 
         assert {item["summary"][0] for item in crawled.fed} == {prose(number) for number in range(PAGES)}
 
 
-@pytest.mark.parametrize(
-    ("change", "settings", "stat"),
-    [
-        ("UPDATE memos SET result = substr(result, 1, length(result) - 3)", {}, "memo/damaged"),
-        ("UPDATE memos SET result = x'28b52ffd0458110000227d'", {}, "memo/damaged"),
-        ("UPDATE memos SET created_at = '2001-01-01 00:00:00.000000'", {"DEDUP_CACHE_MAX_AGE": 7}, None),
-        ("UPDATE memos SET function = 'another name, which is for people'", {"DEDUP_MEMO_MAX_BYTES": 0}, "kept"),
-        (
-            "CREATE TRIGGER away BEFORE INSERT ON memos BEGIN SELECT RAISE(ABORT, 'disk is full'); END",
-            {"DEDUP_CACHE_MAX_AGE": "0.00000001"},
-            "store/errors",
-        ),
-    ],
-    ids=["truncated", "altered", "too-old", "none-kept", "store-away"],
-)
+@table("end_to_end/a_memo_that_is_of_no_use_is_made_again")
 def test_a_memo_that_is_of_no_use_is_made_again(
     costly: Costly, change: str, settings: dict[str, Any], stat: str | None
 ) -> None:

@@ -26,27 +26,13 @@ IN_TURN = {"CONCURRENT_REQUESTS": 1}
 """One page after the other, so that the whole feed has an order."""
 
 
-@pytest.mark.parametrize("unchanged", ["emit", "emit and body"])
-@pytest.mark.parametrize(
-    "spider",
-    [
-        "Table",
-        "Enough",
-        "Errback",
-        "Allowing",
-        "Wrong",
-        "Returning",
-        "Query",
-        "Inline",
-        "Deep",
-        "Deepest",
-        "Verbose",
-        "Schemes",
-        "Idle",
-        "Dropping",
-        "",
-    ],
+SPIDERS = (
+    "Table Enough Errback Allowing Wrong Returning Query Inline Deep Deepest Verbose Schemes Idle Dropping".split()
 )
+
+
+@pytest.mark.parametrize("unchanged", ["emit", "emit and body"])
+@pytest.mark.parametrize("spider", [*SPIDERS, ""])
 def test_feed_order_errors_and_end_are_those_of_the_bare_spider(
     spider: str, unchanged: str, crawls: Crawls, tmp_path: Path
 ) -> None:

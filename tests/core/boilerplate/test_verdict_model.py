@@ -17,6 +17,7 @@ from scrapy_dedup.service.model_file import verdict_model
 from tests.core.builders import parsed
 from tests.core.html_soup import anything
 from tests.core.learned_sites import article
+from tests.tables import table
 
 STORED: dict[str, Any] = json.loads(files("scrapy_dedup.service").joinpath("verdict_model.json").read_text("utf-8"))
 SEEN = [observe(parsed(article(number))) for number in range(1, 11)]
@@ -108,19 +109,7 @@ def test_reasons_are_those_of_a_tuple_however_late_they_are_asked_for() -> None:
         assert len(one.reasons) <= 3
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        pytest.param({"version": 2}, "is of version 2", id="other-version"),
-        pytest.param({"figures": "0"}, "needs version 1 and", id="other-figures"),
-        pytest.param({"trees": []}, "cannot be read", id="no-trees"),
-        pytest.param({"trees": [[999, 0, 0, 0, 0, 0]]}, "cannot be read", id="no-such-column"),
-        pytest.param({"trees": [[0, "x", 0, 0, 0, 0]]}, "cannot be read", id="no-number"),
-        pytest.param({"trees": [[0, 1e999, 0, 0, 0, 0]]}, "cannot be read", id="endless-number"),
-        pytest.param({"columns": ["weather"]}, "benchmarks.train", id="unknown-figure"),
-        pytest.param({"scale": None}, "install scrapy_dedup again", id="no-scale"),
-    ],
-)
+@table("core/model_that_cannot_be_used_says_how_to_get_one")
 def test_model_that_cannot_be_used_says_how_to_get_one(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ModelError, match=message):
         VerdictModel.from_json(STORED | change)

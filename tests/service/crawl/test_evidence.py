@@ -11,6 +11,7 @@ from scrapy_dedup.service.crawl.crawl import RunEvidence
 from scrapy_dedup.service.crawl.drafts import Draft
 from scrapy_dedup.settings import Settings
 from tests.store.builders import NOON, a_key
+from tests.tables import table
 
 DROPPING = Settings(near_duplicate="drop")
 
@@ -21,18 +22,7 @@ def a_draft(name: str, html: str) -> Draft:
     return Draft(f"https://a.example/{name}", a_key(name), "a.example", html, NOON, page=page)
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        pytest.param({"price": 10}, {"price": 10}, True, id="equal"),
-        pytest.param({"price": 10}, {"price": 12}, False, id="another-value"),
-        pytest.param({"price": 10}, {"price": "10"}, False, id="another-type"),
-        pytest.param({"price": 10}, {"cost": 10}, False, id="another-name"),
-        pytest.param({"a": 1, "b": 2}, {"b": 2, "a": 1}, True, id="another-order"),
-        pytest.param({"sold": False}, {}, False, id="false-is-a-value"),
-        pytest.param({"title": None, "tags": []}, {}, True, id="nothing-is-none"),
-    ],
-)
+@table("service/fields_of_two_items_are_the_same")
 def test_fields_of_two_items_are_the_same(one: dict[str, Any], other: dict[str, Any], *, same: bool) -> None:
     assert (fields_hash(one) == fields_hash(other)) is same
 
