@@ -13,14 +13,12 @@ from benchmarks import results
 from benchmarks.crawls import BARE, ON, URL_AND_CANONICAL, Measured, crawl
 from benchmarks.local_site import page, serving
 
-_OFF = dict.fromkeys(
-    [f"DEDUP_{layer}_ENABLED" for layer in ("PATTERNS", "TITLE", "DUPLICATE", "NEAR_DUPLICATE", "CHUNK")], "False"
-)
+_SPARED = ("patterns", "title", "duplicate", "near_duplicate", "chunk")
 
 
 def _with(*layers: str) -> dict[str, str]:
     """Return settings with these layers of those that can be spared, and all others on."""
-    return {name: value for name, value in _OFF.items() if name.split("_ENABLED")[0][6:].lower() not in layers}
+    return {"DEDUP_LAYERS": json.dumps({layer: layer in layers for layer in _SPARED})}
 
 
 LANGUAGE = {"DEDUP_LANGUAGES": "en"}

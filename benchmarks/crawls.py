@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 ON: dict[str, str] = {}
 BARE = {"ADDONS": "{}"}
 # Items that are not to be cleaned, so that nothing is left but knowing pages by their addresses.
-URL_AND_CANONICAL = {"DEDUP_BOILERPLATE_ENABLED": "False", "DEDUP_ATTACH_RESPONSE": "False"}
+URL_AND_CANONICAL = {"DEDUP_LAYERS": '{"boilerplate": false}', "DEDUP_ATTACH_RESPONSE": "False"}
 _QUIET = {
     "LOG_LEVEL": "WARNING",
     "ROBOTSTXT_OBEY": "False",

@@ -195,7 +195,7 @@ class _Worlds:
             "DOWNLOAD_DELAY": 0,
             "ARRIVING_SECONDS": 0,
             "DEDUP_WRITE_EVERY": 5,
-            "DEDUP_BATCH_PAGES": 4,
+            "DEDUP_BATCH": {"pages": 4},
             "DEDUP_DATABASE_TIMEOUT": 0.3,
         }
         chosen = Random(self.trial.seed)

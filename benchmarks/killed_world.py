@@ -235,8 +235,7 @@ class World:
             "DEDUP_DATABASE_URL": self._database,
             # So that a crawl of a second is written in many parts.
             "DEDUP_WRITE_EVERY": self.chosen.choice([1, 10, 60, 500]),
-            "DEDUP_BATCH_PAGES": self.chosen.choice([4, 16]),
-            "DEDUP_MAX_WAIT": 1,
+            "DEDUP_BATCH": {"pages": self.chosen.choice([4, 16]), "max_wait": 1},
         }
 
     @property

@@ -3,9 +3,9 @@
 A whole Scrapy crawl with the add-on, but without a network: a download handler makes the pages
 (benchmarks/made_pages.py), and each page leads to the next of its domain, so that the queue is as short as there are
 domains. Without bodies in the
-store (DEDUP_KEEP_PAGES=none, and DEDUP_KEEP_EXTRACTIONS=0 unless `--outcomes`: an outcome holds its items, and they
-their texts), and without a feed. Memory is that of the whole process: Scrapy's own duplicate filter
-takes some 110 bytes a page of it, `--seen-in-store` the plugin's instead.
+store (DEDUP_KEEP_PAGES=none, and no outcomes unless `--outcomes`: an outcome holds its items, and they their texts),
+and without a feed. Memory is that of the whole process: Scrapy's own duplicate filter takes some 110 bytes a page of
+it, `--seen-in-store` the plugin's instead.
 """
 
 import argparse
@@ -181,7 +181,7 @@ def _crawl(args: argparse.Namespace, store: Path) -> tuple[Progress, dict[str, A
         "TELNETCONSOLE_ENABLED": False,
     }
     if not args.outcomes:
-        settings["DEDUP_KEEP_EXTRACTIONS"] = 0
+        settings["DEDUP_KEEP"] = {"extractions": 0}
     if args.seen_in_store:
         settings["DUPEFILTER_CLASS"] = "scrapy_dedup.StoreDupeFilter"
     settings |= dict(one.split("=", 1) for one in args.set)

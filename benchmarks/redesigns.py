@@ -41,7 +41,7 @@ _SETTINGS: Final = {
     "DEDUP_PROJECT": _PROJECT,
     "DEDUP_OUTPUT": "text",
     # What is measured is how pages are cut, so that all of them come.
-    **{f"DEDUP_{layer}_ENABLED": False for layer in ("CANONICAL", "TITLE", "DUPLICATE", "NEAR_DUPLICATE", "PATTERNS")},
+    "DEDUP_LAYERS": dict.fromkeys(("canonical", "title", "duplicate", "near_duplicate", "patterns"), False),
     "LOG_LEVEL": "ERROR",
     "TELNETCONSOLE_ENABLED": False,
 }

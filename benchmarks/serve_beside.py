@@ -5,6 +5,7 @@ open dashboard does. Counted are the CPU seconds of the crawler's process; what 
 crawl's. Both crawls must give the same pages.
 """
 
+import json
 import statistics
 import subprocess
 import sys
@@ -78,7 +79,7 @@ def _crawl(start: str, token: str, *, is_watched: bool) -> tuple[Measured, int]:
 @contextmanager
 def _looked_at(database: str, token: str) -> Iterator[list[int]]:
     """Serve a store, and look at three pages of it again and again; give the statuses of the answers."""
-    settings = {"DEDUP_DATABASE_URL": database, "DEDUP_SERVE_TOKEN": token}
+    settings = {"DEDUP_DATABASE_URL": database, "DEDUP_SERVE": json.dumps({"token": token})}
     command = [sys.executable, "-m", "scrapy", "dedup", "serve", "--port", "0", "--json"]
     for name, value in settings.items():
         command += ["-s", f"{name}={value}"]

@@ -24,8 +24,8 @@ from benchmarks.forked_crawls import Crawls, forking
 from benchmarks.words import Truth, score, truth, words
 from tests.server import Answer, WebServer, serving
 
-_LAYERS: Final = ("CANONICAL", "TITLE", "DUPLICATE", "NEAR_DUPLICATE", "PATTERNS", "CHUNK")
-_DEDUP: Final = {"DEDUP_OUTPUT": "text", **{f"DEDUP_{layer}_ENABLED": False for layer in _LAYERS}}
+_LAYERS: Final = ("canonical", "title", "duplicate", "near_duplicate", "patterns", "chunk")
+_DEDUP: Final = {"DEDUP_OUTPUT": "text", "DEDUP_LAYERS": json.dumps(dict.fromkeys(_LAYERS, False))}
 _SETTINGS: Final = {
     "ADDONS": {"scrapy_dedup.Addon": 700},
     "SPIDER_MODULES": ["benchmarks.spiders"],

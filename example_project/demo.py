@@ -36,7 +36,7 @@ PAGES_OF_OURS = 500
 # What two crawls can show: a page that the second one does not find would as a rule be missed once more before it is
 # removed, and what changed on a page is not kept as a rule. The last lets the first crawl keep what its callbacks
 # yielded, for the third way below.
-SETTINGS = ("DEDUP_DIFF=True", "DEDUP_REMOVED_AFTER=1")
+SETTINGS = ("DEDUP_DIFF=True", 'DEDUP_REMOVED={"after": 1}')
 KEEPING = "DEDUP_REUSE=text"
 WAYS = {
     "as it is": (),

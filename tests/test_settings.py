@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scrapy.settings import BaseSettings
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.recrawl.plan import FreshRule
-from scrapy_dedup.settings import PARAMETERS, PREFIX, SettingError, Settings
+from scrapy_dedup.settings import PARAMETERS, PREFIX, SettingError, Settings, public_name
+from scrapy_dedup.settings.families import FAMILIES, PLACES
 from scrapy_dedup.settings.page import as_markdown
-from scrapy_dedup.settings.parsers import LIST, FreshFor, kind_of
+from scrapy_dedup.settings.parsers import FreshFor, kind_of
 from tests.tables import table
 
 PROJECT = Path(__file__).parents[1]
@@ -26,16 +28,34 @@ def test_without_settings_the_defaults_hold() -> None:
     assert Settings.read({"BOT_NAME": "bot", "RETRY_TIMES": 3, 7: "no name"}) == Settings()  # type: ignore[dict-item]
 
 
+def public(field: str, value: Any, *, as_json: bool = False) -> dict[str, Any]:
+    """Return how a user gives a field by its public name."""
+    family, key = PLACES.get(field, (field, ""))
+    members = json.dumps({key: value}) if as_json else {key: value}
+    return {PREFIX + family.upper(): members if key else value}
+
+
 @pytest.mark.parametrize("name", FIELDS)
-def test_every_default_may_be_written_down_and_given_on_the_command_line(name: str) -> None:
-    """There, `-s NAME=VALUE`, every value is text."""
+def test_every_default_may_be_written_down_and_given_on_the_command_line_and_on_a_spider(name: str) -> None:
+    """On the command line, `-s NAME=VALUE`, every value is text; of a family the text is JSON."""
     default = FIELDS[name].default
-    written = f"{default.total_seconds():g}s" if isinstance(default, timedelta) else default
+    written: Any = f"{default.total_seconds():g}s" if isinstance(default, timedelta) else default
+    listed: Any = sorted(written) if isinstance(default, frozenset | tuple) else str(written)
 
     method = of_method(name)
-    assert Settings.read({f"{PREFIX}{name.upper()}": written, **method}) == Settings.read(method)
-    as_text = {f"{PREFIX}{name.upper()}": str(written), **method}
-    assert isinstance(default, frozenset | tuple) or Settings.read(as_text) == Settings.read(method)
+    changed = Settings.read(method)
+    for one in (public(name, written), public(name, listed), public(name, listed, as_json=True)):
+        assert Settings.read({**one, **method}) == changed
+        attributes = {key.removeprefix(PREFIX).lower(): value for key, value in one.items()}
+        assert changed.override(attributes, "dedup_") == changed
+
+
+def test_there_are_at_most_70_names() -> None:
+    """And each field has one, each key a field."""
+    assert len({public_name(field).partition("[")[0] for field in FIELDS}) <= 70
+    assert len(set(map(public_name, FIELDS))) == len(FIELDS)
+    assert set(PLACES) <= set(FIELDS)
+    assert len(PLACES) == sum(map(len, FAMILIES.values()))
 
 
 METHOD = f"{PREFIX}BOILERPLATE_METHOD"
@@ -43,45 +63,45 @@ METHOD = f"{PREFIX}BOILERPLATE_METHOD"
 
 def of_method(name: str) -> dict[str, str]:
     """Return the method beside which a setting may be named."""
-    return {METHOD: "text"} if name.lower() in PARAMETERS else {}
+    return {METHOD: "text"} if name in PARAMETERS else {}
 
 
 @pytest.mark.parametrize(
     ("name", "value", "read"),
     [
-        ("ENABLED", "0", False),
-        ("ENABLED", 0, False),
-        ("ENABLED", "False", False),
-        ("ENABLED", " yes ", True),
-        ("THRESHOLD_PCT", "1", 1.0),
-        ("THRESHOLD_PCT", 0.1, 0.1),
-        ("MIN_PAGES", " 100 ", 100),
-        ("MAX_WAIT", "0.5", timedelta(seconds=0.5)),
-        ("MAX_WAIT", timedelta(minutes=1), timedelta(minutes=1)),
-        ("OUTPUT", "HTML", "html"),
-        ("PROJECT", None, ""),
-        ("PROJECT", " news ", "news"),
-        ("CANONICAL_DOMAINS", "B.example, a.example,,", frozenset({"a.example", "b.example"})),
-        ("CANONICAL_DOMAINS", ["A.example"], frozenset({"a.example"})),
-        ("KEEP_PAGES", "None", "none"),
-        ("KEEP_PAGES", "3", 3),
-        ("FALLBACK_REQUEST_FINGERPRINTER_CLASS", dict, dict),
-        ("MAX_WAIT", "2m", timedelta(minutes=2)),
-        ("MAX_304_AGE", 7, timedelta(days=7)),
-        ("MAX_304_AGE", "12h", timedelta(hours=12)),
-        ("CACHE_MAX_AGE", "off", None),
-        ("CACHE_MAX_AGE", "0.5", timedelta(hours=12)),
-        ("CHANGE_CLASSES", "content, Title", frozenset({"content", "title"})),
-        ("REFRESH", "example.com https://a.example/b", ("example.com", "https://a.example/b")),
-        ("FRESH_FOR", 7, FreshFor(timedelta(days=7))),
-        ("FRESH_FOR", '{"a.example": "1h", "*": 2}', FreshFor(timedelta(days=2), (FreshRule("a.example", _HOUR),))),
+        ("enabled", "0", False),
+        ("enabled", 0, False),
+        ("enabled", "False", False),
+        ("enabled", " yes ", True),
+        ("threshold_pct", "1", 1.0),
+        ("threshold_pct", 0.1, 0.1),
+        ("min_pages", " 100 ", 100),
+        ("max_wait", "0.5", timedelta(seconds=0.5)),
+        ("max_wait", timedelta(minutes=1), timedelta(minutes=1)),
+        ("output", "HTML", "html"),
+        ("project", None, ""),
+        ("project", " news ", "news"),
+        ("canonical_domains", "B.example, a.example,,", frozenset({"a.example", "b.example"})),
+        ("canonical_domains", ["A.example"], frozenset({"a.example"})),
+        ("keep_pages", "None", "none"),
+        ("keep_pages", "3", 3),
+        ("fallback_request_fingerprinter_class", dict, dict),
+        ("max_wait", "2m", timedelta(minutes=2)),
+        ("max_304_age", 7, timedelta(days=7)),
+        ("max_304_age", "12h", timedelta(hours=12)),
+        ("cache_max_age", "off", None),
+        ("cache_max_age", "0.5", timedelta(hours=12)),
+        ("change_classes", "content, Title", frozenset({"content", "title"})),
+        ("refresh", "example.com https://a.example/b", ("example.com", "https://a.example/b")),
+        ("fresh_for", 7, FreshFor(timedelta(days=7))),
+        ("fresh_for", '{"a.example": "1h", "*": 2}', FreshFor(timedelta(days=2), (FreshRule("a.example", _HOUR),))),
     ],
 )
 def test_value_is_read(name: str, value: Any, read: Any) -> None:
-    settings = Settings.read({f"{PREFIX}{name}": value, **of_method(name)})
+    settings = Settings.read({**public(name, value), **of_method(name)})
 
-    assert getattr(settings, name.lower()) == read
-    assert type(getattr(settings, name.lower())) is type(read)
+    assert getattr(settings, name) == read
+    assert type(getattr(settings, name)) is type(read)
 
 
 LISTS = {name: field for name, field in FIELDS.items() if isinstance(field.default, frozenset | tuple)}
@@ -104,59 +124,61 @@ def test_every_list_may_be_given_as_json_or_with_commas(name: str) -> None:
     assert "JSON" in allowed
     assert allowed.endswith(("with commas", "one a line"))
     for text in (json.dumps(entries), between.join(entries), entries):
-        assert sorted(getattr(Settings.read({f"{PREFIX}{name.upper()}": text}), name)) == entries
-    assert not getattr(Settings.read({f"{PREFIX}{name.upper()}": "[]"}), name)
+        assert sorted(getattr(Settings.read(public(name, text)), name)) == entries
+    assert not getattr(Settings.read(public(name, "[]")), name)
 
 
 def test_a_selector_in_brackets_is_one() -> None:
     assert Settings.read({"DEDUP_BOILERPLATE_CSS_SELECTORS": "[data-ad]"}).boilerplate_css_selectors == ("[data-ad]",)
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("ENABLED", "maybe", "DEDUP_ENABLED='maybe': needs True or False"),
-        ("ENABLED", None, "DEDUP_ENABLED=None: needs True or False"),
-        ("THRESHOLD_PCT", 0.09, "DEDUP_THRESHOLD_PCT=0.09: needs 0.1 to 1.0"),
-        ("THRESHOLD_PCT", 70, "DEDUP_THRESHOLD_PCT=70: needs 0.1 to 1.0"),
-        ("THRESHOLD_PCT", True, "DEDUP_THRESHOLD_PCT=True: needs 0.1 to 1.0"),
-        ("THRESHOLD_PCT", "nan", "DEDUP_THRESHOLD_PCT='nan': needs 0.1 to 1.0"),
-        ("MIN_PAGES", 1, "DEDUP_MIN_PAGES=1: needs 2 to 100"),
-        ("MIN_PAGES", 101, "DEDUP_MIN_PAGES=101: needs 2 to 100"),
-        ("MIN_PAGES", "5.5", "DEDUP_MIN_PAGES='5.5': needs 2 to 100"),
-        ("MIN_PAGES", "many", "DEDUP_MIN_PAGES='many': needs 2 to 100"),
-        ("BATCH_PAGES", True, "DEDUP_BATCH_PAGES=True: needs 1 to 1000 pages"),
-        ("MIN_BLOCK_CHARS", 9, "DEDUP_MIN_BLOCK_CHARS=9: needs 10 to 500 characters"),
-        ("MAX_WAIT", 0, "DEDUP_MAX_WAIT=0: needs 0.1 to 3600 seconds"),
-        ("MAX_WAIT", "soon", "DEDUP_MAX_WAIT='soon': needs 0.1 to 3600 seconds"),
-        ("MAX_WAIT", timedelta(hours=2), "DEDUP_MAX_WAIT=datetime.timedelta(seconds=7200): needs 0.1 to 3600 seconds"),
-        ("OUTPUT", "pdf", "DEDUP_OUTPUT='pdf': needs markdown, text or html"),
-        ("DOMAIN_SCOPE", "", "DEDUP_DOMAIN_SCOPE='': needs host or registrable"),
-        ("CANONICAL_DOMAINS", 5, f"DEDUP_CANONICAL_DOMAINS=5: needs domains, {LIST}"),
-        ("LANGUAGES", "dutch", f"DEDUP_LANGUAGES='dutch': needs two-letter codes, {LIST}"),
-        ("IGNORE_FIELDS", "[a,b]", f"DEDUP_IGNORE_FIELDS='[a,b]': needs names, {LIST}"),
-        ("STALL_PROXIES", [1], f"DEDUP_STALL_PROXIES=[1]: needs {LIST}"),
-        ("KEEP_PAGES", 0, "DEDUP_KEEP_PAGES=0: needs latest, none, or a number of versions"),
-        ("KEEP_PAGES", "all", "DEDUP_KEEP_PAGES='all': needs latest, none, or a number of versions"),
-    ],
-)
+@table("settings/wrong_values")
 def test_wrong_value_is_refused_with_name_value_and_way_out(name: str, value: Any, message: str) -> None:
     with pytest.raises(SettingError) as refused:
-        Settings.read({f"{PREFIX}{name}": value})
+        Settings.read(public(name, value))
 
     assert str(refused.value) == message
     assert isinstance(refused.value, DedupError)
 
 
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("DEDUP_MINPAGES", "did you mean DEDUP_MIN_PAGES?"),
-        ("DEDUP_TRESHOLD_PCT", "did you mean DEDUP_THRESHOLD_PCT?"),
-        ("DEDUP_Output", "did you mean DEDUP_OUTPUT?"),
-        ("DEDUP_XQZW", "docs/settings.md lists the names"),
-    ],
-)
+DEEP: Any = 1
+for _ in range(9_999):
+    DEEP = {"after": DEEP}
+# What no file of cases can hold.
+HOSTILE = {
+    "[7] is not a setting of scrapy_dedup: its keys are ": {7: 1},
+    "[None] is not a setting of scrapy_dedup: its keys are ": {None: 1},
+    " is text that is no dict in JSON: needs a dict": "[" * 99_999,
+    '["after"]=<dict object at ': DEEP,
+    '["after"]=<int object at ': {"after": 10**5_000},
+}
+
+
+@pytest.mark.parametrize("message", HOSTILE)
+def test_no_value_of_a_family_makes_a_traceback(message: str) -> None:
+    test_what_no_family_has_is_refused_with_its_name(HOSTILE[message], message)
+
+
+@table("settings/families")
+def test_what_no_family_has_is_refused_with_its_name(value: Any, message: str) -> None:
+    with pytest.raises(SettingError) as of_project:
+        Settings.read({"DEDUP_STALL": value})
+    with pytest.raises(SettingError) as of_spider:
+        Settings().override({"stall": value}, "dedup_")
+
+    assert str(of_project.value).startswith(f"DEDUP_STALL{message}")
+    assert str(of_spider.value).startswith(f"dedup_stall{message}")
+
+
+@pytest.mark.parametrize("name", sorted(PLACES.keys() - FAMILIES))
+def test_field_of_a_family_is_no_name_and_its_place_is_told(name: str) -> None:
+    with pytest.raises(SettingError, match=r" is not a setting of scrapy_dedup: did you mean ") as refused:
+        Settings.read({PREFIX + name.upper(): 1})
+
+    assert str(refused.value).endswith(f"did you mean {public_name(name)}?")
+
+
+@table("settings/misspelt_names")
 def test_misspelt_name_is_refused_with_the_nearest_one(name: str, hint: str) -> None:
     with pytest.raises(SettingError) as refused:
         Settings.read({name: 1})
@@ -187,10 +209,18 @@ class TestOverride:
         assert counting.override({"threshold_pct": 0.5}, "").min_pages == 9
 
     def test_named_fields_change_and_nothing_changes_nothing(self) -> None:
-        changed = Settings().override({"output": "TEXT", "learn_pages": "7"}, "dedup_")
+        changed = Settings().override({"output": "TEXT", "batch": {"learn_pages": "7"}}, "dedup_")
 
         assert changed == dataclasses.replace(Settings(), output="text", learn_pages=7)
         assert changed.override({}, "spider attribute dedup_") is changed
+
+    def test_of_a_family_only_the_keys_change_that_are_named(self) -> None:
+        """`read` knows no project below it: there what is not named has its default."""
+        project = Settings.read({"DEDUP_STALL": BaseSettings({"after": 120, "action": "stop"})})
+
+        assert project.override({"stall": '{"action": "exit"}'}, "dedup_") == Settings(
+            stall_after=timedelta(minutes=2), stall_action="exit"
+        )
 
     def test_wrong_value_says_where_it_was_given(self) -> None:
         with pytest.raises(SettingError, match=r"^dedup_output='pdf': needs markdown, text or html$"):
@@ -205,10 +235,10 @@ class TestOverride:
     st.sampled_from(sorted(FIELDS)), st.one_of(st.none(), st.integers(), st.floats(), st.text(), st.lists(st.text()))
 )
 def test_any_value_is_read_or_refused(name: str, value: Any) -> None:
-    given_so = of_method(name) | {f"{PREFIX}{name.upper()}": value}
     with contextlib.suppress(SettingError):
-        settings = Settings.read(given_so)
-        assert settings.override({name: getattr(settings, name)}, "again: ") == settings
+        settings = Settings.read(of_method(name) | public(name, value))
+        ((again, read),) = public(name, getattr(settings, name)).items()
+        assert settings.override({again.removeprefix(PREFIX).lower(): read}, "again: ") == settings
 
 
 def test_docs_are_made_from_the_declarations() -> None:

@@ -18,7 +18,7 @@ REDIS_PARAMS = {"socket_timeout": 5, "socket_connect_timeout": 5}
 DEDUP_DATABASE_URL = os.environ["DEDUP_DATABASE_URL"]
 DEDUP_SHARED_JOB = os.environ["DEDUP_SHARED_JOB"]
 DEDUP_SHARED_LEASE = os.environ.get("DEDUP_SHARED_LEASE", "60")
-DEDUP_SERVE_TOKEN = os.environ.get("DEDUP_SERVE_TOKEN", "")
+DEDUP_SERVE = {"token": os.environ.get("DEDUP_SERVE_TOKEN", "")}
 
 # Each worker writes files of its own, a new one after so many items: those in the file that a killed worker had open
 # come again.

@@ -463,7 +463,7 @@ class Guard(Struct, frozen=True):
             given.setdefault(name.lower(), []).append(value)
         host = [value.decode("latin-1") for value in given.get(b"host", [])]
         if len(host) != 1 or not self.hosts.knows(host[0]):
-            return PlainTextResponse("this server has another name; DEDUP_SERVE_ALLOWED_HOSTS adds one\n", 421)
+            return PlainTextResponse('this server has another name; DEDUP_SERVE["allowed_hosts"] adds one\n', 421)
         if any(not self.hosts.sends(value.decode("latin-1")) for value in given.get(b"origin", [])):
             return PlainTextResponse("web pages of other origins may not speak to this server\n", 403)
         if not self._has_token(given.get(b"authorization", [])):
@@ -504,7 +504,7 @@ async def serve_http(server: MCPServer[None], settings: Settings, address: Liste
     """
     if not is_loopback(address.host) and not settings.serve_token:
         raise ListenError(
-            f"{address.host}: other machines could reach it; set DEDUP_SERVE_TOKEN first, or listen on 127.0.0.1"
+            f'{address.host}: other machines could reach it; set DEDUP_SERVE["token"] first, or listen on 127.0.0.1'
         )
     token = settings.serve_token or secrets.token_urlsafe(32)
     with listen(address.host, address.port) as listening:

@@ -346,8 +346,9 @@ class Runtime:
             self.count(f"{alarm.layer}/alarms")
             pairs = "\n".join(f"{url} for {keeper}" for url, keeper in alarm.pairs)
             logger.warning(
-                "%s: the layer %s left out %d of %d pages. Look at some of them; DEDUP_%s_ENABLED=False keeps all:\n%s",
-                alarm.domain, alarm.layer, alarm.dropped, alarm.pages, alarm.layer.upper(), pairs,
+                "%s: the layer %s left out %d of %d pages. Look at some of them;"
+                ' DEDUP_LAYERS = {"%s": False} keeps all:\n%s',
+                alarm.domain, alarm.layer, alarm.dropped, alarm.pages, alarm.layer, pairs,
             )  # fmt: skip
         if alarms:
             self.crawler.stats.set_value(STAT, to_builtins(alarms))

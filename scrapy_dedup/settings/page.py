@@ -1,9 +1,10 @@
-"""The page docs/settings.md: twelve settings that most projects need, then all by capability."""
+"""The page docs/settings.md: twelve settings that most projects need, then all by capability, then the families."""
 
 from datetime import timedelta
 from typing import Any, Final
 
-from scrapy_dedup.settings.declared import FIELDS, PREFIX
+from scrapy_dedup.settings.declared import FIELDS
+from scrapy_dedup.settings.families import FAMILIES, PLACES, PREFIX, public_name
 from scrapy_dedup.settings.parsers import DAYS, LINES, LIST, SWITCH, FreshFor, kind_of
 
 _FIRST: Final = (
@@ -12,21 +13,11 @@ _FIRST: Final = (
 ).split()
 _SECTIONS: Final = {
     "enabled": "The plugin and its store",
-    "url_enabled": "URLs and canonical links",
-    "unchanged_enabled": "Crawling again",
-    "boilerplate_enabled": "Boilerplate",
-    "patterns_enabled": "Selectors and expressions",
-    "pdf_enabled": "PDF",
-    "title_enabled": "Duplicates",
-    "chunk_enabled": "Chunks",
-    "language_enabled": "Languages",
-    "output": "Items",
-    "keep_pages": "What is kept",
-    "teacher": "The browser",
-    "resilience_enabled": "Finding pages, and traps",
-    "stall_after": "Stalls",
-    "domain_enabled": "Domains",
-    "serve_host": "Servers",
+    "canonical_domains": "Crawling again",
+    "boilerplate_method": "Boilerplate",
+    "generic_selectors": "Selectors and expressions",
+    "near_duplicate": "Near-duplicates and items",
+    "keep_pages": "What is kept, and the browser",
     "shared_job": "Workers, known URLs, a full disk",
 }
 """By the field that each begins with, in the order of the declarations."""
@@ -50,25 +41,38 @@ def as_markdown() -> str:
         "",
         "## Advanced",
     ]
-    for name in FIELDS:
+    for name in (field for field in FIELDS if field not in PLACES):
         if name in _SECTIONS:
             lines += ["", f"### {_SECTIONS[name]}", "", *_HEAD]
         if name not in _FIRST:
             lines.append(_row(name))
+    lines += [
+        "",
+        "## Families",
+        "",
+        """A family is one dict: `DEDUP_STALL = {"after": 120}`; `-s DEDUP_STALL='{"after": 120}'`; on a spider""",
+        '`dedup_stall = {"after": 120}`. What it leaves out has its default: `custom_settings` and `-s` replace the',
+        "project's whole dict, as always in Scrapy; spider attributes and requests change only the keys they name.",
+    ]
+    for family, keys in FAMILIES.items():
+        lines += ["", f"### {PREFIX}{family.upper()}", "", *_FAMILY_HEAD]
+        lines += [_row(field, key) for key, field in keys.items()]
     return "\n".join(lines) + "\n"
 
 
 # What the top of the page says once.
 _SHORTER: Final = {LIST: "a list", LINES: "a list of lines", DAYS.allowed: "a time", SWITCH: "a switch"}
-_HEAD: Final = ("| setting | default | allowed | meaning |", "| --- | --- | --- | --- |")
+_RULE: Final = "| --- | --- | --- | --- |"
+_HEAD: Final = ("| setting | default | allowed | meaning |", _RULE)
+_FAMILY_HEAD: Final = ("| key | default | allowed | meaning |", _RULE)
 
 
-def _row(name: str) -> str:
+def _row(name: str, shown: str = "") -> str:
     field = FIELDS[name]
     allowed = kind_of(field).allowed or "text"
     for long, short in _SHORTER.items():
         allowed = allowed.replace(long, short)
-    return f"| `{PREFIX}{name.upper()}` | {_shown(field.default)} | {allowed} | {field.metadata['meaning']} |"
+    return f"| `{shown or public_name(name)}` | {_shown(field.default)} | {allowed} | {field.metadata['meaning']} |"
 
 
 def _shown(default: Any) -> str:

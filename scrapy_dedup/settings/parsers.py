@@ -1,10 +1,9 @@
 """From what a user writes to a setting's value; ValueError, TypeError or KeyError refuse it."""
 
 import dataclasses
-import difflib
 import json
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import Field
 from datetime import timedelta
 from typing import Any, Final, Literal, NamedTuple, cast, get_args
@@ -268,14 +267,13 @@ def parsed(field: "Field[Any]", value: Any, shown: str) -> Any:
     kind = kind_of(field)
     try:
         return kind.parse(value)
-    except (ValueError, TypeError, KeyError):
-        raise SettingError(f"{shown}={value!r}: needs {kind.allowed}") from None
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise SettingError(f"{shown}={quoted(value)}: needs {kind.allowed}") from None
 
 
-def unknown(prefix: str, name: str, known: Collection[str], *, upper: bool = False) -> SettingError:
-    """Return the error for a name that is none, with the one that was perhaps meant."""
-    # Without the prefix, which makes all names alike.
-    near = difflib.get_close_matches(name.lower(), known, n=1)
-    meant = [prefix + (one.upper() if upper else one) for one in near]
-    hint = f"did you mean {meant[0]}?" if meant else "docs/settings.md lists the names"
-    return SettingError(f"{prefix}{name} is not a setting of scrapy_dedup: {hint}")
+def quoted(value: Any) -> str:
+    """Return how a value was written, for a message; what is nested too deep or has too many digits by its type."""
+    try:
+        return repr(value)
+    except (RecursionError, ValueError):
+        return object.__repr__(value)

@@ -40,7 +40,7 @@ class Browser:
         """Begin with nothing started.
 
         Args:
-            path: DEDUP_TEACHER_BROWSER; empty: find one.
+            path: DEDUP_BROWSER["path"]; empty: find one.
             timeout: what one page may take, from when its turn comes.
         """
         self._path = path

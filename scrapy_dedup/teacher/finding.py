@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from scrapy_dedup.teacher.values import NotShown, NotShownReason
 
-SETTING: Final = "DEDUP_TEACHER_BROWSER"
+SETTING: Final = 'DEDUP_BROWSER["path"]'
 # Playwright itself reads none for a browser's path; this one is what packagers of it and many projects agreed on.
 VARIABLE: Final = "PLAYWRIGHT_CHROMIUM_EXECUTABLE_PATH"
 NAMES: Final = (
@@ -31,7 +31,7 @@ NAMES: Final = (
 INSTALL_EXTRA: Final = "pip install 'scrapy_dedup[teacher]'"
 INSTALL_OWN: Final = "playwright install chromium"
 INSTALL_DEBIAN: Final = "apt-get install chromium"
-LEAVE_EMPTY: Final = f"scrapy dedup doctor -s {SETTING}="
+LEAVE_EMPTY: Final = "scrapy dedup doctor -s DEDUP_BROWSER={}"
 
 # What Playwright calls its downloads, in the order in which it takes them for a browser without a window.
 _DOWNLOADS: Final = ("chromium-headless-shell", "chromium")
@@ -84,7 +84,7 @@ def find_browser(path: str = "", environment: Mapping[str, str] = os.environ) ->
     """Return the browser to use: of the setting, the environment, Playwright's own, or the first on PATH.
 
     Args:
-        path: DEDUP_TEACHER_BROWSER; empty: not set. One that is set and is no program is an error, never passed over.
+        path: DEDUP_BROWSER["path"]; empty: not set. One that is set and is no program is an error, never passed over.
         environment: where PATH and Playwright's variables are read.
     """
     folder = _playwright_folder()

@@ -217,7 +217,7 @@ class AccessGate:
         wait_seconds = self._rate.take(session.id if session else self._asker(request, form))
         if not wait_seconds:
             return None
-        told = f"too many requests: wait {wait_seconds} seconds (DEDUP_SERVE_RATE)"
+        told = f'too many requests: wait {wait_seconds} seconds (DEDUP_SERVE["rate"])'
         return refused(request.url.path, Problem(429, told, {"Retry-After": str(wait_seconds)}))
 
     def _session(self, request: Request) -> Session | None:
@@ -324,7 +324,7 @@ def _refused_at_sight(request: Request, hosts: Hosts) -> Response | None:
     path, headers = request.url.path, request.headers
     named = headers.getlist("host")
     if len(named) != 1 or not hosts.knows(named[0]):
-        told = "the server is not called by this name; DEDUP_SERVE_ALLOWED_HOSTS allows more"
+        told = 'the server is not called by this name; DEDUP_SERVE["allowed_hosts"] allows more'
         return refused(path, Problem(421, told))
     # Before the rate: a page that a browser shows has the address of the one who may ask.
     if any(not hosts.sends(origin) for origin in headers.getlist("origin")) or _is_sent_by_another_site(request):
@@ -343,7 +343,7 @@ def _is_sent_by_another_site(request: Request) -> bool:
 
 def _refuse_body(request: Request, why: UnreadBody) -> Response:
     told = {
-        UnreadBody.TOO_LARGE: "the request's body is too large (DEDUP_SERVE_MAX_BODY_BYTES)",
+        UnreadBody.TOO_LARGE: 'the body of the request is too large (DEDUP_SERVE["max_body_bytes"])',
         UnreadBody.TOO_SLOW: "the request's body came too slowly",
         UnreadBody.GONE: "the request's body ended early",
     }

@@ -133,8 +133,7 @@ def crawl_all(server: WebServer, database: str) -> Any:
         "ITEM_PIPELINES": {Pipeline: 900, Last: 950},
         "DEDUP_ACK": "manual",
         "DEDUP_DATABASE_URL": f"sqlite:///{database}",
-        "DEDUP_EMIT_REMOVED": True,
-        "DEDUP_REMOVED_AFTER": 1,
+        "DEDUP_REMOVED": {"emit": True, "after": 1},
         "TWISTED_REACTOR": REACTOR,
     }
     told = []

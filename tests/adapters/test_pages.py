@@ -81,7 +81,7 @@ def test_the_id_stands_for_project_and_page(one: Any, other: Any, same: bool) ->
 
 
 def test_an_item_without_a_report_is_read_by_the_settings_of_its_crawl() -> None:
-    rules = {"DEDUP_PROJECT": "shop", "DEDUP_URL_FIELD": "link", "DEDUP_URL_TRAILING_SLASH": True}
+    rules = {"DEDUP_PROJECT": "shop", "DEDUP_URL_FIELD": "link", "DEDUP_URL": {"trailing_slash": True}}
 
     page = page_of(WithoutReport(f"{SITE}/a/", "Text."), **rules)
 

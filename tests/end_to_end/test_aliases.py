@@ -16,7 +16,7 @@ from tests.tables import table
 
 pytestmark = pytest.mark.crawl
 
-RULES = {"DEDUP_URL_INDEX_PAGE": True, "RETRY_ENABLED": False}
+RULES = {"DEDUP_URL": {"index_page": True}, "RETRY_ENABLED": False}
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_every_page_goes_out_exactly_once(
     again = project.crawl("pages", "-a", start)
 
     expected, found = titles_of(server) - UNLINKED, [stored_titles(cold), stored_titles(again)]
-    if not way.get("DEDUP_BOILERPLATE_ENABLED", True):
+    if "DEDUP_LAYERS" in way:
         # Nobody knows which texts are a page's own: only equal bytes are one page, and none is lost.
         found = [Counter(set(titles)) for titles in found]
     assert found == [expected, expected]

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.crawl
 SELECT = {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"}
 WATCHED: dict[str, Any] = {
     "EXTENSIONS": {"tests.end_to_end.recorders.Ledger": 0, "tests.end_to_end.recorders.JudgingThreads": -1},
-    "DEDUP_CHUNK_ENABLED": False,
+    "DEDUP_LAYERS": {"chunk": False},
 }
 POSTS = [f"{word}-{number}" for word in WORDS for number in (1, 2)][:24]
 LONG = 3
@@ -61,7 +61,7 @@ def test_pages_leave_in_the_order_in_which_they_came(
     project: Project, server: WebServer, reactor: dict[str, Any]
 ) -> None:
     """Those that waited for what is learned go before those that came meanwhile."""
-    crawled, _ = crawl(project, server, DEDUP_BATCH_PAGES=5, CONCURRENT_REQUESTS=1, **reactor)
+    crawled, _ = crawl(project, server, DEDUP_BATCH={"pages": 5}, CONCURRENT_REQUESTS=1, **reactor)
 
     for part in ("/posts/", "/long/"):
         assert [one for one in crawled.stored_ids if part in one] == [url for url in server.site if part in url]

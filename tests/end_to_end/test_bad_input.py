@@ -52,7 +52,7 @@ def hostile(origins: list[str]) -> Site:
 def responses(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
     project = Project(tmp_path_factory.mktemp("responses"), dict(ADDON))
     with serving(1, hostile) as server:
-        project.settings |= {"CONCURRENT_REQUESTS": 1, "HTTPERROR_ALLOW_ALL": True, "DEDUP_BATCH_PAGES": 1}
+        project.settings |= {"CONCURRENT_REQUESTS": 1, "HTTPERROR_ALLOW_ALL": True, "DEDUP_BATCH": {"pages": 1}}
         return project.crawl("responses", "-a", f"start={' '.join(server.site)}")
 
 

@@ -68,8 +68,8 @@ CHANGES: dict[str, dict[str, Any]] = {
     "selectors": {"DEDUP_BOILERPLATE_CSS_SELECTORS": [".promotion"]},
     "languages": {"DEDUP_LANGUAGES": ["en"]},
     "method": {"DEDUP_BOILERPLATE_METHOD": "html"},
-    "chunks": {"DEDUP_CHUNK_SIZE": 400},
-    "off": {"DEDUP_BOILERPLATE_ENABLED": False},
+    "chunks": {"DEDUP_CHUNK": {"size": 400}},
+    "off": {"DEDUP_LAYERS": {"boilerplate": False}},
     "expressions": {"DEDUP_BOILERPLATE_TEXT_PATTERNS": [r"Only today[^.]*\."]},
 }
 

@@ -146,7 +146,7 @@ PROJECTS: dict[str, dict[str, Any]] = {
         "ITEM_PIPELINES": {"scrapy.pipelines.files.FilesPipeline": 1, "tests.end_to_end.recorders.Storage": 800},
     },
     "robots-txt": {"ROBOTSTXT_OBEY": True},
-    "discovery": {"DEDUP_RESILIENCE_ENABLED": True, "ROBOTSTXT_OBEY": True},
+    "discovery": {"DEDUP_RESILIENCE": {"enabled": True}, "ROBOTSTXT_OBEY": True},
     "without-fingerprinter": {
         "ADDONS": {},
         "DOWNLOADER_MIDDLEWARES": {"scrapy_dedup.DedupDownloaderMiddleware": 545},
@@ -231,7 +231,7 @@ def test_errback_is_told_of_a_redirect_that_is_refused(
 
 @pytest.mark.parametrize(
     "settings",
-    [{"DEDUP_DOMAIN_ENABLED": False}, {"DEDUP_SHADOW": "domain"}, {"DEDUP_PROJECT": "other"}],
+    [{"DEDUP_LAYERS": {"domain": False}}, {"DEDUP_SHADOW": "domain"}, {"DEDUP_PROJECT": "other"}],
     ids=["off", "shadow", "of-another-project"],
 )
 def test_layer_that_is_off_in_the_shadow_or_of_another_project_refuses_nothing(
@@ -261,7 +261,7 @@ def test_domain_that_is_blacklisted_during_the_crawl_is_left_alone_from_then_on(
         f"{good}/wait": Answer(page("wait", f"{bad}/2").body, until=is_written),
         **{f"{bad}/{number}": page(f"bad {number}") for number in (1, 2)},
     }
-    running = project.start("crosses", "-a", f"start={good}/", DEDUP_DOMAIN_REFRESH=0.1)
+    running = project.start("crosses", "-a", f"start={good}/", DEDUP_DOMAIN={"refresh": 0.1})
     running.wait_for(lambda: f"{good}/wait" in server.requests and f"{bad}/1" in server.requests)
     blacklist(project, bad)
     # The list is read again after it was written: two readings later at the latest.
@@ -294,7 +294,7 @@ def test_queue_of_an_earlier_part_of_the_run_is_not_asked(
 def test_pages_of_a_blacklisted_domain_are_not_missed(project: Project, server: WebServer, good: str, bad: str) -> None:
     server.site, starts = by_link(good, bad)
     server.site |= {f"{bad}/": page("bad home"), f"{bad}/a": page("bad a")}
-    settings: dict[str, Any] = {"DEDUP_REMOVED_AFTER": 1, "DEDUP_REMOVED_MAX_SHARE": 1.0}
+    settings: dict[str, Any] = {"DEDUP_REMOVED": {"after": 1, "max_share": 1.0}}
     crawl(project, *starts, **settings)
     blacklist(project, bad)
 
@@ -348,7 +348,7 @@ def test_domain_of_low_quality_is_asked_by_policy(
     server.site = poor_site(good, bad)
     let_be(project, bad, DomainStatus.PROCESSED_LOW_QUALITY)
 
-    crawled = crawl(project, f"{good}/", DEDUP_DOMAIN_POLICY=policy, DEDUP_DOMAIN_SAMPLE_PAGES=2)
+    crawled = crawl(project, f"{good}/", DEDUP_DOMAIN={"policy": policy, "sample_pages": 2})
 
     # Each page is a redirect and its target: these do not use up the sample.
     assert len(asked_of(server, bad)) == 2 * pages
@@ -366,7 +366,7 @@ def test_retry_does_not_use_up_the_sample(project: Project, server: WebServer, g
         server.site[f"{bad}/busy-{number}"] = lambda times, found=found: busy if times == 1 else found  # type: ignore[misc]
     let_be(project, bad, DomainStatus.PROCESSED_LOW_QUALITY)
 
-    crawled = crawl(project, f"{good}/", DEDUP_DOMAIN_POLICY="sample", DEDUP_DOMAIN_SAMPLE_PAGES=2)
+    crawled = crawl(project, f"{good}/", DEDUP_DOMAIN={"policy": "sample", "sample_pages": 2})
 
     assert sum(url.startswith(bad) for url in crawled.stored_ids) == 2
     assert len(asked_of(server, bad)) == 4
@@ -376,7 +376,7 @@ def test_sample_counts_over_all_parts_of_a_run(project: Project, server: WebServ
     server.site = {f"{good}/": page("home", *(f"{bad}/{number}" for number in range(9)))}
     server.site |= {f"{bad}/{number}": page(f"bad {number}") for number in range(9)}
     let_be(project, bad, DomainStatus.PROCESSED_LOW_QUALITY)
-    settings: dict[str, Any] = {"DEDUP_DOMAIN_POLICY": "sample", "DEDUP_DOMAIN_SAMPLE_PAGES": 4, "JOBDIR": "job"}
+    settings: dict[str, Any] = {"DEDUP_DOMAIN": {"policy": "sample", "sample_pages": 4}, "JOBDIR": "job"}
     settings |= {"CONCURRENT_REQUESTS": 1, "CLOSESPIDER_PAGECOUNT": 3}
     crawl(project, f"{good}/", **settings)
     first = len(asked_of(server, bad))
@@ -421,21 +421,21 @@ def test_confidence_comes_from_the_field_or_the_function_that_the_user_names(
     server.site = {f"{good}/{name}": page(name, confidence=0.1) for name in names}
     function = "tests.end_to_end.spiders.domains.confidence_of"
 
-    crawled = crawl(project, *(f"{good}/{name}" for name in names), DEDUP_CONFIDENCE_FUNCTION=function)
+    crawled = crawl(project, *(f"{good}/{name}" for name in names), DEDUP_DOMAIN={"confidence_function": function})
 
     found = domain(project, good)
     assert (found.best_confidence_score, found.high_quality_candidate_count, found.pages) == (0.9, 1, 4)
     assert found.low_quality_candidate_count == 0
     assert crawled.count("domain/confidence_errors") == 2
-    assert crawled.log.count("DEDUP_CONFIDENCE_FUNCTION needs to give a number") == 1
+    assert crawled.log.count('DEDUP_DOMAIN["confidence_function"] needs to give a number') == 1
     assert len(crawled.stored) == 4
 
 
 def test_function_that_cannot_be_called_stops_the_crawl(project: Project, server: WebServer, good: str) -> None:
     path = "tests.end_to_end.spiders.domains.nothing"
-    crawled = project.crawl("crosses", "-a", f"start={good}/", clean=False, DEDUP_CONFIDENCE_FUNCTION=path)
+    crawled = project.crawl("crosses", "-a", f"start={good}/", clean=False, DEDUP_DOMAIN={"confidence_function": path})
 
-    assert f"The crawl does not start: DEDUP_CONFIDENCE_FUNCTION={path!r}" in crawled.log
+    assert f'The crawl does not start: DEDUP_DOMAIN["confidence_function"]={path!r}' in crawled.log
     assert server.requests == []
 
 
@@ -458,7 +458,7 @@ def test_killed_run_leaves_what_was_safe_and_the_next_one_makes_up_for_it(
 ) -> None:
     never = threading.Event()
     server.site = scored_site(good, 9) | {f"{good}/8": Answer("", until=never)}
-    settings: dict[str, Any] = {"FEEDS": {}, "DEDUP_BOILERPLATE_ENABLED": False, **jobdir}
+    settings: dict[str, Any] = {"FEEDS": {}, "DEDUP_LAYERS": {"boilerplate": False}, **jobdir}
     running = project.start("crosses", "-a", f"start={good}/", **settings)
     written = "SELECT count(*) FROM documents WHERE status = 'completed'"
     running.wait_for(lambda: f"{good}/8" in server.requests and rows(project, written) == [(9,)])

@@ -87,7 +87,7 @@ def test_under_skip_a_page_left_out_for_another_goes_out_once_that_does_not_give
     hows = ("gone", "redirects", "missing", "changed")
     pages: dict[str, str | Answer] = {f"{how}-{one}": html_page(how) for how in hows for one in "ab"}
     pages |= around(24)
-    settings: dict[str, Any] = {**ONE_BY_ONE, "DEDUP_UNCHANGED": "skip", "DEDUP_REMOVED_AFTER": 1}
+    settings: dict[str, Any] = {**ONE_BY_ONE, "DEDUP_UNCHANGED": "skip", "DEDUP_REMOVED": {"after": 1}}
     first, second = (names(project.crawl("pages", "-a", publish(server, **pages), **settings)) for _ in range(2))
     keepers = dict(name.split("-") for name in first if "-" in name)
     pages |= {
@@ -123,7 +123,7 @@ class Skipping:
     def crawl(self, **pages: str | Answer) -> list[tuple[str, str]]:
         """Return what came out of these pages: page and price."""
         start = publish(self._server, **pages, **around())
-        settings: dict[str, Any] = {**ONE_BY_ONE, "DEDUP_UNCHANGED": "skip", "DEDUP_REMOVED_AFTER": 1}
+        settings: dict[str, Any] = {**ONE_BY_ONE, "DEDUP_UNCHANGED": "skip", "DEDUP_REMOVED": {"after": 1}}
         crawled = self._project.crawl("offers", "-a", start, **settings)
         return sorted((item["url"].rpartition("/")[2], item["price"]) for item in crawled.fed)
 

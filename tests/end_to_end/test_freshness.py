@@ -18,7 +18,7 @@ PAGES = 5
 def seen(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project that has crawled the site once; tests work on copies."""
     project = Project(tmp_path_factory.mktemp("seen"), dict(ADDON))
-    ChangingSite(server, PAGES - 1).crawl(project, DEDUP_ADAPTIVE=True)
+    ChangingSite(server, PAGES - 1).crawl(project, DEDUP_ADAPTIVE={"enabled": True})
     return project
 
 
@@ -55,7 +55,7 @@ def test_patterns_have_their_own_time_and_time_runs_out(project: Project, site: 
 
 def test_interval_of_a_page_adapts_to_its_changes(project: Project, site: ChangingSite) -> None:
     """The first is a day; unchanged pages wait longer then, and one that changed is due before."""
-    project.settings |= {"DEDUP_ADAPTIVE": True}
+    project.settings |= {"DEDUP_ADAPTIVE": {"enabled": True}}
     at_once = site.crawl(project)
     let_pass(project, 1)
     site.publish(versions={"p1": 2})

@@ -17,12 +17,12 @@ from tests.service.files.test_run import Done
 pytestmark = pytest.mark.crawl
 
 COMPARING = ("title", "duplicate", "near_duplicate", "chunk", "language")
-OFF = {f"DEDUP_{layer.upper()}_ENABLED": False for layer in COMPARING}
+OFF = {"DEDUP_LAYERS": dict.fromkeys(COMPARING, False)}
 CRAWLS: dict[str, dict[str, Any]] = {
     "on": {},
     "off": OFF,
     "shadow": {"DEDUP_SHADOW": list(COMPARING)},
-    "as-items": {"DEDUP_EMIT_CHUNKS": True},
+    "as-items": {"DEDUP_CHUNK": {"emit": True}},
     "dropping": {"DEDUP_NEAR_DUPLICATE": "drop"},
 }
 NL = frozenset(["nl"])
@@ -151,7 +151,7 @@ class TestChunkItems:
         self, crawls: dict[str, Crawled], urls: list[str], folder: Path
     ) -> None:
         # With other details on an item every page would be given again.
-        as_then = {"DEDUP_LANGUAGES": ["nl"], "DEDUP_ITEM_DETAILS": ["chunks"], "DEDUP_EMIT_CHUNKS": True}
+        as_then = {"DEDUP_LANGUAGES": ["nl"], "DEDUP_ITEM_DETAILS": ["chunks"], "DEDUP_CHUNK": {"emit": True}}
         project = Project(folder / "as-items", ADDON | as_then | {"DEDUP_UNCHANGED": "skip"})
         again = project.crawl("hospital", "-a", f"start={' '.join(urls)}")
 

@@ -31,7 +31,7 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
 
 def test_crawler_sees_what_another_one_has_done_a_write_interval_ago(database_url: str, tmp_path: Path) -> None:
     """While that one is still under way."""
-    settings = {**ADDON, "DEDUP_DATABASE_URL": database_url, "DEDUP_BATCH_PAGES": 2, "FEEDS": {}}
+    settings = {**ADDON, "DEDUP_DATABASE_URL": database_url, "DEDUP_BATCH": {"pages": 2}, "FEEDS": {}}
     one, other = (Project(tmp_path / name, settings) for name in ("one", "other"))
     with serving(1, lambda _: {}) as server:
         site = ChangingSite(server, PAGES - 1)

@@ -86,7 +86,7 @@ def crawl(project: Project, server: WebServer, pages: Sequence[tuple[int, Design
 @pytest.fixture
 def known(project: Project, server: WebServer) -> Project:
     """A project that knows the site as it was."""
-    project.settings["DEDUP_UNCHANGED_ENABLED"] = False
+    project.settings["DEDUP_LAYERS"] = {"unchanged": False}
     crawl(project, server, [(number, article) for number in KNOWN])
     return project
 
@@ -150,7 +150,7 @@ def test_what_is_learned_later_changes_no_text_of_a_page_that_did_not_change(
 ) -> None:
     """Also where its bytes did; `refine` does it."""
     project.settings["DEDUP_FALLBACK"] = "whole"
-    first = crawl(project, server, [(number, article) for number in KNOWN], DEDUP_BATCH_PAGES=1)
+    first = crawl(project, server, [(number, article) for number in KNOWN], DEDUP_BATCH={"pages": 1})
     again = crawl(project, server, [(number, lambda one: f"{article(one)}<!-- {one * 7} -->") for number in KNOWN])
 
     assert {line["id"]: line["cleaned"] for line in again.stored} == {

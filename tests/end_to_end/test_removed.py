@@ -14,7 +14,13 @@ pytestmark = pytest.mark.crawl
 
 NAMES = [f"p{number}" for number in range(11)]
 GONE = "SELECT url FROM documents WHERE gone_at IS NOT NULL ORDER BY url"
-AT_ONCE = {"DEDUP_REMOVED_AFTER": 1, "DEDUP_EMIT_REMOVED": True}
+
+
+def at_once(**removed: float) -> dict[str, Any]:
+    return {"DEDUP_REMOVED": {"after": 1, "emit": True, **removed}}
+
+
+AT_ONCE = at_once()
 
 
 @pytest.fixture
@@ -69,7 +75,7 @@ def test_deleted_page_is_reported_after_exactly_so_many_complete_runs(
     project: Project, site: ChangingSite, runs: int
 ) -> None:
     without(site, "p3")
-    found = [crawl(project, site, DEDUP_REMOVED_AFTER=runs, DEDUP_EMIT_REMOVED=True) for _ in range(runs + 1)]
+    found = [crawl(project, site, DEDUP_REMOVED={"after": runs, "emit": True}) for _ in range(runs + 1)]
 
     expected = [[site.url("p3")] if run + 1 == runs else [] for run in range(len(found))]
     assert [tombstones(crawled) for crawled in found] == expected
@@ -102,7 +108,7 @@ def test_page_that_comes_back_is_new(project: Project, site: ChangingSite) -> No
 
 def test_removed_pages_are_noted_without_tombstones_by_default(project: Project, site: ChangingSite) -> None:
     without(site, "p3")
-    crawled = crawl(project, site, DEDUP_REMOVED_AFTER=1)
+    crawled = crawl(project, site, DEDUP_REMOVED={"after": 1})
 
     assert crawled.stored == []
     assert rows(project, GONE) == [(site.url("p3"),)]
@@ -131,7 +137,7 @@ def test_run_that_is_not_complete_removes_nothing(project: Project, site: Changi
     site.publish(others=sitemaps(site))
     without(site, "p3", **others())
 
-    crawled = crawl(project, site, clean=False, RETRY_ENABLED=False, DEDUP_REMOVED_MAX_SHARE=1.0, **AT_ONCE, **settings)
+    crawled = crawl(project, site, clean=False, RETRY_ENABLED=False, **at_once(max_share=1.0), **settings)
 
     assert crawled.exit_code == 0
     assert tombstones(crawled) == []
@@ -142,7 +148,7 @@ def test_run_that_is_not_complete_removes_nothing(project: Project, site: Changi
 def test_not_too_many_pages_are_removed_without_a_word(project: Project, site: ChangingSite) -> None:
     """Three of eleven are more than a fifth; with the user's word they go."""
     without(site, "p3", "p4", "p5")
-    held, with_word = crawl(project, site, **AT_ONCE), crawl(project, site, **AT_ONCE, DEDUP_REMOVED_MAX_SHARE=0.3)
+    held, with_word = crawl(project, site, **AT_ONCE), crawl(project, site, **at_once(max_share=0.3))
 
     assert tombstones(held) == []
     assert held.count("removed/held_back") == 3

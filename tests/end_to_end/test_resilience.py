@@ -16,11 +16,15 @@ ENOUGH = 450
 """Pages after which a crawl that does not end is stopped: three times as many as there are."""
 _OURS = "scrapy_dedup.plugin.resilience.extension.ResilienceExtension"
 ON: dict[str, Any] = {
-    "DEDUP_RESILIENCE_ENABLED": True,
+    "DEDUP_RESILIENCE": {"enabled": True},
     "EXTENSIONS": {"tests.end_to_end.recorders.Ledger": 0, _OURS: 110},
     "ROBOTSTXT_OBEY": True,
     "CONCURRENT_REQUESTS_PER_DOMAIN": 8,  # Scrapy's own: what is under way when a trap is found, is in vain.
 }
+
+
+def on(**resilience: Any) -> dict[str, Any]:
+    return ON | {"DEDUP_RESILIENCE": {"enabled": True, **resilience}}
 
 
 def published(server: WebServer, site: Site) -> None:
@@ -89,7 +93,7 @@ def test_pages_that_only_a_feed_names_are_found(project: Project, server: WebSer
         site[f"{origin}/in-{name}"] = page(f"in {name}")
     published(server, site)
 
-    crawled = project.crawl("everything", "-a", f"start={origin}/", **ON | {"DEDUP_DISCOVERY": "feeds"})
+    crawled = project.crawl("everything", "-a", f"start={origin}/", **on(discovery="feeds"))
 
     assert sorted(server.requests) == sorted([*site, f"{origin}/robots.txt"])
     assert sorted(crawled.stored_ids) == sorted([f"{origin}/", *(f"{origin}/in-{name}" for name in FEEDS)])
@@ -102,9 +106,7 @@ def test_archives_in_the_footer_are_read_by_the_callback_of_the_crawl(project: P
     site: Site = {f"{origin}/": page("home", foot=foot), f"{origin}/old": page("old", "/last-year")}
     published(server, site | {f"{origin}/last-year": page("last year")})
 
-    crawled = project.crawl(
-        "everything", "-a", f"start={origin}/", "-a", "links=main a", **ON | {"DEDUP_DISCOVERY": "archives"}
-    )
+    crawled = project.crawl("everything", "-a", f"start={origin}/", "-a", "links=main a", **on(discovery="archives"))
 
     assert asked(server) == sorted(["/robots.txt", "/", "/old", "/last-year"])
     assert len(crawled.stored) == 3
@@ -125,7 +127,7 @@ def test_discovery_obeys_robots_txt_and_its_limit(project: Project, server: WebS
         },
     )
 
-    crawled = project.crawl("everything", "-a", f"start={origin}/", **ON | {"DEDUP_DISCOVERY_MAX_URLS": 4})
+    crawled = project.crawl("everything", "-a", f"start={origin}/", **on(discovery_max_urls=4))
 
     assert asked(server) == sorted(["/robots.txt", "/", "/map", "/open/0", "/open/1", "/open/2"])
     assert crawled.count("discovery/at_limit") == 1
@@ -145,7 +147,7 @@ def test_listing_is_followed_to_the_first_part_without_news(project: Project, se
     origin, form = server.origins[0], "/list/page/{}/"
     published(server, listing(origin, 5, form))
 
-    project.crawl("everything", "-a", f"start={origin}{form.format(0)}", **ON | {"DEDUP_DISCOVERY": ""})
+    project.crawl("everything", "-a", f"start={origin}{form.format(0)}", **on(discovery=""))
 
     # The first page that repeats is the first of those that are all the same, seen twice.
     assert [url for url in asked(server) if "list" in url] == [form.format(number) for number in range(7)]
@@ -154,9 +156,8 @@ def test_listing_is_followed_to_the_first_part_without_news(project: Project, se
 def test_listing_is_followed_no_further_than_its_limit(project: Project, server: WebServer) -> None:
     origin, form = server.origins[0], "/list?page={}"
     published(server, listing(origin, 9, form))
-    limits = {"DEDUP_DISCOVERY": "", "DEDUP_PAGINATION_MAX_PAGES": 3}
-
-    crawled = project.crawl("everything", "-a", f"start={origin}{form.format(0)}", **ON | limits)
+    start = f"start={origin}{form.format(0)}"
+    crawled = project.crawl("everything", "-a", start, **on(discovery="", pagination_max_pages=3))
 
     assert [url for url in asked(server) if "list" in url] == [form.format(number) for number in range(4)]
     assert crawled.count("pagination/tried") == 3
@@ -188,10 +189,10 @@ def test_what_is_asked_for_because_of_a_page_goes_by_its_way(project: Project, s
     published(server, site | {f"{shop}/sitemap.xml": Answer(sitemap, content_type="application/xml")})
     server.asked_with.clear()
     proxy = server.origins[0].replace("//", "//user:secret@")
-    asks: dict[str, Any] = {"DEDUP_DISCOVERY": "sitemaps", "DEDUP_SOFT_404": "mark", "ROBOTSTXT_OBEY": False}
+    asks: dict[str, Any] = {**on(discovery="sitemaps"), "DEDUP_SOFT_404": "mark", "ROBOTSTXT_OBEY": False}
     asks["EXTENSIONS"] = {**ON["EXTENSIONS"], "tests.end_to_end.recorders.Slots": 1}
 
-    crawled = project.crawl("proxied", "-a", f"start={shop}/", "-a", f"proxy={proxy}", **{**ON, **asks})
+    crawled = project.crawl("proxied", "-a", f"start={shop}/", "-a", f"proxy={proxy}", **asks)
 
     assert {f"{shop}/{path}" for path in ("robots.txt", "sitemap.xml", "named")} < set(server.requests)
     assert crawled.count("soft_404/probes") == 1

@@ -109,7 +109,7 @@ def test_page_of_which_the_same_is_cut_is_not_compared_and_its_item_says_the_sam
     for nonce in range(1, 4):
         site.publish(heads=dict.fromkeys(("", *site.names), f"<meta name=nonce content={nonce}>"))
         if nonce == 3:  # The last crawl compares anew.
-            fresh.settings["DEDUP_CHUNK_MIN_DOCUMENTS"] = 7
+            fresh.settings["DEDUP_CHUNK"] = {"min_documents": 7}
         found.append(site.crawl(fresh, "shop"))
 
     assert [crawled.count("chunks/in") > 0 for crawled in found] == [True, False, True]

@@ -224,7 +224,7 @@ def test_page_of_which_a_title_alone_is_known_is_not_judged(make_project: Callab
         twins = {f"{here}/{name}": Answer(f"<title>Twins</title><main>{text}</main>") for name in "ab"}
         return {f"{here}/": Answer(f"<title>Home</title><main>{links}</main>"), **twins, **others}
 
-    project = make_project("trusting", **ADDON, DEDUP_TITLE_TRUST="always", DEDUP_KEEP_PAGES="none")
+    project = make_project("trusting", **ADDON, DEDUP_TITLE={"trust": "always"}, DEDUP_KEEP_PAGES="none")
     with serving(1, a_site) as server:
         first = project.crawl("pages", "-a", f"start={server.origins[0]}/", CONCURRENT_REQUESTS=1)
         before = rows(project, STATES)

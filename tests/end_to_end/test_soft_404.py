@@ -68,7 +68,7 @@ def test_page_that_became_the_error_page_is_missing_and_not_changed(project: Pro
         publish(site, names=[f"p{number}" for number in range(pages)], menu=[])
         link = '<a href="/p4">p4</a>' if pages == 4 else ""
         site.server.site[site.url(HOME)] = Answer(site.html(HOME) + link)
-        found.append(site.names_of(site.crawl(project, DEDUP_EMIT_REMOVED=True, DEDUP_SOFT_404="drop").stored))
+        found.append(site.names_of(site.crawl(project, DEDUP_REMOVED={"emit": True}, DEDUP_SOFT_404="drop").stored))
 
     assert found == [REAL, [HOME, *REAL[1:-1]], [HOME, *REAL[1:-1], "p4"]]
     assert rows(project, "SELECT url FROM documents WHERE gone_at IS NOT NULL") == [(site.url("p4"),)]

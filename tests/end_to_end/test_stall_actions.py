@@ -13,13 +13,13 @@ import pytest
 from msgspec import Struct, field
 
 from tests.end_to_end.crawling import Crawled, Project
-from tests.end_to_end.test_stalls import SLOWLY, STALLS
+from tests.end_to_end.test_stalls import SLOWLY, STALL, STALLS
 from tests.sites import html_page
 
 pytestmark = pytest.mark.crawl
 
 PASSWORD = "user:secret"
-PATIENTLY = {"DEDUP_STALL_AFTER": 3}
+PATIENTLY = {"after": 3}
 """On a busy machine a crawl may bring nothing for a second after its first turn."""
 
 
@@ -76,9 +76,9 @@ def guarded(lets_pass: Callable[[Asked], int], pages: int = 100) -> Iterator[tup
         server.server_close()
 
 
-def crawl(project: Project, origin: str, action: str, **settings: Any) -> Crawled:
-    chosen = {**STALLS, **SLOWLY, "DEDUP_STALL_ACTION": action, **settings}
-    return project.crawl("walker", "-a", f"start={origin}/", clean=False, **chosen)
+def crawl(project: Project, origin: str, action: str, stall: dict[str, Any] | None = None, **settings: Any) -> Crawled:
+    chosen = {**SLOWLY, "DEDUP_STALL": STALL | {"action": action} | (stall or {}), **settings}
+    return project.crawl("walker", "-a", f"start={origin}/", clean=False, **(STALLS | chosen))
 
 
 class Overloaded:
@@ -96,7 +96,7 @@ class Overloaded:
 
 def test_wait_asks_less_often_until_pages_come(project: Project) -> None:
     with guarded(Overloaded()) as (origin, asked):
-        crawled = crawl(project, origin, "wait", DEDUP_STALL_LONGEST_DELAY=0.8)
+        crawled = crawl(project, origin, "wait", {"longest_delay": 0.8})
     pauses = [later.at - earlier.at for earlier, later in pairwise(asked)]
 
     assert crawled.count("stall/blocked") == crawled.count("stall/back_offs") >= 1
@@ -111,7 +111,7 @@ def test_wait_asks_less_often_until_pages_come(project: Project) -> None:
 def test_rotate_goes_on_as_somebody_else(project: Project) -> None:
     with guarded(lambda asked: 200 if asked.agent == "Third/3.0" else 403, 200) as (origin, asked):
         agents = ["Second/2.0", "Third/3.0", "Fourth/4.0"]
-        crawled = crawl(project, origin, "rotate", DEDUP_STALL_USER_AGENTS=agents, USER_AGENT="First/1.0", **PATIENTLY)
+        crawled = crawl(project, origin, "rotate", PATIENTLY | {"user_agents": agents}, USER_AGENT="First/1.0")
 
     assert list(dict.fromkeys(one.agent for one in asked)) == ["First/1.0", "Second/2.0", "Third/3.0"]
     assert crawled.count("stall/rotations") == crawled.count("stall/blocked") == 2
@@ -121,7 +121,7 @@ def test_rotate_goes_on_as_somebody_else(project: Project) -> None:
 def test_rotate_goes_on_by_a_proxy(project: Project) -> None:
     with guarded(lambda asked: 200 if asked.proxied else 403, 120) as (origin, asked):
         proxy = origin.replace("//", f"//{PASSWORD}@")
-        crawled = crawl(project, origin, "rotate", DEDUP_STALL_PROXIES=[proxy], **PATIENTLY)
+        crawled = crawl(project, origin, "rotate", PATIENTLY | {"proxies": [proxy]})
 
     assert {one.credentials for one in asked if one.proxied} == {
         f"Basic {base64.b64encode(PASSWORD.encode()).decode()}"

@@ -14,13 +14,11 @@ from tests.sites import html_page
 pytestmark = pytest.mark.crawl
 
 AFTER_SECONDS = 2
+STALL = {"after": AFTER_SECONDS, "action": "stop"}
 STALLS = {
-    "DEDUP_RESILIENCE_ENABLED": True,
-    "DEDUP_STALL_AFTER": AFTER_SECONDS,
-    "DEDUP_STALL_ACTION": "stop",
-    # Else no crawl gets as far as to stall in known content.
-    "DEDUP_TRAPS": "off",
-    "DEDUP_PAGINATION_ENABLED": False,
+    # With traps no crawl gets as far as to stall in known content.
+    "DEDUP_RESILIENCE": {"enabled": True, "traps": "off", "pagination": False},
+    "DEDUP_STALL": STALL,
     "EXTENSIONS": {**BASE["EXTENSIONS"], "scrapy_dedup.plugin.resilience.stall_monitor.StallMonitor": 120},
     "RETRY_ENABLED": False,
     "DOWNLOAD_TIMEOUT": 2,
@@ -88,7 +86,7 @@ def test_site_that_hangs_is_slow(project: Project, server: WebServer) -> None:
     probe = f"{server.origins[1]}/mine"
     home = publish(server, lambda url: Answer(COPY, delay_seconds=0 if url == probe else 20))
 
-    crawled = crawl(project, home, DEDUP_STALL_PROBE_URL=probe)
+    crawled = crawl(project, home, DEDUP_STALL=STALL | {"probe_url": probe})
 
     assert cause_of(crawled) == "slow"
     assert server.requests.count(probe) == 1
@@ -105,7 +103,7 @@ def test_site_that_refuses_blocks(project: Project, server: WebServer, answer: A
 def test_nobody_answers_without_a_network(project: Project, server: WebServer, closed_port: str) -> None:
     home = publish(server, Answer(), origin=closed_port)
 
-    crawled = crawl(project, home, DEDUP_STALL_PROBE_URL=f"{closed_port}/mine", **SLOWLY)
+    crawled = crawl(project, home, DEDUP_STALL=STALL | {"probe_url": f"{closed_port}/mine"}, **SLOWLY)
 
     assert cause_of(crawled) == "no_network"
     assert "the probe does not answer" in crawled.log

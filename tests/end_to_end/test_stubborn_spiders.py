@@ -50,7 +50,7 @@ def test_spider_of_any_kind_gets_every_page(project: Project, server: WebServer,
 
 def test_pages_wait_neither_for_a_slow_start_nor_for_an_idle_spider(project: Project, server: WebServer) -> None:
     urls = [f"{server.origins[1]}/p{n}" for n in range(2)]
-    crawled = project.crawl("starts-slowly", "-a", f"start={' '.join(urls)}", DEDUP_MAX_WAIT=3600)
+    crawled = project.crawl("starts-slowly", "-a", f"start={' '.join(urls)}", DEDUP_BATCH={"max_wait": 3600})
 
     # Items of the first page were stored before the spider asked for the second one.
     first, second = (line["stored"] for line in lines_of(project.folder / "asks.jsonl"))
@@ -130,7 +130,7 @@ def test_store_that_is_slower_than_the_crawl_holds_it_back(project: Project, ser
     extensions = BASE["EXTENSIONS"] | {"tests.end_to_end.waiting_rows.MostRows": 0}
     settings = {"DEDUP_WRITE_EVERY": 2, "CONCURRENT_REQUESTS": 2, "EXTENSIONS": extensions}
     # Pages of a domain that is learned would go on together.
-    settings |= {"DEDUP_BOILERPLATE_ENABLED": False}
+    settings |= {"DEDUP_LAYERS": {"boilerplate": False}}
     crawled = project.crawl("pages", "-a", f"start={server.origins[0]}/hub", **settings)
 
     assert Counter(crawled.stored_ids) == Counter(pages(server))

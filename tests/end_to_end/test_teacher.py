@@ -67,7 +67,7 @@ def school(tmp_path_factory: pytest.TempPathFactory) -> Project:
 @pytest.fixture(scope="module")
 def lesson(school: Project, server: WebServer, browser: str) -> tuple[Crawled, list[str]]:
     """A crawl that is taught, and what it asked the server for."""
-    return crawl(school, server, DEDUP_TEACHER_BROWSER=browser), list(server.requests)
+    return crawl(school, server, DEDUP_BROWSER={"path": browser}), list(server.requests)
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,7 @@ def test_what_was_seen_is_kept_with_its_picture(school: Project, taught: Crawled
 def test_the_next_crawl_profits_and_shows_nothing_again(
     school: Project, taught: Crawled, server: WebServer, browser: str
 ) -> None:
-    again = crawl(school, server, DEDUP_TEACHER_BROWSER=browser, DEDUP_UNCHANGED_ENABLED=False)
+    again = crawl(school, server, DEDUP_BROWSER={"path": browser}, DEDUP_LAYERS={"unchanged": False})
 
     assert taught.count("teacher/pages") >= 1
     assert again.count("teacher/pages") == 0
@@ -166,10 +166,8 @@ def test_pages_whose_text_is_made_by_scripts_are_rendered_once_that_is_known(pro
         start = " ".join(url for url in server.site if "/notes/" in url)
         settings: dict[str, Any] = {
             "DEDUP_TEACHER": "unsure",
-            "DEDUP_TEACHER_BROWSER": browser,
-            "DEDUP_DUPLICATE_ENABLED": False,
-            "DEDUP_TITLE_ENABLED": False,
-            "DEDUP_UNCHANGED_ENABLED": False,
+            "DEDUP_BROWSER": {"path": browser},
+            "DEDUP_LAYERS": {"duplicate": False, "title": False, "unchanged": False},
         }
         first = project.crawl("in-order", "-a", f"start={start}", **settings)
         second = project.crawl("in-order", "-a", f"start={start}", **settings)
@@ -188,7 +186,7 @@ def test_a_site_of_three_pages_has_a_template_for_the_next_crawl(
     project: Project, server: WebServer, browser: str
 ) -> None:
     pages = [url for url in server.site if "/posts/" in url][:3]
-    settings: dict[str, Any] = {"DEDUP_TEACHER_BROWSER": browser, "DEDUP_UNCHANGED_ENABLED": False}
+    settings: dict[str, Any] = {"DEDUP_BROWSER": {"path": browser}, "DEDUP_LAYERS": {"unchanged": False}}
     arguments = ("in-order", "-a", f"start={' '.join(pages)}")
     first = project.crawl(*arguments, DEDUP_TEACHER="new", **settings)
     second = project.crawl(*arguments, **settings)

@@ -38,7 +38,7 @@ def crawl(project: Project, server: WebServer, **settings: Any) -> Crawled:
 @pytest.fixture
 def always(project: Project) -> Project:
     """A project that gives all items in each crawl."""
-    project.settings["DEDUP_UNCHANGED_ENABLED"] = False
+    project.settings["DEDUP_LAYERS"] = {"unchanged": False}
     return project
 
 
@@ -51,11 +51,9 @@ def posts_of(crawled: Crawled) -> list[str]:
 
 
 # Two crawls are compared: each must meet its pages in one order, and learn from the same ones before each is cut.
-IN_ORDER: dict[str, Any] = {"CONCURRENT_REQUESTS": 1, "DEDUP_BATCH_PAGES": 1}
+IN_ORDER: dict[str, Any] = {"CONCURRENT_REQUESTS": 1, "DEDUP_BATCH": {"pages": 1}}
 # Of two pages with one text that are in work at once, the one that is compared first stands for the other.
-BY_ITSELF: dict[str, Any] = {
-    f"DEDUP_{layer}_ENABLED": False for layer in ("TITLE", "DUPLICATE", "NEAR_DUPLICATE", "CHUNK")
-}
+BY_ITSELF = dict.fromkeys(("title", "duplicate", "near_duplicate", "chunk"), False)
 
 
 class TestTemplates:
@@ -108,9 +106,9 @@ class TestShadow:
     def test_feeds_are_those_of_the_layer_switched_off(
         self, layer: str, would: str, odd: WebServer, make_project: Callable[..., Project]
     ) -> None:
-        settings = {**ADDON, **IN_ORDER, **BY_ITSELF}
-        shadowed = make_project("shadowed", **settings, DEDUP_SHADOW=[layer])
-        off = make_project("off", **settings, **{f"DEDUP_{layer.upper()}_ENABLED": False})
+        settings = {**ADDON, **IN_ORDER}
+        shadowed = make_project("shadowed", **settings, DEDUP_LAYERS=BY_ITSELF, DEDUP_SHADOW=[layer])
+        off = make_project("off", **settings, DEDUP_LAYERS={**BY_ITSELF, layer: False})
 
         seen = 0
         for number in (1, 2):

@@ -112,7 +112,7 @@ def test_workers_fetch_each_page_once_and_end_when_all_is_done(
     assert run.visits == len(server.site)
     assert claims(store) == 0
 
-    again = projects[0].crawl("pages", "-a", start, DEDUP_UNCHANGED_ENABLED=False)
+    again = projects[0].crawl("pages", "-a", start, DEDUP_LAYERS={"unchanged": False})
 
     assert stored(again) == dict.fromkeys(pages_of(server.site), 1)
 
@@ -135,7 +135,7 @@ def test_workers_are_fed_from_redis_and_end_when_nobody_feeds_them(
 def test_what_a_killed_worker_had_in_its_hands_is_done_by_another(
     worker: Callable[..., Project], server: WebServer, client: "redis.Redis"
 ) -> None:
-    lasting = {"DEDUP_SHARED_LEASE": 4, "DEDUP_MAX_WAIT": 0.5}
+    lasting = {"DEDUP_SHARED_LEASE": 4, "DEDUP_BATCH": {"max_wait": 0.5}}
     start = f"start={server.origins[0]}/hub"
     killed = worker("killed", DOWNLOAD_DELAY=0.1, **lasting).start("pages", "-a", start)
     killed.wait_for(lambda: len(server.requests) > 8)
@@ -158,7 +158,7 @@ def test_a_page_that_kills_its_workers_is_given_up_after_five_of_them(
     deadly = [*server.site][-1]  # no other is found by it alone
     server.site[deadly] = Answer("", delay_seconds=2)
     killing = {"DOWNLOADER_MIDDLEWARES": {"tests.end_to_end.deadly.Deadly": 100}, "DEADLY": deadly}
-    lasting = {"DEDUP_SHARED_LEASE": 3, "DEDUP_MAX_WAIT": 0.5, "CONCURRENT_REQUESTS": 1}
+    lasting = {"DEDUP_SHARED_LEASE": 3, "DEDUP_BATCH": {"max_wait": 0.5}, "CONCURRENT_REQUESTS": 1}
     start = f"start={server.origins[0]}/hub"
 
     running = [worker(f"worker-{n}", **killing, **lasting).start("pages", "-a", start) for n in range(6)]
@@ -254,7 +254,7 @@ def test_two_workers_that_meet_the_same_texts_give_each_once(
         server = stack.enter_context(
             serving(1, lambda origins: {f"{origins[0]}/{way}{n}": Answer(html_page(n)) for n in texts for way in "ab"})
         )
-        settings = {"DEDUP_DATABASE_URL": store, "DEDUP_BOILERPLATE_ENABLED": False}
+        settings = {"DEDUP_DATABASE_URL": store, "DEDUP_LAYERS": {"boilerplate": False}}
         lists = [" ".join(url for url in server.site if f"/{way}" in url[8:]) for way in "ab"]
         running = [worker(f"p{n}", **settings).start("pages", "-a", f"start={urls}") for n, urls in enumerate(lists)]
         crawls = [one.finish() for one in running]
@@ -266,7 +266,7 @@ def test_two_workers_that_meet_the_same_texts_give_each_once(
 
 def test_two_workers_give_each_page_with_several_addresses_once(worker: Callable[..., Project]) -> None:
     """One follows the links, the other begins with all addresses."""
-    settings = {"DEDUP_URL_INDEX_PAGE": True, "RETRY_ENABLED": False, "FEEDS": FEED}
+    settings = {"DEDUP_URL": {"index_page": True}, "RETRY_ENABLED": False, "FEEDS": FEED}
     with serving(2, alias_site) as server:
         urls = [f"{server.origins[0]}/start", *(url for url in server.site if url.startswith(server.origins[0]))]
         first = worker("first", **settings).start("pages", "-a", f"start={urls[0]}")
@@ -278,7 +278,7 @@ def test_two_workers_give_each_page_with_several_addresses_once(worker: Callable
 
 
 def test_pages_that_no_worker_found_are_removed_once(worker: Callable[..., Project], store: str) -> None:
-    crews = [worker(name, DEDUP_REMOVED_AFTER=1, DOWNLOAD_DELAY=0.05) for name in ("one", "other")]
+    crews = [worker(name, DEDUP_REMOVED={"after": 1}, DOWNLOAD_DELAY=0.05) for name in ("one", "other")]
     with serving(1, lambda _: {}) as server:
         site = ChangingSite(server, pages=20)
         crawls = crawl_by(crews, site)

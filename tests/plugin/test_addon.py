@@ -34,7 +34,7 @@ def settings_with_addon(**given: Any) -> Settings:
 @pytest.mark.parametrize(("setting", "component", "order"), PLACES)
 def test_place_that_the_project_gave_stays(setting: str, component: type, order: int) -> None:
     path = f"scrapy_dedup.{component.__name__}"
-    settings = settings_with_addon(DEDUP_RESILIENCE_ENABLED=True, **{setting: {path: 7}})
+    settings = settings_with_addon(DEDUP_RESILIENCE={"enabled": True}, **{setting: {path: 7}})
 
     assert settings[setting][path] == 7 != order
     assert component not in settings[setting]

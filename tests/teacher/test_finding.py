@@ -97,9 +97,7 @@ def test_a_path_that_is_set_and_wrong_is_never_passed_over(tmp_path: Path, envir
 
     assert isinstance(missing, Missing)
     assert "no such file" in missing.reason
-    assert missing.command == (
-        "scrapy dedup doctor -s DEDUP_TEACHER_BROWSER=" if where == "setting" else f"unset {VARIABLE}"
-    )
+    assert missing.command == ("scrapy dedup doctor -s DEDUP_BROWSER={}" if where == "setting" else f"unset {VARIABLE}")
 
 
 WITHOUT_PLAYWRIGHT = """

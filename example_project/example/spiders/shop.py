@@ -22,7 +22,7 @@ class ShopSpider(SiteSpider):
 
     # The same as attributes, which go before custom_settings.
     dedup_output = "text"
-    dedup_boilerplate_enabled = True
+    dedup_layers = {"boilerplate": True}  # noqa: RUF012 - changes this key alone
 
     def request(self, url: str) -> Request:
         """Return the request for one page; legal pages must stay word for word as they are."""

@@ -69,7 +69,7 @@ def run(call: Call) -> int:
     options = call.options
     conf = _conf(options.conf)
     if call.settings.emit_chunks:
-        raise WrongCallError("DEDUP_EMIT_CHUNKS: a row is a page here; DEDUP_ITEM_DETAILS=chunks has its chunks in it")
+        raise WrongCallError('DEDUP_CHUNK["emit"]: a row is a page; DEDUP_ITEM_DETAILS=chunks has its chunks in it')
     from scrapy_dedup.batch.session import started  # noqa: PLC0415 (an extra, which says so itself)
 
     with ExitStack() as stack:

@@ -3,7 +3,7 @@
 Of a domain whose pages are stored none is fetched again, only the style sheets that they need. A URL of a domain that
 is not known is fetched by a Scrapy run with the project's settings, and up to 12 pages that it links to on its host.
 Shown are pages of layouts whose template is missing, unsure (confidence below 0.95) or drifting, at most
-DEDUP_TEACHER_LAYOUT_PAGES each and DEDUP_TEACHER_DOMAIN_PAGES in all; --all: of every layout.
+DEDUP_BROWSER["layout_pages"] each and ["domain_pages"] in all; --all: of every layout.
 
 JSON: `project`; `domain`; `dry_run`; `fetched`, URLs of pages; `browser`, name and version, or null; `layouts`, those
 with most pages first, each with layout, pages, why (it is shown; empty where it is not), shown (URLs), not_shown (each

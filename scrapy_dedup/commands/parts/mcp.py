@@ -17,8 +17,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add how it speaks, and where."""
     add = parser.add_argument
     add("--http", action="store_true", help="listen for HTTP in place of standard input")
-    add("--host", metavar="HOST", help="with --http: address to listen on, as DEDUP_SERVE_HOST")
-    add("--port", metavar="PORT", type=int, help="with --http: port to listen on, as DEDUP_MCP_PORT; 0: a free one")
+    add("--host", metavar="HOST", help='with --http: address to listen on, as DEDUP_SERVE["host"]')
+    add(
+        "--port",
+        metavar="PORT",
+        type=int,
+        help='with --http: its port, as DEDUP_SERVE["mcp_port"]; 0: a free one',
+    )
 
 
 def run(call: Call) -> int:

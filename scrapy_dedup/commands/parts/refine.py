@@ -121,7 +121,7 @@ def _lines(outcome: RefineOutcome) -> Iterator[str]:
     if not_kept := sum(churn.not_kept for churn in churns):
         yield (
             f"Not to be cleaned again: {count(not_kept, 'page')} whose original is not kept (DEDUP_KEEP_PAGES, "
-            "DEDUP_STORE_MAX_BYTES)."
+            'DEDUP_KEEP["store_bytes"]).'
         )
 
 

@@ -1,10 +1,10 @@
 """`scrapy dedup serve`: the dashboard and the REST interface of the store, on this machine, behind a token.
 
-Prints the address to open, with a token that is new at each start, or without it where DEDUP_SERVE_TOKEN names one.
+Prints the address to open, with a token that is new at each start, or without it where DEDUP_SERVE["token"] names one.
 The REST interface is below /api/v1/ at the same address; see docs/rest.md. SIGINT (Ctrl+C) and SIGTERM end it.
 
 JSON, one object before it serves: `project`; `url`, to be opened in a browser; `api`, where REST begins; `token` (null
-where DEDUP_SERVE_TOKEN names it).
+where DEDUP_SERVE["token"] names it).
 """
 
 import argparse
@@ -25,11 +25,13 @@ from scrapy_dedup.commands.call import DONE, Call, CommandError, WrongCallError,
 from scrapy_dedup.commands.terminal import output, shown
 from scrapy_dedup.core.hosts import hosts_of, is_loopback
 from scrapy_dedup.service.jobs.jobs import listen
+from scrapy_dedup.settings import public_name
 
 if TYPE_CHECKING:
     from scrapy_dedup.web.security import Access
 
-_TOKEN_SETTING: Final = "DEDUP_SERVE_TOKEN"  # noqa: S105 (its name)
+_OWN_SETTINGS: Final = "DEDUP_SERVE"
+_TOKEN_SETTING: Final = public_name("serve_token")
 _COMMAND_LINE: Final = 40
 _TOKEN_BYTES: Final = 24
 # Who guesses is not kept out, so that who has the token is not: some thousand guesses a second find no 16 letters.
@@ -39,8 +41,8 @@ _NEEDS: Final = ("fastapi", "uvicorn", "python_multipart")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add where it listens."""
-    parser.add_argument("--host", metavar="ADDRESS", help="listen on this address, in place of DEDUP_SERVE_HOST")
-    parser.add_argument("--port", metavar="PORT", help="listen on this port, in place of DEDUP_SERVE_PORT (0: any)")
+    parser.add_argument("--host", metavar="ADDRESS", help='listen on this address, in place of DEDUP_SERVE["host"]')
+    parser.add_argument("--port", metavar="PORT", help='listen on this port, in place of DEDUP_SERVE["port"] (0: any)')
     parser.add_argument("--open", action="store_true", help="open the address in the browser")
 
 
@@ -52,8 +54,9 @@ def run(call: Call) -> int:
     from scrapy_dedup.web.server import Server  # noqa: PLC0415
 
     options = call.options
-    given = {"serve_host": options.host, "serve_port": options.port}
-    settings = call.settings.override({name: value for name, value in given.items() if value is not None}, "")
+    given = {"host": options.host, "port": options.port}
+    named = {name: value for name, value in given.items() if value is not None}
+    settings = call.settings.override({"serve": named}, "")
     _check_token(settings.serve_host, settings.serve_token)
     _log(call.source)
     with (
@@ -120,7 +123,7 @@ def arguments_of(call: Call) -> tuple[str, ...]:
         for name in call.source
         if isinstance(name, str)
         and priority(name) == _COMMAND_LINE
-        and name != _TOKEN_SETTING
+        and name != _OWN_SETTINGS  # among them the token
         and _is_text(call.source[name])
     ]
     return tuple(part for one in sorted(found) for part in ("-s", one))

@@ -1,8 +1,8 @@
 """`scrapy dedup supervise -- COMMAND`: run a crawl, and start it again when it hangs, has stalled or dies.
 
 It hangs when its reactor has not turned for --hung-after seconds; it has stalled when it ends with exit code 75, as
-DEDUP_STALL_ACTION=exit makes it. With a JOBDIR it goes on where it was. Ctrl-C ends both in good order. The command's
-output passes through; what the supervisor does is told on standard error, a line each time.
+DEDUP_STALL = {"action": "exit"} makes it. With a JOBDIR it goes on where it was. Ctrl-C ends both in good order. The
+command's output passes through; what the supervisor does is told on standard error, a line each time.
 
 JSON: `exit_code` and `reason` of the last run, `restarts` (the cause of each); the command's standard output goes to
 standard error then.

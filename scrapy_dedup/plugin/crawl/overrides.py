@@ -15,6 +15,7 @@ from scrapy.crawler import Crawler
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.settings import SettingError, Settings
+from scrapy_dedup.settings.parsers import quoted
 
 ATTRIBUTE_PREFIX = "dedup_"
 META_KEY = "dedup"
@@ -83,10 +84,10 @@ def with_request(settings: Settings, request: Request) -> Settings | None:
     try:
         changed = settings.override(dict(given), f"meta[{META_KEY!r}] ")
     except SettingError as error:
-        _report(str(error), repr(given)[:500])
+        _report(str(error), quoted(given)[:500])
         return settings
     except (TypeError, ValueError):
-        _report("An override cannot be read", repr(given)[:500])
+        _report("An override cannot be read", quoted(given)[:500])
         return settings
     return changed if changed.enabled else None
 

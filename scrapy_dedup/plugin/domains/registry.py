@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
 
 from itemadapter import ItemAdapter
 
@@ -18,6 +18,8 @@ from scrapy_dedup.service.recrawl.removed import is_tombstone
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.records.records import ConfidenceRecord
+
+_FUNCTION: Final = 'DEDUP_DOMAIN["confidence_function"]'
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +69,7 @@ class DomainRegistry:
 
 
 class ConfidenceError(DedupError):
-    """DEDUP_CONFIDENCE_FUNCTION names nothing that could be called."""
+    """DEDUP_DOMAIN["confidence_function"] names nothing that could be called."""
 
 
 class Confidences:
@@ -104,7 +106,7 @@ class Confidences:
         self._count("domain/confidence_errors", 1)
         if not self._told:
             self._told = True
-            source = "DEDUP_CONFIDENCE_FUNCTION" if self._function is not None else f"The item field {self._field!r}"
+            source = _FUNCTION if self._function is not None else f"The item field {self._field!r}"
             logger.warning("%s needs to give a number from 0.0 to 1.0, or None; it gave %s", source, what[:300])
 
 
@@ -122,9 +124,9 @@ def _loaded(path: str) -> Callable[[Any], Any]:
         found = getattr(import_module(module), name)
     except Exception as error:
         raise ConfidenceError(
-            f"DEDUP_CONFIDENCE_FUNCTION={path!r}: cannot be imported ({error}); it needs the import path of a function,"
+            f"{_FUNCTION}={path!r}: cannot be imported ({error}); it needs the import path of a function,"
             " such as 'project.quality.confidence_of'"
         ) from error
     if not callable(found):
-        raise ConfidenceError(f"DEDUP_CONFIDENCE_FUNCTION={path!r}: is no function")
+        raise ConfidenceError(f"{_FUNCTION}={path!r}: is no function")
     return found  # type: ignore[no-any-return]

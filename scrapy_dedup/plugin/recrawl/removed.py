@@ -160,7 +160,7 @@ class RemovedPages:
         departed = self._find()
         for domain, due, pages in departed.too_many:
             logger.warning(
-                "%d of %d pages of %s were missed by %d complete runs, more than DEDUP_REMOVED_MAX_SHARE=%g allows:"
+                '%d of %d pages of %s were missed by %d complete runs, more than DEDUP_REMOVED["max_share"]=%g allows:'
                 " none is removed. If they are gone, crawl once with a larger share",
                 due,
                 pages,

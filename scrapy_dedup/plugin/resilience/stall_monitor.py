@@ -458,7 +458,7 @@ class StallMonitor:
         try:
             await engine.download_async(Request(url, callback=NO_CALLBACK, dont_filter=True, meta=meta))
         except Exception as error:  # noqa: BLE001 - whatever keeps it from an answer
-            logger.debug("DEDUP_STALL_PROBE_URL does not answer: %r", error)
+            logger.debug('DEDUP_STALL["probe_url"] does not answer: %r', error)
             return False
         return True
 
@@ -476,7 +476,7 @@ class StallMonitor:
 
     def _wait(self, cause: Cause) -> str:
         if cause not in _PASSING:
-            return "Waiting would change nothing: the crawl goes on; DEDUP_STALL_ACTION=stop ends such a crawl"
+            return 'Waiting would change nothing: the crawl goes on; DEDUP_STALL = {"action": "stop"} ends such a crawl'
         self._runtime.count("stall/back_offs")
         self._back_off.raise_delays()
         return f"It goes on with up to {self._back_off.highest_delay():g} s between two requests to a site"
@@ -485,7 +485,7 @@ class StallMonitor:
         if cause not in _PASSING:
             return self._wait(cause)
         if not self._rotation.is_possible:
-            return f"DEDUP_STALL_USER_AGENTS and DEDUP_STALL_PROXIES are empty. {self._wait(cause)}"
+            return f'The lists "user_agents" and "proxies" of DEDUP_STALL are empty. {self._wait(cause)}'
         # When nobody of the lists got on, all of them ask less often.
         slower = f". {self._wait(cause)}" if self._rotation.is_through else ""
         return f"It goes on with {self._rotation.turn()}{slower}"

@@ -373,7 +373,7 @@ def _read_page(content: bytes, settings: Settings) -> _PageFile:
     named = {(one.page_key, one.url, one.domain) for one in (page.document, page.source, *page.extractions) if one}
     named |= {(one.page_key, page.url, keys.domain) for one in page.decisions}
     if named != {(keys.page_key, page.url, keys.domain)}:
-        raise CacheTreeError("was written under other DEDUP_URL_ settings, or for another page")
+        raise CacheTreeError("was written under another DEDUP_URL, or for another page")
     if any(one.layer != INDEX_LAYER or one.action not in (INCLUDED, EXCLUDED) for one in page.decisions):
         raise CacheTreeError(f"decisions: needs those of {INDEX_LAYER} alone")
     return page

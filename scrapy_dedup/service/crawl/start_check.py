@@ -28,8 +28,8 @@ def check_settings(settings: Settings) -> None:
     measure_of(settings.chunk_tokenizer)
     if settings.chunk_overlap * 2 > settings.chunk_size:
         raise DedupError(
-            f"DEDUP_CHUNK_OVERLAP={settings.chunk_overlap}: needs at most half of the size of a chunk,"
-            f" DEDUP_CHUNK_SIZE={settings.chunk_size}"
+            f'DEDUP_CHUNK["overlap"]={settings.chunk_overlap}: needs at most half of the size of a chunk,'
+            f" which is {settings.chunk_size}"
         )
     if settings.languages:
         _check_languages(settings)

@@ -24,7 +24,7 @@ from scrapy_dedup.core.patterns.expressions import (
     check_expressions,
     compile_expressions,
 )
-from scrapy_dedup.settings import Settings
+from scrapy_dedup.settings import Settings, public_name
 
 # Of the text that is left of a page. More than this is its content, whatever a selector of all sites says.
 _MOST_GENERIC: Final = 0.5
@@ -355,4 +355,4 @@ def check_config(config: SiteConfig, domain: str | None, *, allow_slow: bool) ->
 
 
 def _where(key: str, domain: str | None) -> str:
-    return f"DEDUP_{key.upper()}" if domain is None else f"{key} of {domain or 'a site'}"
+    return public_name(key) if domain is None else f"{key} of {domain or 'a site'}"

@@ -231,7 +231,7 @@ class DomainService:
     ) -> StoredDomain:
         """Note how many good and other candidates a domain gave, and the best confidence, which never falls.
 
-        Its status is another then: of high quality if the best is DEDUP_HIGH_QUALITY or more.
+        Its status is another then: of high quality if the best is DEDUP_DOMAIN["high_quality"] or more.
 
         Raises:
             UnknownDomainError: it is not registered.
@@ -300,7 +300,7 @@ class CandidateCounts(Struct, frozen=True):
     """What is known of the candidates that a domain gave.
 
     Attributes:
-        high: with a confidence of DEDUP_HIGH_QUALITY or more.
+        high: with a confidence of DEDUP_DOMAIN["high_quality"] or more.
         low: with a lower one.
         best: the best confidence; None where there was none.
     """

@@ -94,8 +94,8 @@ def _low_quality(why: DomainRefusal, domain: StoredDomain | None, settings: Sett
     told = "of low quality" if best is None else f"of low quality (best confidence {best:.2f})"
     if why is DomainRefusal.SAMPLED:
         asked = f"this run has asked for {settings.domain_sample_pages} of its pages"
-        return f"{told}, and {asked} (DEDUP_DOMAIN_POLICY=sample)"
-    return f"{told} (DEDUP_DOMAIN_POLICY=skip)"
+        return f'{told}, and {asked} (DEDUP_DOMAIN["policy"]=sample)'
+    return f'{told} (DEDUP_DOMAIN["policy"]=skip)'
 
 
 def _day(at: datetime) -> str:

@@ -23,6 +23,7 @@ WITHIN: Final = "repeats on the page"
 ACROSS: Final = "another page gives it"
 GONE: Final = "no longer on the page"
 _HASH_BYTES: Final = 16
+_TOKENIZER: Final = 'DEDUP_CHUNK["tokenizer"]'
 
 
 class JudgedChunk(Struct, frozen=True):
@@ -247,7 +248,7 @@ def chunk_report(one: JudgedChunk) -> dict[str, Any]:
 
 
 class TokenizerError(DedupError):
-    """DEDUP_CHUNK_TOKENIZER names nothing that counts."""
+    """DEDUP_CHUNK["tokenizer"] names nothing that counts."""
 
 
 @lru_cache(maxsize=16)
@@ -269,7 +270,7 @@ def measure_of(path: str) -> Callable[[str], int]:
         measure("One short text.")
     except Exception as error:
         raise TokenizerError(
-            f"DEDUP_CHUNK_TOKENIZER={path!r}: called with a text it fails ({error}); it needs to return a number of"
+            f"{_TOKENIZER}={path!r}: called with a text it fails ({error}); it needs to return a number of"
             " tokens, or the tokens"
         ) from error
     return measure
@@ -281,9 +282,9 @@ def _loaded(path: str) -> Callable[[str], Any]:
         found = getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise TokenizerError(
-            f"DEDUP_CHUNK_TOKENIZER={path!r}: cannot be imported ({error}); it needs the import path of a function,"
+            f"{_TOKENIZER}={path!r}: cannot be imported ({error}); it needs the import path of a function,"
             " such as 'project.tokens.count'"
         ) from error
     if not callable(found):
-        raise TokenizerError(f"DEDUP_CHUNK_TOKENIZER={path!r}: is no function")
+        raise TokenizerError(f"{_TOKENIZER}={path!r}: is no function")
     return found  # type: ignore[no-any-return]

@@ -88,7 +88,7 @@ def page_of(where: str, url: str, body: bytes, content_type: str, settings: Sett
             return NoPage(where, f"{url[:200]}: is called a PDF file, and is none")
         return InputPage(where, url, decoded(body, content_type))
     if not settings.pdf_enabled:
-        return NoPage(where, f"{url[:200]}: a PDF file, and DEDUP_PDF_ENABLED is off")
+        return NoPage(where, f'{url[:200]}: a PDF file, and DEDUP_PDF["enabled"] is off')
     return InputPage(where, url, "", body)
 
 

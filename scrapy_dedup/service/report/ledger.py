@@ -20,8 +20,7 @@ from scrapy_dedup.report.values import (
     LedgerTable,
     SharedChunk,
 )
-from scrapy_dedup.settings import Settings
-from scrapy_dedup.settings.declared import LAYERS
+from scrapy_dedup.settings import LAYERS, Settings
 from scrapy_dedup.store.pages.ledger_reads import DroppedPages, LedgerReads, StoredShare
 from scrapy_dedup.store.records.stored import StoredRun
 from scrapy_dedup.store.store import Store

@@ -99,8 +99,8 @@ def learn_sample(
 ) -> SiteKnowledge:
     """Return what a sample of a site's pages teaches.
 
-    A layout has a template of its own from DEDUP_LEARN_AFTER pages on; pages of other layouts are cut by that of the
-    rest, which is learned from all pages. From fewer than five pages nothing is learned; where a browser has
+    A layout has a template of its own from DEDUP_BATCH["learn_after"] pages on; pages of other layouts are cut by that
+    of the rest, which is learned from all pages. From fewer than five pages nothing is learned; where a browser has
     shown one of them, from fewer than three.
 
     Args:

@@ -162,7 +162,7 @@ class ConfidenceRecord(Struct, frozen=True):
     """How good items of a domain were; written twice, it counts twice.
 
     Attributes:
-        high: items with DEDUP_HIGH_QUALITY at least.
+        high: items with DEDUP_DOMAIN["high_quality"] at least.
         low: the others.
         total: the sum of all confidences.
         best: the largest.

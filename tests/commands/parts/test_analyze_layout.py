@@ -133,7 +133,7 @@ def test_what_scripts_make_is_told_and_nothing_hangs(
     url = f"{server.origins[0]}/scripted"
     server.site[url] = Answer(html)
 
-    told = analyze(tmp_path, url, "-s", "DEDUP_TEACHER_TIMEOUT=4")
+    told = analyze(tmp_path, url, "-s", 'DEDUP_BROWSER={"timeout": 4}')
 
     assert told.code == 0, told.err
     assert told.json["js_share"] == share

@@ -16,7 +16,7 @@ __all__ = ["server"]
 # All of them need a Chromium, which the site asks for.
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("server")]
 
-CHOSEN = ["-s", "DEDUP_TEACHER_LAYOUT_PAGES=1"]
+CHOSEN = ["-s", 'DEDUP_BROWSER={"layout_pages": 1}']
 
 
 @pytest.fixture
@@ -134,7 +134,7 @@ def test_a_page_that_cannot_be_shown_is_told_and_nothing_is_stored(server: WebSe
     broken.write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
     broken.chmod(0o755)
 
-    told = learn(shop, domain_of(server), "-s", f"DEDUP_TEACHER_BROWSER={broken}")
+    told = learn(shop, domain_of(server), "-s", f'DEDUP_BROWSER={{"path": "{broken}"}}')
 
     assert told.code == 1
     assert [one["reason"] for one in told.json["layouts"][0]["not_shown"]] == ["no_launch"]
@@ -166,7 +166,7 @@ def test_style_sheets_from_elsewhere_on_private_addresses_are_not_asked_for(tmp_
 
         refused = learn_one(tmp_path / "refused", url)
         assert [one for one in server.requests if one.startswith(other)] == []
-        allowed = learn_one(tmp_path / "allowed", url, "-s", f"DEDUP_TEACHER_HOSTS={other.removeprefix('http://')}")
+        allowed = learn_one(tmp_path / "allowed", url, "-s", f'DEDUP_BROWSER={{"hosts": "{other[7:]}"}}')
         assert f"{other}/style.css" in server.requests
 
     assert sorted(refused.json["refused"]) == sorted([f"{other}/style.css", f"{own}/moved.css"])

@@ -1,5 +1,6 @@
 """`scrapy dedup serve --mcp` as clients start it: the SDK's own client over standard input and over HTTP."""
 
+import json
 import os
 import signal
 import sys
@@ -79,7 +80,7 @@ class Serving:
 
 @contextmanager
 def over_http(shop: Shop, *options: str) -> Iterator[Serving]:
-    has_token = "DEDUP_SERVE_TOKEN" in " ".join(options)
+    has_token = "DEDUP_SERVE" in " ".join(options)
     with tempfile.TemporaryDirectory() as outputs:
         out, err = Path(outputs, "out"), Path(outputs, "err")
         call = ["dedup", "serve", "--mcp", *options, "--http", "--port", "0", *shop.settings]
@@ -97,8 +98,8 @@ def over_http(shop: Shop, *options: str) -> Iterator[Serving]:
 
 @pytest.fixture(scope="module")
 def serving(filled_shop: Shop) -> Iterator[Serving]:
-    settings = {"DEDUP_SERVE_TOKEN": TOKEN, "DEDUP_SERVE_MAX_BODY_BYTES": 5000, "DEDUP_MCP_BLACKLIST": True}
-    with over_http(filled_shop, *(part for name in settings for part in ("-s", f"{name}={settings[name]}"))) as found:
+    settings = {"token": TOKEN, "max_body_bytes": 5000, "mcp_blacklist": True}
+    with over_http(filled_shop, "-s", f"DEDUP_SERVE={json.dumps(settings)}") as found:
         yield found
 
 
@@ -159,7 +160,7 @@ def test_other_machines_are_not_listened_to_without_a_token_that_somebody_set(fi
     found = filled_shop.run("serve", "--mcp", "--http", "--host", host, "--port", "0")
 
     assert (found.code, found.out) == (1, "")
-    assert "DEDUP_SERVE_TOKEN" in found.err
+    assert 'DEDUP_SERVE["token"]' in found.err
 
 
 def test_a_port_that_is_taken_is_told(serving: Serving, filled_shop: Shop) -> None:

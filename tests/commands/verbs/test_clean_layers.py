@@ -44,8 +44,8 @@ def test_every_page_and_every_text_goes_out_once_and_the_same_by_any_number_of_j
 
 
 def test_layers_that_are_off_write_every_page(tmp_path: Path) -> None:
-    layers = ("url", "canonical", "title", "duplicate")
-    clean(tmp_path, *(part for layer in layers for part in ("-s", f"DEDUP_{layer.upper()}_ENABLED=0")))
+    layers = dict.fromkeys(("url", "canonical", "title", "duplicate"), False)
+    clean(tmp_path, "-s", f"DEDUP_LAYERS={json.dumps(layers)}")
 
     assert len(written(tmp_path)) == FEW.pages + FEW.repeated_addresses
 
@@ -57,7 +57,7 @@ def test_editions_of_two_years_go_out_where_near_duplicates_are_dropped(tmp_path
 
 
 def test_chunks_are_rows_where_that_was_chosen(tmp_path: Path) -> None:
-    clean(tmp_path, "-s", "DEDUP_EMIT_CHUNKS=1")
+    clean(tmp_path, "-s", 'DEDUP_CHUNK={"emit": 1}')
 
     found = written(tmp_path)
     chunks = [row for row in found if "cleaned_content" not in row]

@@ -83,7 +83,7 @@ def test_a_project_that_is_not_among_others_is_a_slip(finished_shop: Shop, mcp: 
 
 
 def test_a_token_of_one_s_own_is_not_printed(tmp_path: Path):
-    with serving_in(tmp_path, "-s", "DEDUP_SERVE_TOKEN=my-own-long-secret") as (_, printed):
+    with serving_in(tmp_path, "-s", 'DEDUP_SERVE={"token": "my-own-long-secret"}') as (_, printed):
         found = httpx.get(f"{printed['api']}projects", headers={"Authorization": "Bearer my-own-long-secret"})
         wrong = httpx.get(f"{printed['api']}projects")
 
@@ -96,15 +96,15 @@ def test_other_machines_are_served_only_with_a_token_of_one_s_own(tmp_path: Path
     told = scrapy("dedup", "serve", "--host", host, folder=tmp_path)
 
     assert (told.code, told.out) == (2, "")
-    assert "DEDUP_SERVE_TOKEN" in told.err
+    assert 'DEDUP_SERVE["token"]' in told.err
     assert not (tmp_path / ".scrapy").exists()
 
 
 def test_a_token_that_is_soon_guessed_is_refused(tmp_path: Path):
-    told = scrapy("dedup", "serve", "-s", "DEDUP_SERVE_TOKEN=secret", folder=tmp_path)
+    told = scrapy("dedup", "serve", "-s", 'DEDUP_SERVE={"token": "secret"}', folder=tmp_path)
 
     assert (told.code, told.out) == (2, "")
-    assert "DEDUP_SERVE_TOKEN has 6 characters: it needs at least 16" in told.err
+    assert 'DEDUP_SERVE["token"] has 6 characters: it needs at least 16' in told.err
 
 
 def test_a_port_that_is_taken_is_told(tmp_path: Path):
@@ -121,7 +121,7 @@ def test_a_port_that_is_none_is_told(tmp_path: Path, port: str):
     told = scrapy("dedup", "serve", f"--port={port}", folder=tmp_path)
 
     assert told.code == 2
-    assert "serve_port" in told.err
+    assert 'serve["port"]' in told.err
 
 
 def test_a_missing_extra_is_named(tmp_path: Path):

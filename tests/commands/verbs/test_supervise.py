@@ -74,7 +74,7 @@ def test_crawl_that_hangs_is_brought_to_its_end_with_nothing_lost(project: Proje
 def test_ctrl_c_ends_both_in_good_order(project: Project, server: WebServer) -> None:
     with tempfile.TemporaryDirectory() as outputs:
         err = Path(outputs, "err")
-        command = crawl(server, "-a", "at=nowhere", "-s", "DOWNLOAD_DELAY=0.3", "-s", "DEDUP_BATCH_PAGES=3")
+        command = crawl(server, "-a", "at=nowhere", "-s", "DOWNLOAD_DELAY=0.3", "-s", 'DEDUP_BATCH={"pages": 3}')
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         run = start_scrapy(["dedup", "supervise", *command], project.folder, environment, stdout=os.devnull, stderr=err)
         until = time.monotonic() + SECONDS

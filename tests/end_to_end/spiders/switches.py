@@ -17,7 +17,7 @@ class Plain(FromStart):
         "off": False,
         "on": True,
         "as-text": {"output": "text"},
-        "whole": {"boilerplate_enabled": False, "patterns_enabled": False},
+        "whole": {"layers": {"boilerplate": False, "patterns": False}},
         "off-by-dict": {"enabled": False},
         "unknown": {"no_such_thing": 1},
         "out-of-range": {"min_pages": 0},

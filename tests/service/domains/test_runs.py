@@ -40,7 +40,7 @@ def service(store: Store, project: ProjectStore) -> DomainService:
 def test_blacklisted_domains_are_refused_and_poor_ones_where_somebody_cares(
     project: ProjectStore, policy: str, low_quality: set[str]
 ) -> None:
-    settings = Settings.read({"DEDUP_DOMAIN_POLICY": policy})
+    settings = Settings.read({"DEDUP_DOMAIN": {"policy": policy}})
 
     assert refused_domains(project, settings) == RefusedDomains(
         {"bad.example": None, "was-poor.example": a_time(1)}, frozenset(low_quality)

@@ -172,5 +172,5 @@ def test_tokenizer_that_does_not_count_is_told_by_its_name(path: str, says: str)
     with pytest.raises(TokenizerError) as told:
         measure_of(path)
 
-    assert str(told.value).startswith(f"DEDUP_CHUNK_TOKENIZER={path!r}: ")
+    assert str(told.value).startswith(f'DEDUP_CHUNK["tokenizer"]={path!r}: ')
     assert says in str(told.value)

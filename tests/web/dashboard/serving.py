@@ -69,7 +69,7 @@ class Dashboard:
 @contextmanager
 def served(filled: Filled) -> Iterator[Dashboard]:
     """Serve a store until the block ends."""
-    settings = Settings.read({**filled.settings, "DEDUP_SERVE_RATE": "1000000"})
+    settings = Settings.read({**filled.settings, "DEDUP_SERVE": {"rate": "1000000"}})
     listening = listen("127.0.0.1", 0)
     port = listening.getsockname()[1]
     options = [part for name, value in filled.settings.items() for part in ("-s", f"{name}={value}")]

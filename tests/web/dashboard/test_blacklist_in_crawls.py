@@ -38,7 +38,7 @@ def a_site(origins: list[str]) -> Site:
 
 def test_three_that_were_blacklisted_in_bulk_are_asked_nothing(browser: Browser, own_dashboard: Dashboard) -> None:
     dashboard = own_dashboard
-    settings = {**ADDON, "DEDUP_PROJECT": PROJECT, "DEDUP_RESILIENCE_ENABLED": True, "ROBOTSTXT_OBEY": True}
+    settings = {**ADDON, "DEDUP_PROJECT": PROJECT, "DEDUP_RESILIENCE": {"enabled": True}, "ROBOTSTXT_OBEY": True}
     project = Project(dashboard.folder, settings)
     with serving(4, a_site) as server:
         good, *bad = server.origins
