@@ -1,6 +1,7 @@
 import contextlib
 import dataclasses
 import json
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -243,6 +244,19 @@ def test_any_value_is_read_or_refused(name: str, value: Any) -> None:
 
 def test_docs_are_made_from_the_declarations() -> None:
     assert (PROJECT / "docs" / "settings.md").read_text(encoding="utf-8") == as_markdown(), "run `make docs`"
+
+
+NO_SETTINGS = {"DEDUP_HEARTBEAT", "DEDUP_SERVE_TOKEN"}
+"""Variables of the environment."""
+
+
+def test_names_in_messages_and_docs_are_those_of_settings() -> None:
+    files = [PROJECT / "README.md", *(PROJECT / "docs").rglob("*"), *(PROJECT / "scrapy_dedup").rglob("*")]
+    texts = [file.read_text(encoding="utf-8") for file in files if file.suffix in {".py", ".md", ".html", ".json"}]
+
+    named = {name for text in texts for name in re.findall(r'DEDUP_[A-Z0-9_]*[A-Z0-9](?:\["\w+"\])?', text)}
+    known = {*map(public_name, FIELDS), *(PREFIX + family.upper() for family in FAMILIES)}
+    assert named - known == NO_SETTINGS
 
 
 @pytest.mark.parametrize("name", FIELDS)
