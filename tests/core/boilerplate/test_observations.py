@@ -67,6 +67,13 @@ def test_long_text_counts_as_what_two_bytes_hold_and_keeps_its_share_of_links() 
     assert list(found.link_chars) == [32_767]
 
 
+@pytest.mark.parametrize(("href", "within", "away"), [("#b", 4, 0), ("//b.example/", 0, 4), ("/b", 0, 0), ("", 0, 0)])
+def test_links_within_a_page_and_to_other_hosts_are_told_apart(href: str, within: int, away: int) -> None:
+    found = seen(f"<p>Some <a href='{href}'>text</a>")
+
+    assert (found.within[0], found.away[0]) == (within, away)
+
+
 @given(anything)
 def test_anything_can_be_seen_and_sent_to_another_process(html: str) -> None:
     page = parsed(html)

@@ -61,8 +61,11 @@ def test_paths_with_names_of_their_own_count_as_one_on_a_page() -> None:
 
 
 def test_names_and_hints_of_tags_become_words() -> None:
-    found = survey([observe(parsed('<div class="mainMenu x1" role="navigation"><p>Home</p></div>'))])
+    page = '<div class="mainMenu x1" role="navigation"><p>Home</p></div><div hidden>Away</div>'
+    found = survey([observe(parsed(page))])
     node = next(node for node in found.nodes if node.tag == "p")
+
+    assert {one.path for one in found.nodes if one.hidden} == {"body>div"}
 
     assert node.above == {"main", "menu", "@navigation"}
     assert node.called[2:4] == (1, 1)

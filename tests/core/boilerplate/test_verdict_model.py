@@ -57,6 +57,22 @@ def test_reasons_are_what_spoke_most_for_the_verdict() -> None:
     assert all(words_of(name, 0.5) for name in FIGURES)
 
 
+def test_a_name_speaks_for_its_element_and_for_what_stands_in_it() -> None:
+    stored = {
+        "version": 1,
+        "figures": figures_hash(),
+        "columns": ["named:side", "in:side"],
+        "scale": 1,
+        "shift": 0,
+        "made": {},
+    }
+    model = VerdictModel.from_json(stored | {"trees": [[0, 0.5, 0, 0.0, 1.0, 0.0], [1, 0.5, 0, 0.0, 2.0, 0.0]]})
+    odds = {node.path: one.odds for node, one in model.judge(rows(survey(SEEN))).items()}
+
+    side = "body>div#wrap>div.side"
+    assert (odds["body>header"], odds[f"{side}>h3"], odds[side]) == (0.0, 2.0, 3.0)
+
+
 NUMBERS = st.floats(-1e6, 1e6) | st.sampled_from([0.0, -0.0, 0.5, 1.0, 1e-300, -1e300])
 WIDTH = 5
 

@@ -4,7 +4,15 @@ from array import array
 
 import pytest
 
-from scrapy_dedup.core.duplicates.evidence import MOST_ITEMS, NO_FIELDS, PageEvidence, SiteSeen, proves
+from scrapy_dedup.core.duplicates.evidence import (
+    MOST_ITEMS,
+    NO_FIELDS,
+    PageEvidence,
+    SiteSeen,
+    blocks_of_text,
+    own_words,
+    proves,
+)
 
 SITE = SiteSeen(frozenset([1, 2]), 5)
 UNKNOWN = SiteSeen()
@@ -42,6 +50,13 @@ def test_item_is_one_that_went_out(
     own = shown(1, 7, body=b"own")
 
     assert proves(own, other, fields, words, site) is proven
+
+
+def test_of_a_text_the_parts_between_blank_lines_count_that_its_site_does_not_repeat() -> None:
+    menu, _ = parts = blocks_of_text("Home, shop\n\nTwo kinds of tea")
+
+    assert [text for _, text in parts] == ["Home, shop", "Two kinds of tea"]
+    assert own_words(parts, SiteSeen(frozenset([menu[0]]), 5)) == 4
 
 
 def test_only_so_many_items_of_a_page_are_held() -> None:

@@ -51,6 +51,8 @@ def test_tags_tell_what_a_tree_tells_or_nothing(html: str) -> None:
     [
         pytest.param("<!doctype html><div class=sidebar><p>a</div>", True, id="class"),
         pytest.param("<body class=sidebar><p>a", True, id="of-body"),
+        pytest.param("<body class=Sidebar><p>a", False, id="of-body-in-any-case"),
+        pytest.param("<ul itemtype='https://schema.org/BreadcrumbList'><li>a</ul>", True, id="value"),
         pytest.param("<div class=Sidebar><p>a</div>", False, id="any-case-where-no-doctype-is"),
         pytest.param(
             "<p>a<noscript><p>b, and much more that only readers without scripts see</noscript>", False, id="redrawn"

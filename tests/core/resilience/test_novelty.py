@@ -25,6 +25,7 @@ def test_link_to_a_path_that_nothing_led_to_is_news() -> None:
 
     assert seen.meet([], "http://a/", ["http://a/known"], NO_LISTING) == News(is_same=True)
     assert seen.meet([], "http://a/", ["http://a/new"], NO_LISTING).counts(strictly=True)
+    assert seen.meet([], "http://a/", ["http://a/known?part=2"], NO_LISTING).counts(strictly=True)
 
 
 def test_part_of_a_listing_is_news_by_what_no_earlier_part_lists() -> None:

@@ -1,0 +1,47 @@
+from typing import Any
+
+import pytest
+from msgspec import to_builtins
+
+from scrapy_dedup.core.runs.alarms import STAT, DropAlarm, DropWatch
+
+ALARM = DropAlarm("tea.example", "title", 2, 20, (("https://tea.example/a", "https://tea.example/b"),))
+
+
+def told(pages: dict[str, int], *dropped: tuple[str, str, int]) -> list[DropAlarm]:
+    watch = DropWatch()
+    for domain, layer, times in dropped:
+        for number in range(times):
+            watch.note(domain, layer, f"https://{domain}/{number}", bytes([number]))
+    assert watch.domains() == {domain for domain, _, times in dropped if times}
+    return watch.alarms(pages, lambda key: key.hex())
+
+
+@pytest.mark.parametrize(
+    ("pages", "dropped", "is_told"), [(20, 2, True), (20, 1, False), (19, 19, False), (0, 20, True)]
+)
+def test_a_layer_that_leaves_out_a_tenth_of_twenty_pages_is_told(pages: int, dropped: int, is_told: bool) -> None:  # noqa: FBT001 (a column of the table)
+    found = told({"tea.example": pages}, ("tea.example", "title", dropped))
+
+    assert [(one.dropped, one.pages) for one in found] == [(dropped, max(pages, dropped))] * is_told
+
+
+def test_what_was_left_out_most_comes_first_each_with_its_first_three_pages() -> None:
+    found = told({"a.example": 50, "b.example": 50}, ("a.example", "title", 5), ("b.example", "duplicate", 6))
+
+    assert [(one.domain, one.layer) for one in found] == [("b.example", "duplicate"), ("a.example", "title")]
+    assert found[1].pairs == tuple((f"https://a.example/{number}", f"0{number}") for number in range(3))
+
+
+def test_of_a_run_of_many_domains_the_hundred_with_most_are_told() -> None:
+    found = told({}, *((f"d{number}.example", "title", 20 + number) for number in range(101)))
+
+    assert [one.dropped for one in found] == list(range(120, 20, -1))
+
+
+@pytest.mark.parametrize("damaged", [None, "x", {}, [None, 1, {"domain": 1}, {"domain": "tea.example"}]])
+def test_alarms_are_read_from_stats_whatever_else_stands_there(damaged: Any) -> None:
+    whole = [to_builtins(ALARM), *(damaged if isinstance(damaged, list) else ())]
+
+    assert DropAlarm.of_run({STAT: damaged}) == DropAlarm.of_run({}) == ()
+    assert DropAlarm.of_run({STAT: whole}) == (ALARM,)
