@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from scrapy_dedup.commands.dedup import VERBS
-from tests.commands.running import Shop, scrapy
+from tests.commands.running import Shop, here, scrapy
 from tests.service.stored_pages import a_url, html_page, put
 from tests.tables import table
 
@@ -48,7 +48,7 @@ def test_every_verb_is_tried_here() -> None:
 def test_a_wrong_call_is_told_in_one_line(finished_shop: Shop, arguments: list[str], message: str) -> None:
     before = finished_shop.file.stat().st_mtime_ns
 
-    told = scrapy("dedup", *arguments, folder=finished_shop.folder)
+    told = here("dedup", *arguments, folder=finished_shop.folder)
 
     assert (told.code, told.out) == (2, "")
     assert message in told.err
@@ -62,8 +62,8 @@ def test_settings_count_before_and_after_the_verb(finished_shop: Shop, arguments
     folder = finished_shop.folder.parent
     chosen = ["-s", f"DEDUP_DATABASE_URL=sqlite:///{finished_shop.file}", "--set", "DEDUP_PROJECT=shop"]
 
-    before = scrapy("dedup", *chosen, *arguments, folder=folder)
-    after = scrapy("dedup", *arguments, *chosen, folder=folder)
+    before = here("dedup", *chosen, *arguments, folder=folder)
+    after = here("dedup", *arguments, *chosen, folder=folder)
 
     assert (before.code, before.err) == (0, "")
     assert before.out
@@ -81,7 +81,7 @@ def test_json_is_all_that_a_program_reads(finished_shop: Shop, arguments: list[s
 
 @pytest.mark.parametrize("arguments", READING)
 def test_without_a_store_nothing_is_created(tmp_path: Path, arguments: list[str]) -> None:
-    told = scrapy("dedup", *arguments, folder=tmp_path)
+    told = here("dedup", *arguments, folder=tmp_path)
 
     assert (told.code, told.out) == (1, "")
     assert "there is none yet. Run a crawl first" in told.err
@@ -93,7 +93,7 @@ def test_without_a_store_nothing_is_created(tmp_path: Path, arguments: list[str]
 def test_an_empty_store_says_what_to_do(tmp_path: Path, arguments: list[str]) -> None:
     Shop(tmp_path).open().close()
 
-    told = scrapy("dedup", *arguments, folder=tmp_path)
+    told = here("dedup", *arguments, folder=tmp_path)
 
     assert (told.code, told.out) == (1, "")
     assert "the store is empty: run a crawl first" in told.err
@@ -112,7 +112,7 @@ def test_a_project_without_pages_says_what_to_do(tmp_path: Path, call: str, told
 
 
 def test_a_project_that_is_not_there_is_told_with_those_that_are(finished_shop: Shop) -> None:
-    told = scrapy("dedup", "report", "--domains", folder=finished_shop.folder)
+    told = here("dedup", "report", "--domains", folder=finished_shop.folder)
 
     assert told.code == 1
     assert "no project 'scrapybot' in the store: name it by DEDUP_PROJECT; there is 'shop'" in told.err
@@ -122,7 +122,7 @@ def test_a_file_that_is_no_store_stays_as_it_is(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("not a database")
 
-    told = scrapy("dedup", "report", "--domains", "-s", f"DEDUP_DATABASE_URL=sqlite:///{file}", folder=tmp_path)
+    told = here("dedup", "report", "--domains", "-s", f"DEDUP_DATABASE_URL=sqlite:///{file}", folder=tmp_path)
 
     assert (told.code, told.out) == (1, "")
     assert "is not a SQLite database" in told.err
@@ -143,9 +143,9 @@ def test_inside_a_scrapy_project_its_settings_and_its_store_count(shop: Shop) ->
 
 
 def test_help_lists_the_verbs_and_their_options(tmp_path: Path) -> None:
-    of_all = scrapy("dedup", "-h", folder=tmp_path)
+    of_all = here("dedup", "-h", folder=tmp_path)
     of_one, of_a_server = (
-        scrapy("dedup", *verb.split(), "-h", folder=tmp_path) for verb in ("templates analyze", "serve")
+        here("dedup", *verb.split(), "-h", folder=tmp_path) for verb in ("templates analyze", "serve")
     )
 
     assert (of_all.code, of_one.code) == (0, 0)
