@@ -1,3 +1,5 @@
+import fcntl
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -5,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from scrapy_dedup.commands.dedup import VERBS
-from tests.commands.running import Shop, here, scrapy
+from tests.commands.running import SECONDS, Shop, here, scrapy
 from tests.service.stored_pages import a_url, html_page, put
 from tests.tables import table
+from tests.warm import start_scrapy
 
 CALLS = {
     "templates analyze": ["templates", "analyze", "--dry-run"],
@@ -180,12 +183,21 @@ def test_a_terminal_that_knows_little_does_not_end_a_command(finished_shop: Shop
     assert r"\xe9\u2603" in told.out
 
 
-def test_a_reader_that_has_enough_ends_a_command_quietly(finished_shop: Shop) -> None:
-    command = f"{sys.executable} -m scrapy dedup report --json -s DEDUP_PROJECT=shop | head -c 1"
+def test_a_reader_that_has_enough_ends_a_command_quietly(shop: Shop, tmp_path: Path) -> None:
+    shop.run("domains", "add", *(f"{number}.example" for number in range(60)))
+    reader, writer = os.pipe()
+    # The least there is: it waits at the middle of what it says.
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    call = ["dedup", "domains", "list", "--json", *shop.settings]
+    out, err = f"/proc/{os.getpid()}/fd/{writer}", tmp_path / "err"
 
-    done = subprocess.run(command, shell=True, cwd=finished_shop.folder, capture_output=True, text=True, check=False)
+    run = start_scrapy(call, shop.folder, os.environ, stdout=out, stderr=err)
+    assert os.read(reader, 1) == b"{"
+    os.close(reader)
 
-    assert (done.stdout, done.stderr) == ("{", "")
+    assert run.wait(SECONDS) == 1
+    os.close(writer)
+    assert err.read_text() == ""
 
 
 def test_scrapy_itself_loads_next_to_nothing_of_this_package() -> None:
