@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.commands.running import Outcome, Shop, at_a_terminal, scrapy
+from tests.commands.running import Outcome, Shop, at_a_terminal, here, scrapy
 from tests.server import Answer, redirect, serving
 from tests.service.files.test_run import SITE, a_page, a_row, as_lines
 from tests.service.warc_files import an_answer
@@ -113,7 +113,7 @@ class TestExit:
 
     @table("wrong_calls/clean")
     def test_wrong_calls_say_so_in_a_line(self, folder: Path, arguments: list[str], code: int, says: str) -> None:
-        told = clean(folder, *arguments)
+        told = here("dedup", "clean", *arguments, folder=folder)
 
         assert told.code == code
         assert says in told.err

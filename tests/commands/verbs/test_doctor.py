@@ -16,7 +16,7 @@ from scrapy_dedup.commands.verbs.doctor import read_settings
 from scrapy_dedup.service.doctor import EXTRAS
 from scrapy_dedup.store.migrations import HEAD
 from tests.browser import required_chromium
-from tests.commands.running import Outcome, Shop, scrapy
+from tests.commands.running import Outcome, Shop, here, scrapy
 from tests.tables import table
 
 ROOT = Path(__file__).parents[3]
@@ -24,7 +24,9 @@ NO_BROWSER = {"PATH": "/nowhere", "PLAYWRIGHT_BROWSERS_PATH": "/nowhere"}
 
 
 def doctor(folder: Path, *arguments: str, **environment: str) -> Outcome:
-    return scrapy("dedup", "doctor", *arguments, folder=folder, **environment)
+    # The settings of a project are modules, and a browser is not started here.
+    run = scrapy if (folder / "scrapy.cfg").exists() or "PATH" not in environment else here
+    return run("dedup", "doctor", *arguments, folder=folder, **environment)
 
 
 def checks(told: Outcome) -> dict[str, dict[str, Any]]:
