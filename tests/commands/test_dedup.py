@@ -1,3 +1,5 @@
+import fcntl
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -5,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from scrapy_dedup.commands.dedup import VERBS
-from tests.commands.running import Shop, scrapy
+from tests.commands.running import SECONDS, Shop, here, scrapy
 from tests.service.stored_pages import a_url, html_page, put
 from tests.tables import table
+from tests.warm import start_scrapy
 
 CALLS = {
     "templates analyze": ["templates", "analyze", "--dry-run"],
@@ -48,7 +51,7 @@ def test_every_verb_is_tried_here() -> None:
 def test_a_wrong_call_is_told_in_one_line(finished_shop: Shop, arguments: list[str], message: str) -> None:
     before = finished_shop.file.stat().st_mtime_ns
 
-    told = scrapy("dedup", *arguments, folder=finished_shop.folder)
+    told = here("dedup", *arguments, folder=finished_shop.folder)
 
     assert (told.code, told.out) == (2, "")
     assert message in told.err
@@ -62,8 +65,8 @@ def test_settings_count_before_and_after_the_verb(finished_shop: Shop, arguments
     folder = finished_shop.folder.parent
     chosen = ["-s", f"DEDUP_DATABASE_URL=sqlite:///{finished_shop.file}", "--set", "DEDUP_PROJECT=shop"]
 
-    before = scrapy("dedup", *chosen, *arguments, folder=folder)
-    after = scrapy("dedup", *arguments, *chosen, folder=folder)
+    before = here("dedup", *chosen, *arguments, folder=folder)
+    after = here("dedup", *arguments, *chosen, folder=folder)
 
     assert (before.code, before.err) == (0, "")
     assert before.out
@@ -81,7 +84,7 @@ def test_json_is_all_that_a_program_reads(finished_shop: Shop, arguments: list[s
 
 @pytest.mark.parametrize("arguments", READING)
 def test_without_a_store_nothing_is_created(tmp_path: Path, arguments: list[str]) -> None:
-    told = scrapy("dedup", *arguments, folder=tmp_path)
+    told = here("dedup", *arguments, folder=tmp_path)
 
     assert (told.code, told.out) == (1, "")
     assert "there is none yet. Run a crawl first" in told.err
@@ -93,7 +96,7 @@ def test_without_a_store_nothing_is_created(tmp_path: Path, arguments: list[str]
 def test_an_empty_store_says_what_to_do(tmp_path: Path, arguments: list[str]) -> None:
     Shop(tmp_path).open().close()
 
-    told = scrapy("dedup", *arguments, folder=tmp_path)
+    told = here("dedup", *arguments, folder=tmp_path)
 
     assert (told.code, told.out) == (1, "")
     assert "the store is empty: run a crawl first" in told.err
@@ -112,7 +115,7 @@ def test_a_project_without_pages_says_what_to_do(tmp_path: Path, call: str, told
 
 
 def test_a_project_that_is_not_there_is_told_with_those_that_are(finished_shop: Shop) -> None:
-    told = scrapy("dedup", "report", "--domains", folder=finished_shop.folder)
+    told = here("dedup", "report", "--domains", folder=finished_shop.folder)
 
     assert told.code == 1
     assert "no project 'scrapybot' in the store: name it by DEDUP_PROJECT; there is 'shop'" in told.err
@@ -122,7 +125,7 @@ def test_a_file_that_is_no_store_stays_as_it_is(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("not a database")
 
-    told = scrapy("dedup", "report", "--domains", "-s", f"DEDUP_DATABASE_URL=sqlite:///{file}", folder=tmp_path)
+    told = here("dedup", "report", "--domains", "-s", f"DEDUP_DATABASE_URL=sqlite:///{file}", folder=tmp_path)
 
     assert (told.code, told.out) == (1, "")
     assert "is not a SQLite database" in told.err
@@ -143,9 +146,9 @@ def test_inside_a_scrapy_project_its_settings_and_its_store_count(shop: Shop) ->
 
 
 def test_help_lists_the_verbs_and_their_options(tmp_path: Path) -> None:
-    of_all = scrapy("dedup", "-h", folder=tmp_path)
+    of_all = here("dedup", "-h", folder=tmp_path)
     of_one, of_a_server = (
-        scrapy("dedup", *verb.split(), "-h", folder=tmp_path) for verb in ("templates analyze", "serve")
+        here("dedup", *verb.split(), "-h", folder=tmp_path) for verb in ("templates analyze", "serve")
     )
 
     assert (of_all.code, of_one.code) == (0, 0)
@@ -180,12 +183,21 @@ def test_a_terminal_that_knows_little_does_not_end_a_command(finished_shop: Shop
     assert r"\xe9\u2603" in told.out
 
 
-def test_a_reader_that_has_enough_ends_a_command_quietly(finished_shop: Shop) -> None:
-    command = f"{sys.executable} -m scrapy dedup report --json -s DEDUP_PROJECT=shop | head -c 1"
+def test_a_reader_that_has_enough_ends_a_command_quietly(shop: Shop, tmp_path: Path) -> None:
+    shop.run("domains", "add", *(f"{number}.example" for number in range(60)))
+    reader, writer = os.pipe()
+    # The least there is: it waits at the middle of what it says.
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    call = ["dedup", "domains", "list", "--json", *shop.settings]
+    out, err = f"/proc/{os.getpid()}/fd/{writer}", tmp_path / "err"
 
-    done = subprocess.run(command, shell=True, cwd=finished_shop.folder, capture_output=True, text=True, check=False)
+    run = start_scrapy(call, shop.folder, os.environ, stdout=out, stderr=err)
+    assert os.read(reader, 1) == b"{"
+    os.close(reader)
 
-    assert (done.stdout, done.stderr) == ("{", "")
+    assert run.wait(SECONDS) == 1
+    os.close(writer)
+    assert err.read_text() == ""
 
 
 def test_scrapy_itself_loads_next_to_nothing_of_this_package() -> None:

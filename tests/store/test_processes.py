@@ -15,6 +15,7 @@ from tests.store.at_once import at_once
 from tests.store.builders import a_crawled_url, a_decision, a_document, a_source, a_time
 
 ROOT = str(Path(__file__).parents[2])
+STEPS = 8
 
 
 def opened(url: str, _number: int) -> int:
@@ -39,7 +40,7 @@ def write(url: str, worker: int) -> None:
     with Store.open(url, timeout=timedelta(seconds=30)) as store:
         project = store.project("shop", KeepPolicy(pages=2))
         project.begin_run(spider="site", jobdir=None, started_at=a_time())
-        for step in range(20):
+        for step in range(STEPS):
             names = [(one, step, n) for one in (worker, "shared") for n in range(10)]
             assert not any(project.is_known(str(name)) for name in names)
             project.write(
@@ -62,7 +63,7 @@ def test_four_processes_may_write_at_once(url: URL) -> None:
 
     with Store.open(url) as store, store.session(read_only=True) as session:
         for table in ("sources", "documents", "crawled_urls", "decisions"):
-            assert session.scalar(text(f"SELECT count(*) FROM {table}")) == 4 * 20 * 10 + 20 * 10
+            assert session.scalar(text(f"SELECT count(*) FROM {table}")) == (4 + 1) * STEPS * 10
         versions = "SELECT content_bytes FROM sources UNION ALL SELECT content_bytes FROM source_versions"
         kept = session.scalar(text(f"SELECT sum(content_bytes) FROM ({versions}) AS kept"))
         assert kept == session.scalar(text("SELECT stored_bytes FROM projects"))

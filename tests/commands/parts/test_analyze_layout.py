@@ -34,6 +34,9 @@ def analyzed(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> tup
     return folder, told, [url.removeprefix(server.origins[0]) for url in server.requests]
 
 
+SHOWN: list[tuple[int, Scheme]] = [(1280, "light"), (390, "dark")]
+
+
 def analyze(folder: Path, url: str, *arguments: str, **environment: str) -> Outcome:
     return scrapy("dedup", "templates", "analyze-layout", url, "--json", *arguments, folder=folder, **environment)
 
@@ -88,19 +91,23 @@ def test_what_is_seen_is_told(analyzed: Analyzed) -> None:
     assert told["browser"].startswith("Chromium")
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
-def test_page_around_the_picture_fits_and_asks_for_nothing(analyzed: Analyzed, width: int, scheme: Scheme) -> None:
+def test_page_around_the_picture_fits_and_asks_for_nothing(analyzed: Analyzed) -> None:
     file = analyzed[0] / "127.0.0.1" / "layout.html"
 
-    with shared_chromium() as browser, opened(browser, file.as_uri(), width=width, scheme=scheme) as shown:
-        shown.page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+    with shared_chromium() as browser:
+        for width, scheme in SHOWN:
+            with opened(browser, file.as_uri(), width=width, scheme=scheme) as shown:
+                shown.page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
 
-        assert (shown.overhang, shown.requests_elsewhere, shown.complaints) == (0, [], [])
-        assert shown.page.locator("svg image").count() == 1
-        assert BANNER not in shown.page.locator("main").inner_text()
+                assert (shown.overhang, shown.requests_elsewhere, shown.complaints) == (0, [], [])
+                assert shown.page.locator("svg image").count() == 1
+                assert BANNER not in shown.page.locator("main").inner_text()
 
 
-def test_a_site_that_is_known_is_cut_by_its_template(server: WebServer, tmp_path: Path) -> None:
+def test_a_site_that_is_known_is_cut_by_its_template_and_robots_txt_may_be_passed_over(
+    server: WebServer, tmp_path: Path
+) -> None:
+    server.site |= answers(server.origins[0])
     shop = Shop(tmp_path)
     domain = server.origins[0].removeprefix("http://")
     pages = [(f"{server.origins[0]}/ropes/{number}", article(number, ARTICLES)) for number in range(ARTICLES)]
@@ -108,14 +115,18 @@ def test_a_site_that_is_known_is_cut_by_its_template(server: WebServer, tmp_path
     with shop.open() as store:
         shop.project(store).write(template_record(knowledge, layout, NOON) for layout in sorted(knowledge.templates))
 
-    told = analyze(tmp_path, pages[5][0], *shop.settings, "-o", "out")
+    told = shop.run(
+        *("templates", "analyze-layout", f"{server.origins[0]}/private/1"), "-s", "ROBOTSTXT_OBEY=False", "-o", "out"
+    )
 
-    found = told.json
-    assert (found["cut_by"], found["site_known"]) == ("template", True)
+    found = json.loads((tmp_path / "out" / "layout.json").read_text())
+    assert (told.code, found["cut_by"], found["site_known"]) == (0, "template", True)
     assert found["how"].startswith("template of layout ")
     assert found["template"]["selectors"]["content"]
     assert any(" pages" in box["label"] for box in found["boxes"] if box["kind"] == "boilerplate")
     assert LexborHTMLParser((tmp_path / "out" / "layout.html").read_text()).css(".rules code")
+    for words in ("Cut by the template", "Title, date, author", "lies over the page", "out/layout.png"):
+        assert words in told.out
 
 
 MADE = "<html><body><div id='root'></div><script>{}</script></body></html>"
@@ -158,17 +169,6 @@ def test_what_cannot_be_done_is_told_with_a_way_out(
     assert (told.code, told.out) == (1, "")
     assert message in told.err
     assert told.err.count("\n") == 1
-
-
-def test_robots_txt_may_be_passed_over_and_all_is_told_in_tables(server: WebServer, tmp_path: Path) -> None:
-    server.site |= answers(server.origins[0])
-    call = ["dedup", "templates", "analyze-layout", f"{server.origins[0]}/private/1", "-s", "ROBOTSTXT_OBEY=False"]
-
-    told = scrapy(*call, folder=tmp_path)
-
-    assert told.code == 0
-    for words in ("Cut by the fallback", "Title, date, author", "lies over the page", "127.0.0.1/layout.png"):
-        assert words in told.out
 
 
 def test_a_wrong_address_is_a_wrong_call(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`scrapy dedup store config`, run in this process: what is asked of Scrapy is the same for all verbs."""
+"""`scrapy dedup store config`."""
 
 import json
 from collections.abc import Callable
@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_dedup.commands.parts import config
 from scrapy_dedup.core.patterns.config import KEYS
-from scrapy_dedup.store.store import Store
-from tests.commands.running import Outcome, called
+from tests.commands.running import Outcome, Shop
 from tests.service.stored_pages import DOMAIN, a_url, html_page, put_html
 from tests.tables import table
 
@@ -20,18 +18,12 @@ Run = Callable[..., Outcome]
 
 
 @pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(tmp_path: Path) -> Run:
     """Runs the verb on a store with three pages."""
-    monkeypatch.setenv("COLUMNS", "200")
-    url = f"sqlite:///{tmp_path / 'dedup.db'}"
-    with Store.open(url) as store:
-        put_html(store.project("shop"), range(3), HEADER)
-
-    def run(*words: str) -> Outcome:
-        code = called(config, words, {"DEDUP_DATABASE_URL": url, "BOT_NAME": "shop", "DEDUP_FALLBACK": "whole"})
-        return Outcome(code, *capsys.readouterr())
-
-    return run
+    shop = Shop(tmp_path)
+    with shop.open() as store:
+        put_html(shop.project(store), range(3), HEADER)
+    return lambda *words: shop.run("store", "config", *words, "-s", "DEDUP_FALLBACK=whole")
 
 
 def test_what_is_set_is_got_and_its_pages_wait(run: Run) -> None:
@@ -107,10 +99,11 @@ def test_what_a_pattern_holds_is_not_obeyed_by_a_terminal(run: Run) -> None:
 
 @pytest.mark.parametrize("action", ["set", "add"])
 def test_a_site_is_configured_before_its_first_crawl(run: Run, tmp_path: Path, action: str) -> None:
-    (tmp_path / "dedup.db").unlink()
+    store = Shop(tmp_path).file
+    store.unlink()
 
     tried = run(action, DOMAIN, CSS, ".header", "--dry-run")
-    assert (tried.code, (tmp_path / "dedup.db").exists()) == (0, False)
+    assert (tried.code, store.exists()) == (0, False)
     done = run(action, DOMAIN, CSS, ".header")
     assert (done.code, done.err) == (0, "")
     assert run("get", DOMAIN, "--json").json["config"][CSS] == [".header"]

@@ -23,19 +23,15 @@ def pages(shop: Shop) -> set[str]:
         return {url for url in urls if project.page(page_key(url)) is not None}
 
 
-def test_dry_run_says_by_table_what_would_go_and_changes_nothing(shop: Shop) -> None:
+def test_domain_is_forgotten_with_the_names_below_it_once_a_dry_run_has_said_what_would_go(shop: Shop) -> None:
     before = pages(shop)
-    told = shop.run("store", "forget", "example.com", "--dry-run", "--json").json
-
-    assert (told["project"], told["deleted"]) == ("shop", False)
-    assert told["rows"]["documents"] == told["rows"]["sources"] == 6
-    assert told["total"] == sum(told["rows"].values())
+    planned = shop.run("store", "forget", "example.com", "--dry-run", "--json").json
+    assert (planned["project"], planned["deleted"]) == ("shop", False)
+    assert planned["rows"]["documents"] == planned["rows"]["sources"] == 6
+    assert planned["total"] == sum(planned["rows"].values())
     assert pages(shop) == before
     assert left_in(shop)
 
-
-def test_domain_is_forgotten_with_the_names_below_it(shop: Shop) -> None:
-    planned = shop.run("store", "forget", "example.com", "--dry-run", "--json").json
     done = shop.run("store", "forget", "example.com", "--yes", "--json").json
 
     assert done == planned | {"deleted": True}

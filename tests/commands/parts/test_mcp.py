@@ -155,9 +155,8 @@ def test_there_is_nothing_else(serving: Serving) -> None:
         assert httpx.get(url, headers=HEADERS).status_code == 404
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_other_machines_are_not_listened_to_without_a_token_that_somebody_set(filled_shop: Shop, host: str) -> None:
-    found = filled_shop.run("serve", "--mcp", "--http", "--host", host, "--port", "0")
+def test_other_machines_are_not_listened_to_without_a_token_that_somebody_set(filled_shop: Shop) -> None:
+    found = filled_shop.run("serve", "--mcp", "--http", "--host", "::", "--port", "0")
 
     assert (found.code, found.out) == (1, "")
     assert 'DEDUP_SERVE["token"]' in found.err

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.commands.running import Shop, at_a_terminal, scrapy
+from tests.commands.running import Shop, at_a_terminal, here
 from tests.tables import table
 
 ROWS = {
@@ -16,7 +16,7 @@ ROWS = {
 
 
 def names(shop: Shop) -> list[str]:
-    listed = scrapy("dedup", "store", "projects", "list", "--json", folder=shop.folder)
+    listed = here("dedup", "store", "projects", "list", "--json", folder=shop.folder)
     return [project["name"] for project in listed.json["projects"]] if listed.code == 0 else []
 
 
@@ -24,9 +24,7 @@ def test_projects_are_listed_with_their_figures(shop: Shop) -> None:
     with shop.open() as store:
         store.project("blog")
 
-    found, table = (
-        scrapy("dedup", "store", "projects", "list", *more, folder=shop.folder) for more in (["--json"], [])
-    )
+    found, table = (here("dedup", "store", "projects", "list", *more, folder=shop.folder) for more in (["--json"], []))
 
     blog, ours = found.json["projects"]
     assert (blog["name"], blog["pages"]) == ("blog", 0)
@@ -35,18 +33,14 @@ def test_projects_are_listed_with_their_figures(shop: Shop) -> None:
     assert [line.split()[:3] for line in table.out.splitlines()[2:]] == [["blog", "0", "0"], ["shop", "12", "1"]]
 
 
-@pytest.mark.parametrize("more", [[], ["--yes"]])
-def test_a_dry_run_says_what_would_go_and_deletes_nothing(shop: Shop, more: list[str]) -> None:
-    told = scrapy("dedup", "store", "projects", "delete", "shop", "--dry-run", "--json", *more, folder=shop.folder)
+def test_yes_deletes_without_a_question_and_a_dry_run_nothing_whatever_else_is_said(shop: Shop) -> None:
+    call = ["dedup", "store", "projects", "delete", "shop", "--yes", "--json"]
 
-    assert told.json == {"project": "shop", "deleted": False, "rows": ROWS, "total": 50}
+    would = here(*call, "--dry-run", folder=shop.folder)
+    assert would.json == {"project": "shop", "deleted": False, "rows": ROWS, "total": 50}
     assert names(shop) == ["shop"]
 
-
-def test_yes_deletes_without_a_question(shop: Shop) -> None:
-    told = scrapy("dedup", "store", "projects", "delete", "shop", "--yes", "--json", folder=shop.folder)
-
-    assert told.json == {"project": "shop", "deleted": True, "rows": ROWS, "total": 50}
+    assert here(*call, folder=shop.folder).json == would.json | {"deleted": True}
     assert names(shop) == []
 
 
@@ -62,7 +56,7 @@ def test_at_a_terminal_it_asks(shop: Shop, typed: str, code: int, left: list[str
 
 @pytest.mark.parametrize("more", [[], ["--json"], ["--dry-run"], ["--yes"]])
 def test_an_unknown_project_is_no_reason_to_delete_another(shop: Shop, more: list[str]) -> None:
-    told = scrapy("dedup", "store", "projects", "delete", "shap", *more, folder=shop.folder)
+    told = here("dedup", "store", "projects", "delete", "shap", *more, folder=shop.folder)
 
     assert told.code == (1 if more in (["--dry-run"], ["--yes"]) else 2)
     assert names(shop) == ["shop"]

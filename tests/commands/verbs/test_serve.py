@@ -40,13 +40,12 @@ def _token(url: str) -> str:
     return parse_qs(urlsplit(url).query)["token"][0]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_serves_until_a_signal_ends_it(shop: Shop, number: signal.Signals):
+def test_it_serves_until_ctrl_c_ends_it(shop: Shop):
     with serving_in(shop.folder, *shop.settings, "-L", "INFO") as (process, printed):
         api = httpx.get(f"{printed['api']}projects", headers={"Authorization": f"Bearer {printed['token']}"})
         with httpx.Client(follow_redirects=True) as browser:
             page = browser.get(printed["url"])
-        process.send_signal(number)
+        process.send_signal(signal.SIGINT)
         code = process.wait(SECONDS)
     err = (shop.folder / "err").read_text()
 
@@ -59,18 +58,24 @@ def test_it_serves_until_a_signal_ends_it(shop: Shop, number: signal.Signals):
     assert "Traceback" not in err
 
 
-def test_a_store_that_does_not_exist_is_served_empty_and_a_header_without_end_is_not_kept(tmp_path: Path):
-    with serving_in(tmp_path) as (_, printed):
-        found = httpx.get(
-            f"{printed['api']}projects/scrapybot/stats", headers={"Authorization": f"Bearer {printed['token']}"}
-        )
+def test_a_store_that_does_not_exist_is_served_empty_by_a_token_of_one_s_own_until_it_is_told_to_end(tmp_path: Path):
+    """Nor is a header without end kept."""
+    token = "my-own-long-secret"
+    with serving_in(tmp_path, "-s", f'DEDUP_SERVE={{"token": "{token}"}}') as (process, printed):
+        stats = f"{printed['api']}projects/scrapybot/stats"
+        found = httpx.get(stats, headers={"Authorization": f"Bearer {token}"})
+        wrong = httpx.get(stats)
         parts = urlsplit(printed["api"])
         with socket.create_connection((parts.hostname or "", parts.port or 0), SECONDS) as client:
             client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX-Long: " + b"a" * 40_000)
             answer = client.recv(1_000)
+        process.send_signal(signal.SIGTERM)
+        code = process.wait(SECONDS)
 
-    assert found.json()["total"]["pages"] == 0
+    assert (found.json()["total"]["pages"], wrong.status_code) == (0, 401)
+    assert token not in json.dumps(printed)
     assert answer.startswith(b"HTTP/1.1 400")
+    assert (code, "Traceback" in (tmp_path / "err").read_text()) == (0, False)
 
 
 @pytest.mark.parametrize("mcp", [[], ["--mcp"]], ids=["serve", "mcp"])
@@ -82,18 +87,8 @@ def test_a_project_that_is_not_among_others_is_a_slip(finished_shop: Shop, mcp: 
     assert '"nosuch"' not in scrapy("dedup", "store", "projects", "list", "--json", folder=finished_shop.folder).out
 
 
-def test_a_token_of_one_s_own_is_not_printed(tmp_path: Path):
-    with serving_in(tmp_path, "-s", 'DEDUP_SERVE={"token": "my-own-long-secret"}') as (_, printed):
-        found = httpx.get(f"{printed['api']}projects", headers={"Authorization": "Bearer my-own-long-secret"})
-        wrong = httpx.get(f"{printed['api']}projects")
-
-    assert "my-own-long-secret" not in json.dumps(printed)
-    assert (found.status_code, wrong.status_code) == (200, 401)
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
-def test_other_machines_are_served_only_with_a_token_of_one_s_own(tmp_path: Path, host: str):
-    told = scrapy("dedup", "serve", "--host", host, folder=tmp_path)
+def test_other_machines_are_served_only_with_a_token_of_one_s_own(tmp_path: Path):
+    told = scrapy("dedup", "serve", "--host", "0.0.0.0", folder=tmp_path)
 
     assert (told.code, told.out) == (2, "")
     assert 'DEDUP_SERVE["token"]' in told.err
@@ -116,9 +111,8 @@ def test_a_port_that_is_taken_is_told(tmp_path: Path):
     assert told.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("port", ["x", "-1", "70000"])
-def test_a_port_that_is_none_is_told(tmp_path: Path, port: str):
-    told = scrapy("dedup", "serve", f"--port={port}", folder=tmp_path)
+def test_a_port_that_is_none_is_told(tmp_path: Path):
+    told = scrapy("dedup", "serve", "--port=70000", folder=tmp_path)
 
     assert told.code == 2
     assert 'serve["port"]' in told.err

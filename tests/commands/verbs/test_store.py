@@ -6,7 +6,7 @@ import pytest
 
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.store.records.records import GoneRecord
-from tests.commands.running import Shop, at_a_terminal, scrapy
+from tests.commands.running import Shop, at_a_terminal, here
 from tests.databases import Server, postgresql
 from tests.service.stored_pages import NOON, a_url
 from tests.tables import table
@@ -15,7 +15,7 @@ __all__ = ["postgresql"]
 
 
 def projects(folder: Path, *options: str) -> dict[str, int]:
-    listed = scrapy("dedup", "store", "projects", "list", "--json", *options, folder=folder)
+    listed = here("dedup", "store", "projects", "list", "--json", *options, folder=folder)
     return {one["name"]: one["pages"] for one in listed.json["projects"]} if listed.code == 0 else {}
 
 
@@ -35,7 +35,7 @@ def test_backup_is_a_store_and_is_restored_where_there_is_none(shop: Shop, tmp_p
     assert projects(elsewhere) == {"shop": 12}
 
     # A store that is there is never replaced.
-    refused = scrapy("dedup", "store", "restore", "../shop.backup", folder=elsewhere)
+    refused = here("dedup", "store", "restore", "../shop.backup", folder=elsewhere)
     assert refused.code == 1
     assert "dedup.db: it is there already." in refused.err
 
@@ -94,7 +94,7 @@ def test_what_goes_wrong_is_told_in_one_line_and_changes_nothing(left: Shop, cal
     before = left.file.read_bytes()
 
     settings = [] if "DEDUP_PROJECT" in call else left.settings
-    told = scrapy("dedup", "store", *call.split(), *settings, folder=left.folder)
+    told = here("dedup", "store", *call.split(), *settings, folder=left.folder)
 
     assert told.code == code
     assert words in told.err

@@ -1,4 +1,4 @@
-"""`scrapy dedup undo`, run in this process; what it does to texts stands in the tests of refine."""
+"""`scrapy dedup undo`; what it does to texts stands in the tests of refine."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from scrapy_dedup.commands.verbs import explain, undo
 from scrapy_dedup.service.stored.analysis import DomainDedupService
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.store import Store
-from tests.commands.running import Outcome, called
+from tests.commands.running import Outcome, Shop
 from tests.service.stored_pages import BANNER, DOMAIN, a_url, html_page, put
 from tests.tables import table
 
@@ -20,26 +18,20 @@ Run = Callable[..., Outcome]
 
 
 @pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(tmp_path: Path) -> Run:
     """Runs a verb on a store with two domains whose pages lost their banner; one of them lost a menu, too."""
-    monkeypatch.setenv("COLUMNS", "200")
-    url = f"sqlite:///{tmp_path / 'dedup.db'}"
-    with Store.open(url) as store:
-        project = store.project("shop")
+    shop = Shop(tmp_path)
+    with shop.open() as store:
+        project = shop.project(store)
         put(project, {a_url(name): html_page(name, BANNER, "Menu") for name in range(6)})
         put(project, {f"https://{OTHER}/{name}": html_page(name, BANNER) for name in range(6)})
         with store.session() as session:
             DomainDedupService(session, Settings()).analyze_project(project.id)
-
-    def run(*words: str, verb: Any = undo) -> Outcome:
-        code = called(verb, words, {"DEDUP_DATABASE_URL": url, "BOT_NAME": "shop"})
-        return Outcome(code, *capsys.readouterr())
-
-    return run
+    return lambda *words, verb="undo": shop.run(verb, *words)
 
 
 def removed(run: Run, url: str, text: str) -> dict[str, Any]:
-    found: list[dict[str, Any]] = run(url, "--json", verb=explain).json["removed"]
+    found: list[dict[str, Any]] = run(url, "--json", verb="explain").json["removed"]
     return next(one for one in found if one["text"] == text)
 
 
@@ -73,7 +65,7 @@ def test_a_rule_is_named_by_its_name_its_path_or_both(run: Run, part: str) -> No
     done = run(name, "--domain", DOMAIN.upper(), "--json").json
 
     assert (done["kind"], done["domain"], done["entry"], done["pages"]) == ("rule", DOMAIN, name, 6)
-    assert name in run(a_url(1), verb=explain).out
+    assert name in run(a_url(1), verb="explain").out
 
 
 def test_a_dry_run_tells_what_would_change_and_writes_nothing(run: Run) -> None:
