@@ -18,7 +18,7 @@ from tests.sites import html_page
 
 pytestmark = pytest.mark.crawl
 
-PAGES = [f"p{number:02}" for number in range(40)]
+PAGES = [f"p{number:02}" for number in range(24)]
 ONE_AT_A_TIME: dict[str, Any] = {"CONCURRENT_REQUESTS": 1}
 
 
@@ -93,14 +93,10 @@ def test_a_repeat_is_what_the_projects_own_filter_takes_for_one(
             assert all(sum(guest[one] for one in bare if one.startswith(url)) >= 5 for url in pages)
 
 
-def ran(program: str, folder: Path) -> "subprocess.CompletedProcess[str]":
-    """Run a script of a user's."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", program]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
-
-
-def test_a_crawl_after_another_in_its_process_begins_without_what_that_left(tmp_path: Path, server: WebServer) -> None:
+def test_crawls_in_one_process_share_nothing_and_one_begins_without_what_another_left(
+    tmp_path: Path, server: WebServer
+) -> None:
+    """Three one after the other, and two at once."""
     program = f"""
 import asyncio, gc, weakref
 import scrapy
@@ -109,38 +105,6 @@ from scrapy.utils.reactor import install_reactor
 
 install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")
 from twisted.internet import reactor
-
-class Pages(scrapy.Spider):
-    name = "pages"
-    start_urls = {list(server.site)[:12]!r}
-
-    def parse(self, response):
-        yield {{"url": response.url}}
-
-async def crawl():
-    # Nothing is collected but by the crawl itself.
-    gc.disable()
-    runner, before = AsyncCrawlerRunner({{"ADDONS": {ADDON["ADDONS"]}, "LOG_LEVEL": "ERROR"}}), []
-    for _ in range(3):
-        crawler = runner.create_crawler(Pages)
-        before.append(weakref.ref(crawler))
-        await runner.crawl(crawler)
-        del crawler
-    print([crawler() is None for crawler in before])
-    reactor.stop()
-
-reactor.callWhenRunning(lambda: asyncio.ensure_future(crawl()))
-reactor.run()
-"""
-    done = ran(program, tmp_path)
-
-    assert done.stdout == "[True, True, False]\n"
-
-
-def test_crawlers_in_one_process_share_nothing(tmp_path: Path, server: WebServer) -> None:
-    program = f"""
-import scrapy
-from scrapy.crawler import AsyncCrawlerProcess
 
 class First(scrapy.Spider):
     name = "first"
@@ -156,14 +120,31 @@ class Second(First):
     custom_settings = {{"DEDUP_DATABASE_URL": "sqlite:///{tmp_path}/second.db",
         "FEEDS": {{"second.jsonl": {{"format": "jsonlines"}}}}}}
 
-process = AsyncCrawlerProcess({{"ADDONS": {ADDON["ADDONS"]}, "LOG_LEVEL": "ERROR"}})
-for spider in First, Second:
-    process.crawl(spider)
-process.start()
-"""
-    done = ran(program, tmp_path)
+class Pages(First):
+    name = "pages"
+    custom_settings = {{}}
 
-    assert done.stderr == ""
+async def crawl():
+    # Nothing is collected but by the crawl itself.
+    gc.disable()
+    runner, before = AsyncCrawlerRunner({{"ADDONS": {ADDON["ADDONS"]}, "LOG_LEVEL": "ERROR"}}), []
+    for _ in range(3):
+        crawler = runner.create_crawler(Pages)
+        before.append(weakref.ref(crawler))
+        await runner.crawl(crawler)
+        del crawler
+    print([crawler() is None for crawler in before])
+    await asyncio.gather(runner.crawl(First), runner.crawl(Second))
+    reactor.stop()
+
+reactor.callWhenRunning(lambda: asyncio.ensure_future(crawl()))
+reactor.run()
+"""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+
+    assert (done.stdout, done.stderr) == ("[True, True, False]\n", "")
     for name in ("first", "second"):
         items = [json.loads(line) for line in (tmp_path / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
         assert {item["spider"] for item in items} == {name}
