@@ -30,7 +30,7 @@ def crawl(project: Project, server: WebServer, **settings: Any) -> Crawled:
 def test_items_that_are_renamed_later_or_kept_by_a_middleware_and_pages_that_are_retried_are_done_once(
     project: Project,
 ) -> None:
-    def flaky(origins: list[str]) -> Site:
+    def flaky(origins: list[str]) -> Any:
         pages = interleaved(origins, SIZES)
         return {
             url: (lambda times, page=page: page if times > 1 else Answer("busy", 503)) for url, page in pages.items()

@@ -59,7 +59,7 @@ BY_HAND: dict[str, Any] = {
 }
 FILTERS: dict[str, dict[str, Any]] = {
     "scrapys-own": {},
-    "one-that-never-filters": {"DUPEFILTER_CLASS": "tests.end_to_end.spiders.guest.NeverFilters", "DEPTH_LIMIT": 2},
+    "one-that-never-filters": {"DUPEFILTER_CLASS": "tests.end_to_end.spiders.guest.NeverFilters", "DEPTH_LIMIT": 1},
     "own-fingerprints": {"REQUEST_FINGERPRINTER_CLASS": "tests.end_to_end.spiders.guest.FragmentsFingerprinter"},
 }
 
