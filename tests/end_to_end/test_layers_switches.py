@@ -22,8 +22,7 @@ CRAWLS: dict[str, dict[str, Any]] = {
     "on": {},
     "off": OFF,
     "shadow": {"DEDUP_SHADOW": list(COMPARING)},
-    "as-items": {"DEDUP_EMIT_CHUNKS": True},
-    "dropping": {"DEDUP_NEAR_DUPLICATE": "drop"},
+    "as-items": {"DEDUP_EMIT_CHUNKS": True, "DEDUP_NEAR_DUPLICATE": "drop"},
 }
 NL = frozenset(["nl"])
 
@@ -151,7 +150,7 @@ class TestChunkItems:
         self, crawls: dict[str, Crawled], urls: list[str], folder: Path
     ) -> None:
         # With other details on an item every page would be given again.
-        as_then = {"DEDUP_LANGUAGES": ["nl"], "DEDUP_ITEM_DETAILS": ["chunks"], "DEDUP_EMIT_CHUNKS": True}
+        as_then = {"DEDUP_LANGUAGES": ["nl"], "DEDUP_ITEM_DETAILS": ["chunks"], **CRAWLS["as-items"]}
         project = Project(folder / "as-items", ADDON | as_then | {"DEDUP_UNCHANGED": "skip"})
         again = project.crawl("hospital", "-a", f"start={' '.join(urls)}")
 
@@ -164,7 +163,7 @@ def test_near_duplicates_that_differ_in_a_number_are_marked_where_others_are_dro
     crawls: dict[str, Crawled],
 ) -> None:
     """The programmes of two years are two pages."""
-    dropping = crawls["dropping"]
+    dropping = crawls["as-items"]
 
     assert dropping.count("near_duplicate/dropped") == 0
     assert dropping.count("near_duplicate/marked") == FEW.editions
