@@ -132,30 +132,6 @@ def test_all_items_of_an_alias_share_its_fate(project: Project) -> None:
             assert len(set(of_pages)) == 2
 
 
-def test_pages_with_one_text_and_other_fields_are_two_items(project: Project) -> None:
-    """Equal are title, visible text and canonical link; the price stands in an attribute."""
-
-    def shop(origins: list[str]) -> Site:
-        here = origins[0]
-        found: Site = {**surroundings(here)}
-        for path, price in (("a", 10), ("b", 12), ("c", 10), ("d", 12)):
-            page = html_page("lamp", head=canonical("/a")).replace("<main>", f"<main data-price='{price}'>")
-            found[f"{here}/{path}"] = Answer(page)
-        return found
-
-    with serving(1, shop) as server:
-        start = " ".join(sorted(server.site))
-        crawled = project.crawl("priced", "-a", f"start={start}", CONCURRENT_REQUESTS=1)
-        again = project.crawl("priced", "-a", f"start={start}", DEDUP_IGNORE_FIELDS=["price"], DEDUP_PROJECT="other")
-
-    def prices(crawl: Crawled) -> list[str]:
-        return sorted(item["price"] for item in crawl.fed if item["price"])
-
-    assert prices(crawled) == ["10", "12"]
-    assert len(crawled.dropped) == 2
-    assert (len(prices(again)), len(again.dropped)) == (1, 3)
-
-
 def test_redirects_that_a_spider_copies_to_other_requests_make_no_aliases(project: Project) -> None:
     """`meta=response.meta` is what many spiders write."""
 

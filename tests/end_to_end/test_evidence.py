@@ -40,20 +40,6 @@ def report(crawled: Crawled, name: str) -> dict[str, Any]:
     return dict(found)
 
 
-def test_a_wrong_cut_loses_no_product(project: Project, server: WebServer) -> None:
-    """What is left of each by somebody's selector is the same sentence; some differ in a field, too."""
-    same = "<p>Free delivery on all orders over fifty euros, and thirty days to send anything back to us.</p>"
-    products = {
-        f"product{number}": f"<title>Shop</title><main {f'data-price={number}' if number % 2 else ''}>{same}"
-        f"<div class=own><p>{html_page(f'product {number}')}</p></div></main>"
-        for number in range(24)
-    }
-    cut: dict[str, Any] = {"DEDUP_BOILERPLATE_CSS_SELECTORS": [".own"], "DEDUP_BOILERPLATE_METHOD": "html"}
-    crawled = project.crawl("priced", "-a", publish(server, **products), **cut)
-
-    assert names(crawled) == sorted(products)
-
-
 def test_a_page_whose_equal_was_in_another_crawl_goes_out_and_names_it(project: Project, server: WebServer) -> None:
     """It is told as moved where the other one is gone."""
     harbour, lighthouse = html_page("harbour"), html_page("lighthouse")

@@ -19,7 +19,6 @@ from tests.sites import html_page
 pytestmark = pytest.mark.crawl
 
 PAGES = [f"p{number:02}" for number in range(24)]
-ONE_AT_A_TIME: dict[str, Any] = {"CONCURRENT_REQUESTS": 1}
 
 
 def pages_alone(origins: list[str]) -> Site:
@@ -36,15 +35,9 @@ def start_of(server: WebServer) -> str:
     return "start=" + " ".join(server.site)
 
 
-@pytest.mark.parametrize("reactor", ["asyncioreactor.AsyncioSelectorReactor", "selectreactor.SelectReactor"])
-def test_items_leave_in_the_callbacks_order_and_nothing_else_is_asked_for(
-    project: Project, server: WebServer, reactor: str
-) -> None:
+def test_items_leave_in_the_callbacks_order_and_nothing_else_is_asked_for(project: Project, server: WebServer) -> None:
     """Most of the pages wait for their siblings, a domain that is not known yet; all items of one go out at once."""
-    server.requests.clear()
-    settings = ONE_AT_A_TIME | {"TWISTED_REACTOR": f"twisted.internet.{reactor}"}
-
-    crawled = project.crawl("guest", "-a", start_of(server), **settings)
+    crawled = project.crawl("guest", "-a", start_of(server), CONCURRENT_REQUESTS=1)
 
     assert crawled.stored_ids == crawled.yielded
     assert len(crawled.yielded) == len(PAGES) * ITEMS_A_PAGE
@@ -59,7 +52,6 @@ BY_HAND: dict[str, Any] = {
 }
 FILTERS: dict[str, dict[str, Any]] = {
     "scrapys-own": {},
-    "one-that-never-filters": {"DUPEFILTER_CLASS": "tests.end_to_end.spiders.guest.NeverFilters", "DEPTH_LIMIT": 1},
     "own-fingerprints": {"REQUEST_FINGERPRINTER_CLASS": "tests.end_to_end.spiders.guest.FragmentsFingerprinter"},
 }
 
@@ -84,13 +76,10 @@ def test_a_repeat_is_what_the_projects_own_filter_takes_for_one(
     for guest in guests:
         missing = bare - guest
         assert guest - bare == Counter()
-        if filters == "one-that-never-filters":
-            assert missing == Counter()
-        else:
-            # Whichever of the spellings came first is there.
-            assert missing
-            assert all("utm_source" in url or url in pages for url in missing)
-            assert all(sum(guest[one] for one in bare if one.startswith(url)) >= 5 for url in pages)
+        # Whichever of the spellings came first is there.
+        assert missing
+        assert all("utm_source" in url or url in pages for url in missing)
+        assert all(sum(guest[one] for one in bare if one.startswith(url)) >= 5 for url in pages)
 
 
 def test_crawls_in_one_process_share_nothing_and_one_begins_without_what_another_left(
