@@ -24,8 +24,10 @@ class Model:
 class Failing:
     """Raises on the pages whose names the setting FAILS has."""
 
+    setting = "FAILS"
+
     def __init__(self, crawler: Crawler) -> None:
-        self._names = crawler.settings.getlist("FAILS")
+        self._names = crawler.settings.getlist(self.setting)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -35,6 +37,12 @@ class Failing:
         if str(ItemAdapter(item)["url"]).rpartition("/")[2] in self._names:
             raise RuntimeError("the database is full")
         return item
+
+
+class FailingBehind(Failing):
+    """Raises on other pages."""
+
+    setting = "FAILS_BEHIND"
 
 
 class Confirming:

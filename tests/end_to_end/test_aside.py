@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.end_to_end.crawling import Crawled, Project, lines_of
+from tests.end_to_end.crawling import Project, lines_of
 from tests.server import Answer, Site, WebServer, serving
 from tests.service.learned_site import FOOTER, WORDS, post
 
@@ -38,31 +38,18 @@ def server() -> Iterator[WebServer]:
         yield running
 
 
-def crawl(project: Project, server: WebServer, **settings: Any) -> tuple[Crawled, set[tuple[str, str]]]:
-    crawled = project.crawl("in-order", "-a", f"start={' '.join(server.site)}", **WATCHED, **settings)
-    return crawled, {(name, where) for name, where in lines_of(project.folder / "threads.jsonl")}
-
-
 @pytest.mark.parametrize("reactor", [{}, SELECT], ids=["asyncio", "select"])
-def test_layouts_are_learned_and_long_pages_judged_in_a_thread(
-    project: Project, server: WebServer, reactor: dict[str, Any]
-) -> None:
-    crawled, threads = crawl(project, server, **reactor)
-
-    assert crawled.count("items/parked") > LONG
-    assert crawled.count("pages/by_template") == len(POSTS)
-    assert crawled.count("pages/by_fallback") == LONG
-    assert threads == {("judge", "thread"), ("cluster", "thread")}
-    assert not [line for line in crawled.stored if FOOTER in line["cleaned"]]
-
-
-@pytest.mark.parametrize("reactor", [{}, SELECT], ids=["asyncio", "select"])
-def test_pages_leave_in_the_order_in_which_they_came(
+def test_layouts_are_learned_and_long_pages_judged_in_a_thread_and_pages_leave_in_the_order_in_which_they_came(
     project: Project, server: WebServer, reactor: dict[str, Any]
 ) -> None:
     """Those that waited for what is learned go before those that came meanwhile."""
-    crawled, _ = crawl(project, server, DEDUP_BATCH={"pages": 5}, CONCURRENT_REQUESTS=1, **reactor)
+    settings = WATCHED | reactor | {"DEDUP_BATCH": {"pages": 5}, "CONCURRENT_REQUESTS": 1}
+    crawled = project.crawl("in-order", "-a", f"start={' '.join(server.site)}", **settings)
 
+    assert crawled.count("items/parked") > LONG
+    assert crawled.count("pages/by_fallback") == LONG
+    threads = {(name, where) for name, where in lines_of(project.folder / "threads.jsonl")}
+    assert threads == {("judge", "thread"), ("cluster", "thread")}
+    assert not [line for line in crawled.stored if FOOTER in line["cleaned"]]
     for part in ("/posts/", "/long/"):
         assert [one for one in crawled.stored_ids if part in one] == [url for url in server.site if part in url]
-    assert crawled.count("pages/by_fallback") == LONG

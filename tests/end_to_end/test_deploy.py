@@ -80,32 +80,22 @@ def test_the_script_crawls_with_two_workers_and_leaves_nothing_running(open_fold
     assert "ready to exit, bye bye" in logs["redis.log"]
 
 
-def test_containers_and_script_read_one_file(compose: dict[str, Any]) -> None:
+def test_containers_do_as_the_script_does(compose: dict[str, Any]) -> None:
+    """They read one file, give a worker what its settings read, and run the same commands."""
     services = compose["services"]
+    script = (DEPLOY / "start.py").read_text()
+    read = set(re.findall(r"environ(?:\.get\(|\[)\"(\w+)\"", (DEPLOY / "shared_settings.py").read_text()))
+    by_script = set(re.findall(r"\"(REDIS_URL|DEDUP_DATABASE_URL|CRAWL_OUTPUT)\"", script))
+    named = set(re.findall(r"\$\{(\w+)\}", (DEPLOY / "compose.yaml").read_text()))
 
     assert services.keys() == {"redis", "postgresql", "worker", "serve"}
     assert {services[name]["env_file"] for name in ("postgresql", "worker", "serve")} == {"shared.env"}
-    named = set(re.findall(r"\$\{(\w+)\}", (DEPLOY / "compose.yaml").read_text()))
     assert named <= env_file().keys()
-
-
-def test_containers_give_a_worker_what_the_script_gives_it(compose: dict[str, Any]) -> None:
-    """Each name that the settings read is in the file, or set by both."""
-    read = set(re.findall(r"environ(?:\.get\(|\[)\"(\w+)\"", (DEPLOY / "shared_settings.py").read_text()))
-    by_script = set(re.findall(r"\"(REDIS_URL|DEDUP_DATABASE_URL|CRAWL_OUTPUT)\"", (DEPLOY / "start.py").read_text()))
-    by_compose = set(compose["services"]["worker"]["environment"])
-
-    assert by_script == by_compose
-    assert read - env_file().keys() == by_compose
-
-
-def test_containers_run_the_commands_of_the_script(compose: dict[str, Any]) -> None:
-    script = (DEPLOY / "start.py").read_text()
-
-    assert compose["services"]["worker"]["command"] == "scrapy crawl site -a start=${CRAWL_START} -a pages=0"
+    assert by_script == set(services["worker"]["environment"]) == read - env_file().keys()
+    assert services["worker"]["command"] == "scrapy crawl site -a start=${CRAWL_START} -a pages=0"
     assert '"scrapy", "crawl", "site", "-a", f"start={env[\'CRAWL_START\']}", "-a", "pages=0"' in script
     for option in ("--appendonly yes", "--maxmemory-policy noeviction"):
-        assert option in compose["services"]["redis"]["command"]
+        assert option in services["redis"]["command"]
         assert option in script
 
 

@@ -112,7 +112,7 @@ def by_link(good: str, bad: str) -> tuple[Site, list[str]]:
 def by_redirect(good: str, bad: str) -> tuple[Site, list[str]]:
     site: Site = {
         f"{good}/": page("home", f"{good}/away", f"{good}/twice", f"{good}/next"),
-        f"{good}/away": redirect(f"{bad}/", 301),
+        f"{good}/away": redirect(f"{bad}/redirected", 301),
         f"{good}/twice": redirect(f"{good}/away", 302),
         f"{good}/next": page("next"),
     }
@@ -142,10 +142,10 @@ def by_media(good: str, bad: str) -> tuple[Site, list[str]]:
 WAYS: tuple[Way, ...] = (by_link, by_redirect, by_meta_refresh, by_start, by_canonical, by_media)
 PROJECTS: dict[str, dict[str, Any]] = {
     "usual": {
+        "ROBOTSTXT_OBEY": True,
         "FILES_STORE": "files",
         "ITEM_PIPELINES": {"scrapy.pipelines.files.FilesPipeline": 1, "tests.end_to_end.recorders.Storage": 800},
     },
-    "robots-txt": {"ROBOTSTXT_OBEY": True},
     "discovery": {"DEDUP_RESILIENCE": {"enabled": True}, "ROBOTSTXT_OBEY": True},
     "without-fingerprinter": {
         "ADDONS": {},
@@ -159,7 +159,10 @@ PROJECTS: dict[str, dict[str, Any]] = {
 def test_blacklisted_domain_gets_no_request(
     project: Project, server: WebServer, good: str, bad: str, settings: dict[str, Any]
 ) -> None:
-    """By no way: a folder each. The site's robots.txt names a sitemap elsewhere, its own sitemap pages elsewhere."""
+    """By no way: a folder each. The site's robots.txt names a sitemap elsewhere, its own sitemap pages elsewhere.
+
+    Neither does a request that wants to be left alone.
+    """
     robots = Answer(f"Sitemap: {bad}/sitemap.xml\nSitemap: {good}/sitemap.xml\n", content_type="text/plain")
     server.site = {f"{good}/robots.txt": robots, f"{good}/sitemap.xml": sitemap(f"{bad}/b", f"{good}/by_link/next")}
     server.site |= {f"{bad}/": page("bad home", "/a"), f"{bad}/a": page("bad a"), f"{bad}/robots.txt": Answer("")}
@@ -172,7 +175,7 @@ def test_blacklisted_domain_gets_no_request(
         server.site |= site | {f"{folder}/next": page(f"next {way.__name__}")}
     blacklist(project, bad)
 
-    crawled = crawl(project, *starts, clean=False, **settings)
+    crawled = crawl(project, *starts, f"{bad}/left-alone", spider="notes-refusals", clean=False, **settings)
 
     assert asked_of(server, bad) == []
     # Scrapy's pipeline for files logs what it does not get; some versions as an error.
@@ -180,6 +183,9 @@ def test_blacklisted_domain_gets_no_request(
     assert crawled.exit_code == 0
     all_accounted_for(crawled)
     assert wanted <= set(crawled.stored_ids)
+    told = {item["id"]: item["content"] for item in crawled.fed if item.get("id", "").startswith("refused")}
+    assert f"refused {bad}/redirected" in told
+    assert set(told.values()) == {f"dedup: domain: {name_of(bad)}: blacklisted"}
     assert crawled.count("domain/blacklisted") == crawled.count("domain/dropped") > 0
     # Ten seconds, which a machine that does much else may take now and then; were they not woken, all of them would.
     assert crawled.count("traps/waited_in_vain") < 5
@@ -204,29 +210,6 @@ def test_blacklisted_domain_gets_no_request_by_a_sitemap(
 
     assert asked_of(server, bad) == []
     assert crawled.stored_ids == [f"{good}/next"]
-
-
-def test_request_that_wants_to_be_left_alone_is_refused_all_the_same(
-    project: Project, server: WebServer, good: str, bad: str
-) -> None:
-    server.site, starts = by_link(good, bad)
-    blacklist(project, bad)
-
-    project.crawl("crosses", "-a", f"start={' '.join(starts)} {bad}/", "-a", "left_alone=1")
-
-    assert asked_of(server, bad) == []
-
-
-def test_errback_is_told_of_a_redirect_that_is_refused(
-    project: Project, server: WebServer, good: str, bad: str
-) -> None:
-    server.site, starts = by_redirect(good, bad)
-    blacklist(project, bad)
-
-    crawled = crawl(project, *starts, spider="notes-refusals")
-
-    (told,) = {item["content"] for item in crawled.fed if item.get("id", "").startswith("refused")}
-    assert told == f"dedup: domain: {name_of(bad)}: blacklisted"
 
 
 @pytest.mark.parametrize(
@@ -291,36 +274,31 @@ def test_queue_of_an_earlier_part_of_the_run_is_not_asked(
     assert crawled.count("domain/blacklisted") >= 9 - first
 
 
-def test_pages_of_a_blacklisted_domain_are_not_missed(project: Project, server: WebServer, good: str, bad: str) -> None:
-    server.site, starts = by_link(good, bad)
-    server.site |= {f"{bad}/": page("bad home"), f"{bad}/a": page("bad a")}
-    settings: dict[str, Any] = {"DEDUP_REMOVED": {"after": 1, "max_share": 1.0}}
-    crawl(project, *starts, **settings)
-    blacklist(project, bad)
-
-    crawl(project, *starts, **settings)
-
-    assert rows(project, "SELECT url FROM documents WHERE gone_at IS NOT NULL OR missed_runs > 0") == []
-
-
-def test_refusal_says_who_and_why_and_its_links_are_followed_once_it_is_over(
+def test_refusal_says_who_and_why_and_is_no_visit_and_its_links_are_followed_once_it_is_over(
     project: Project, server: WebServer, good: str, bad: str
 ) -> None:
-    server.site, starts = by_link(good, bad)
-    server.site |= {f"{bad}/": page("bad home"), f"{bad}/a": page("bad a")}
+    settings: dict[str, Any] = {"DEDUP_REMOVED": {"after": 1, "max_share": 1.0}}
+    server.site = {f"{bad}/": page("bad home"), f"{bad}/a": page("bad a"), f"{good}/next": page("next")}
+    server.site |= {f"{good}/": page("home", f"{bad}/", "/next")}
+    crawl(project, f"{good}/", **settings)
     blacklist(project, bad)
-    refused = crawl(project, *starts)
+    server.site |= {f"{good}/": page("home", f"{bad}/", f"{bad}/a", "/next")}
+    server.requests.clear()
+
+    refused = crawl(project, f"{good}/", **settings)
+
     (reason, same) = reasons(project)
     assert reason == same
     assert reason.startswith(f"{name_of(bad)} is blacklisted by alice since ")
     assert reason.endswith(" UTC: link farm")
     assert refused.count("domain/dropped") == 2
     assert domain(project, bad).errors == 0
-    assert rows(project, f"SELECT * FROM crawled_urls WHERE url LIKE '{bad}/%'") == []
+    assert rows(project, f"SELECT * FROM crawled_urls WHERE url LIKE '{bad}/a'") == []
+    assert rows(project, "SELECT url FROM documents WHERE gone_at IS NOT NULL OR missed_runs > 0") == []
     with registry(project) as service:
         service.unblacklist_domain(bad, datetime.now(UTC))
 
-    crawl(project, *starts)
+    crawl(project, f"{good}/")
 
     assert sorted(asked_of(server, bad)) == [f"{bad}/", f"{bad}/a"]
 
@@ -331,45 +309,30 @@ POOR = 6
 
 
 def poor_site(good: str, bad: str) -> Site:
+    """Return pages to each of which a redirect leads, and which are there at the second try."""
     links = [f"{bad}/{number}" for number in range(POOR)]
     site: Site = {f"{good}/": page("home", *links, "/next"), f"{good}/next": page("next", *links)}
     for number in range(POOR):
+        found = page(f"bad {number}")
         site[f"{bad}/{number}"] = redirect(f"{bad}/to-{number}")
-        site[f"{bad}/to-{number}"] = page(f"bad {number}")
+        site[f"{bad}/to-{number}"] = lambda times, found=found: found if times > 1 else Answer("busy", 503)  # type: ignore[misc]
     return site
 
 
 @table("end_to_end/low_quality")
-def test_domain_of_low_quality_is_asked_by_policy(
-    project: Project, server: WebServer, policy: str, pages: int, why: str
-) -> None:
-    good, bad = server.origins
-    server.requests.clear()
-    server.site = poor_site(good, bad)
-    let_be(project, bad, DomainStatus.PROCESSED_LOW_QUALITY)
+def test_domain_of_low_quality_is_asked_by_policy(project: Project, policy: str, pages: int, why: str) -> None:
+    with serving(2, lambda origins: poor_site(*origins)) as server:
+        good, bad = server.origins
+        let_be(project, bad, DomainStatus.PROCESSED_LOW_QUALITY)
 
-    crawled = crawl(project, f"{good}/", DEDUP_DOMAIN={"policy": policy, "sample_pages": 2})
+        crawled = crawl(project, f"{good}/", DEDUP_DOMAIN={"policy": policy, "sample_pages": 2})
 
-    # Each page is a redirect and its target: these do not use up the sample.
-    assert len(asked_of(server, bad)) == 2 * pages
+    # Each page is a redirect, and its target twice: these do not use up the sample.
+    assert len(asked_of(server, bad)) == 3 * pages
     assert sum(url.startswith(bad) for url in crawled.stored_ids) == pages
     assert crawled.count("domain/dropped") == POOR - pages
     assert crawled.count(f"domain/{why}") == (POOR - pages if why else 0)
     assert f"{good}/next" in crawled.stored_ids
-
-
-def test_retry_does_not_use_up_the_sample(project: Project, server: WebServer, good: str, bad: str) -> None:
-    busy = Answer("busy", 503)
-    server.site = {f"{good}/": page("home", *(f"{bad}/busy-{number}" for number in range(4)))}
-    for number in range(4):
-        found = page(f"bad {number}")
-        server.site[f"{bad}/busy-{number}"] = lambda times, found=found: busy if times == 1 else found  # type: ignore[misc]
-    let_be(project, bad, DomainStatus.PROCESSED_LOW_QUALITY)
-
-    crawled = crawl(project, f"{good}/", DEDUP_DOMAIN={"policy": "sample", "sample_pages": 2})
-
-    assert sum(url.startswith(bad) for url in crawled.stored_ids) == 2
-    assert len(asked_of(server, bad)) == 4
 
 
 def test_sample_counts_over_all_parts_of_a_run(project: Project, server: WebServer, good: str, bad: str) -> None:
@@ -412,6 +375,11 @@ def test_domains_of_a_run_are_registered_with_their_figures(
     assert [(found.chars_in, found.chars_out)] == sums
     assert found.last_crawled_at is not None
     assert found.last_processed_at is not None
+
+    # Unchanged pages are no new candidates.
+    crawl(project, f"{good}/", RETRY_ENABLED=False)
+
+    assert (counts(project, good), counts(project, bad)) == ((1, 1, 0.9, 0.7), (0, 2, 0.59, 0.345))
 
 
 def test_confidence_comes_from_the_field_or_the_function_that_the_user_names(
@@ -473,14 +441,6 @@ def test_killed_run_leaves_what_was_safe_and_the_next_one_makes_up_for_it(
 
     assert counts(project, good) == (9, 1, 0.8, 0.74)
     assert (domain(project, good).status, domain(project, good).pages) == ("PROCESSED_HIGH_QUALITY", 10)
-
-
-def test_unchanged_pages_are_no_new_candidates(project: Project, server: WebServer, good: str) -> None:
-    server.site = scored_site(good, 3)
-    crawl(project, f"{good}/")
-    crawl(project, f"{good}/")
-
-    assert counts(project, good) == (3, 1, 0.8, 0.65)
 
 
 # A run under way.

@@ -40,130 +40,72 @@ def report(crawled: Crawled, name: str) -> dict[str, Any]:
     return dict(found)
 
 
-@pytest.mark.parametrize("spider", ["pages", "priced"], ids=["no-fields", "fields"])
-def test_a_wrong_cut_loses_no_product(project: Project, server: WebServer, spider: str) -> None:
-    """What is left of each by somebody's selector is the same sentence, of twelve words and more."""
-    same = "<p>Free delivery on all orders over fifty euros, and thirty days to send anything back to us.</p>"
-    products = {
-        f"product{number}": f"<title>Shop</title><main data-price='{number}'>{same}"
-        f"<div class=own><p>{html_page(f'product {number}')}</p></div></main>"
-        for number in range(12)
-    }
-    start = publish(server, **products)
+def test_a_page_whose_equal_was_in_another_crawl_goes_out_and_names_it(project: Project, server: WebServer) -> None:
+    """It is told as moved where the other one is gone."""
+    harbour, lighthouse = html_page("harbour"), html_page("lighthouse")
+    first = project.crawl("pages", "-a", publish(server, old=harbour, left=lighthouse, **around()))
+    come = {"new": harbour, "come": lighthouse, **around()}
+    start = publish(server, old=Answer("gone", 404), **come)
+    later = [project.crawl("pages", "-a", each, **ONE_BY_ONE) for each in (start, publish(server, **come))]
 
-    cut: dict[str, Any] = {"DEDUP_BOILERPLATE_CSS_SELECTORS": [".own"], "DEDUP_BOILERPLATE_METHOD": "html"}
-    crawled = project.crawl(spider, "-a", start, **cut)
-
-    assert names(crawled) == sorted(products)
+    assert {"old", "left"} < set(names(first))
+    assert [names(crawled) for crawled in later] == [sorted(come)] * 2
+    moved, new = report(later[0], "new"), report(later[0], "come")
+    assert (moved["verdict"], moved["moved_from"]) == ("moved", f"{server.origins[0]}/old")
+    assert (new["verdict"], new["same_as"]) == ("new", f"{server.origins[0]}/left")
 
 
-def test_a_page_that_moved_goes_out_and_says_where_it_was(project: Project, server: WebServer) -> None:
-    page = html_page("harbour")
-    first = project.crawl("pages", "-a", publish(server, old=page, **around()))
-    start = publish(server, old=Answer("gone", 404), new=page, **around())
-    second = project.crawl("pages", "-a", start, **ONE_BY_ONE)
-
-    assert "old" in names(first)
-    assert names(second) == sorted(["new", *around()])
-    told = report(second, "new")
-    assert (told["verdict"], told["moved_from"]) == ("moved", f"{server.origins[0]}/old")
+def offers(text: str, *prices: int) -> str:
+    """Return a page that shows no reader which prices it has."""
+    shown = "".join(f"<i data-price='{price}'></i>" for price in prices)
+    return html_page(text, body=f"<p>{prose(text, sentences=40)}</p>{shown}")
 
 
-def test_a_page_whose_equal_is_not_in_this_crawl_goes_out_and_names_it(project: Project, server: WebServer) -> None:
-    page = html_page("harbour")
-    project.crawl("pages", "-a", publish(server, old=page, **around()))
-    second = project.crawl("pages", "-a", publish(server, new=page, **around()))
-    third = project.crawl("pages", "-a", publish(server, new=page, **around()))
-
-    assert names(second) == names(third) == sorted(["new", *around()])
-    told = report(second, "new")
-    assert (told["verdict"], told["same_as"]) == ("new", f"{server.origins[0]}/old")
+PAIRS: dict[str, tuple[int, ...]] = {"fewer": (10, 11)} | dict.fromkeys(
+    ("gone", "redirects", "missing", "changed", "text", "keeper-first", "alias-first"), (10,)
+)
 
 
 def test_under_skip_a_page_left_out_for_another_goes_out_once_that_does_not_give_its_item(
     project: Project, server: WebServer
 ) -> None:
-    """Of four pairs: one of each goes, redirects, is not met any more, or changes."""
-    hows = ("gone", "redirects", "missing", "changed")
-    pages: dict[str, str | Answer] = {f"{how}-{one}": html_page(how) for how in hows for one in "ab"}
-    pages |= around(24)
+    """Of pairs: one of each goes, redirects, is not met any more, or has another text, another price, or fewer."""
     settings: dict[str, Any] = {**ONE_BY_ONE, "DEDUP_UNCHANGED": "skip", "DEDUP_REMOVED": {"after": 1}}
-    first, second = (names(project.crawl("pages", "-a", publish(server, **pages), **settings)) for _ in range(2))
-    keepers = dict(name.split("-") for name in first if "-" in name)
-    pages |= {
-        f"gone-{keepers['gone']}": Answer("", 404),
-        f"redirects-{keepers['redirects']}": Answer("", 301, headers={"Location": f"{server.origins[0]}/other0"}),
-        f"changed-{keepers['changed']}": html_page("lighthouse"),
-    }
-    del pages[f"missing-{keepers['missing']}"]
-    later = [names(project.crawl("pages", "-a", publish(server, **pages), **settings)) for _ in range(3)]
 
-    assert (first, second) == (sorted([*(f"{how}-{keepers[how]}" for how in hows), *around(24)]), [])
-    left_out = {f"{how}-{one}" for how in hows for one in "ab" if one != keepers[how]}
-    assert sorted(name for found in later for name in found) == sorted(left_out | {f"changed-{keepers['changed']}"})
-
-
-def offers(*prices: int, text: str = "") -> str:
-    """Return a page that shows no reader which prices it has."""
-    shown = "".join(f"<i data-price='{price}'></i>" for price in prices)
-    return html_page("harbour", body=f"<p>{text or prose('harbour', sentences=40)}</p>{shown}")
-
-
-class Skipping:
-    """Crawls of one store under `skip`, page by page in a given order; two pages equal each other at first."""
-
-    def __init__(self, project: Project, server: WebServer, *prices: int) -> None:
-        self._project, self._server = project, server
-        first = self.crawl(a=offers(*prices), b=offers(*prices))
-        ((self.keeper, _), *_) = first
-        (self.alias,) = {"a", "b"} - {self.keeper}
-        assert first == [(self.keeper, str(price)) for price in prices]
-        assert self.crawl(a=offers(*prices), b=offers(*prices)) == []
-
-    def crawl(self, **pages: str | Answer) -> list[tuple[str, str]]:
-        """Return what came out of these pages: page and price."""
-        start = publish(self._server, **pages, **around())
-        settings: dict[str, Any] = {**ONE_BY_ONE, "DEDUP_UNCHANGED": "skip", "DEDUP_REMOVED": {"after": 1}}
-        crawled = self._project.crawl("offers", "-a", start, **settings)
+    def crawl() -> list[tuple[str, str]]:
+        crawled = project.crawl("offers", "-a", publish(server, **pages, **around(24)), **settings)
         return sorted((item["url"].rpartition("/")[2], item["price"]) for item in crawled.fed)
 
+    pages: dict[str, str | Answer] = {
+        f"{how}-{one}": offers(how, *prices) for how, prices in PAIRS.items() for one in "ab"
+    }
+    first, second = crawl(), crawl()
+    keeper = {how: name for name, _ in first for how in PAIRS if name in (f"{how}-a", f"{how}-b")}
+    alias = {how: f"{how}-{'ab'.replace(name[-1], '')}" for how, name in keeper.items()}
+    assert first == sorted((keeper[how], str(price)) for how, prices in PAIRS.items() for price in prices)
+    assert second == []
 
-@pytest.mark.parametrize("first", ["keeper", "alias"])
-def test_under_skip_a_page_left_out_for_another_goes_out_once_that_has_another_price(
-    project: Project, server: WebServer, first: str
-) -> None:
-    """Though no text of either changes; an alias that is met before its keeper is judged by the next crawl."""
-    skipping = Skipping(project, server, 10)
-    pages = {skipping.keeper: offers(12), skipping.alias: offers(10)}
-    order = [skipping.keeper, skipping.alias][:: 1 if first == "keeper" else -1]
-    later = [skipping.crawl(**{name: pages[name] for name in order}) for _ in range(3)]
+    pages[keeper["gone"]] = Answer("", 404)
+    pages[keeper["redirects"]] = Answer("", 301, headers={"Location": f"{server.origins[0]}/other0"})
+    del pages[keeper["missing"]]
+    pages[keeper["changed"]] = offers("harbour", 10)
+    # With the fields as then.
+    pages[alias["text"]] = offers("lighthouse", 10)
+    pages[keeper["fewer"]] = offers("fewer", 10)
+    # Though no text of either changes; an alias that is met before its keeper is judged by the next crawl.
+    for how, order in (("keeper-first", (keeper, alias)), ("alias-first", (alias, keeper))):
+        pages |= {each[how]: pages.pop(each[how]) for each in order} | {keeper[how]: offers(how, 12)}
+    later = [crawl() for _ in range(3)]
+    pages[keeper["fewer"]] = Answer("", 404)
+    gone = [crawl() for _ in range(2)]
 
-    keepers, aliases = [(skipping.keeper, "12")], [(skipping.alias, "10")]
-    assert later in ([sorted(keepers + aliases), [], []], [keepers, aliases, []])
-    assert first == "alias" or later[1] == []
-
-
-def test_under_skip_of_a_page_left_out_for_another_goes_out_what_that_does_not_give_any_more(
-    project: Project, server: WebServer
-) -> None:
-    skipping = Skipping(project, server, 10, 11)
-    pages: dict[str, str | Answer] = {skipping.keeper: offers(10), skipping.alias: offers(10, 11)}
-    fewer = [skipping.crawl(**pages) for _ in range(2)]
-    pages[skipping.keeper] = Answer("", 404)
-    gone = [skipping.crawl(**pages) for _ in range(2)]
-
-    assert fewer == [[(skipping.alias, "11")], []]
-    assert gone == [[(skipping.alias, "10")], []]
-
-
-def test_under_skip_a_page_left_out_for_another_goes_out_once_it_has_another_text(
-    project: Project, server: WebServer
-) -> None:
-    """With the fields as then."""
-    skipping = Skipping(project, server, 10)
-    pages = {skipping.keeper: offers(10), skipping.alias: offers(10, text=prose("lighthouse", sentences=40))}
-
-    assert [skipping.crawl(**pages) for _ in range(2)] == [[(skipping.alias, "10")], []]
+    once = {(alias[how], "10") for how in PAIRS.keys() - {"fewer"}}
+    changed = {(keeper[how], "12") for how in ("keeper-first", "alias-first")}
+    assert sorted(given for found in later for given in found) == sorted(once | changed | {(alias["fewer"], "11")})
+    at_once = {(alias[how], "10") for how in ("text", "keeper-first")} | {(alias["fewer"], "11")} | changed
+    assert at_once <= set(later[0])
+    assert later[2] == []
+    assert gone == [[(alias["fewer"], "10")], []]
 
 
 @pytest.mark.parametrize(
@@ -174,8 +116,8 @@ def test_of_equal_pages_one_is_in_each_feed(
 ) -> None:
     """Also where all of them are what they were, and whichever comes first, or while the store is asked for another."""
     pages = dict.fromkeys((f"copy{number}" for number in range(copies)), html_page("harbour")) | around()
-    for number in range(3):
-        order = list(pages.items())[:: 1 if number % 2 else -1]
+    for number in range(2):
+        order = list(pages.items())[:: -1 if number else 1]
         crawled = project.crawl("pages", "-a", publish(server, **dict(order)), **settings)
 
         assert len([name for name in names(crawled) if name.startswith("copy")]) == 1

@@ -27,30 +27,37 @@ def project(seen: Project, tmp_path: Path) -> Project:
     return copied(seen, tmp_path / "project")
 
 
-@pytest.mark.parametrize("mode", ["skip", "emit"])
-def test_fresh_pages_are_not_asked_for_and_their_callbacks_run(project: Project, site: ChangingSite, mode: str) -> None:
+def test_fresh_pages_are_not_asked_for_but_chosen_ones_and_their_callbacks_run(
+    project: Project, site: ChangingSite
+) -> None:
     let_pass(project, 6.9)
+    skipping = site.crawl(project, DEDUP_FRESH_FOR=7, DEDUP_UNCHANGED="skip")
+    asked = dict(site.asked)
+    chosen = site.crawl(project, DEDUP_FRESH_FOR=7, DEDUP_REFRESH=[site.url("p1"), "*/p2"])
 
-    crawled = site.crawl(project, DEDUP_FRESH_FOR=7, DEDUP_UNCHANGED=mode)
+    assert asked == {}
+    assert dict(site.asked) == {site.url("p1"): 1, site.url("p2"): 1}
+    assert [len(crawled.yielded) for crawled in (skipping, chosen)] == [PAGES, PAGES]
+    assert [len(crawled.stored) for crawled in (skipping, chosen)] == [0, PAGES]
+    assert [crawled.count("unchanged/fresh") for crawled in (skipping, chosen)] == [PAGES, PAGES - 2]
+    assert reports_of(chosen, "verdict") == {"unchanged"}
 
-    assert site.asked == {}
-    assert len(crawled.yielded) == PAGES
-    assert crawled.count("unchanged/fresh") == PAGES
-    assert len(crawled.stored) == (PAGES if mode == "emit" else 0)
 
-
-def test_patterns_have_their_own_time_and_time_runs_out(project: Project, site: ChangingSite) -> None:
+def test_patterns_and_pages_that_are_gone_have_their_own_time_and_time_runs_out(
+    project: Project, site: ChangingSite
+) -> None:
     rules = {f"{site.url('p1')}*": "1h", site.origin.removeprefix("http://"): 7}
-    let_pass(project, 6)
-    site.crawl(project, DEDUP_FRESH_FOR=rules)
-    after_six_days = dict(site.asked)
-    let_pass(project, 1)
-    site.publish()
-    site.crawl(project, DEDUP_FRESH_FOR=rules)
+    asked = []
+    for days in (6, 1, 29, 1):
+        let_pass(project, days)
+        site.publish(others={"/p2": Answer("gone", 404)})
+        site.crawl(project, DEDUP_FRESH_FOR=rules, DEDUP_GONE_FOR=30)
+        asked.append(dict(site.asked))
 
-    assert after_six_days == {site.url("p1"): 1}
+    assert asked[0] == {site.url("p1"): 1}
     # What stands for a page that was not asked for is no visit: the seven days are over.
-    assert dict(site.asked) == dict.fromkeys(site.everything, 1)
+    assert asked[1] == dict.fromkeys(site.everything, 1)
+    assert [site.url("p2") in each for each in asked] == [False, True, False, True]
 
 
 def test_interval_of_a_page_adapts_to_its_changes(project: Project, site: ChangingSite) -> None:
@@ -72,15 +79,6 @@ def test_interval_of_a_page_adapts_to_its_changes(project: Project, site: Changi
     assert set(site.asked) == {site.url("p1")}
 
 
-def test_user_can_ask_for_chosen_pages_anew(project: Project, site: ChangingSite) -> None:
-    crawled = site.crawl(project, DEDUP_FRESH_FOR=7, DEDUP_REFRESH=[site.url("p1"), "*/p2"])
-
-    assert dict(site.asked) == {site.url("p1"): 1, site.url("p2"): 1}
-    assert len(crawled.stored) == PAGES
-    assert crawled.count("unchanged/fresh") == PAGES - 2
-    assert reports_of(crawled, "verdict") == {"unchanged"}
-
-
 def test_what_is_held_too_long_is_made_anew(project: Project, site: ChangingSite) -> None:
     """A 304 or a wait does not make it younger."""
     project.settings |= {"DEDUP_CACHE_MAX_AGE": 10, "DEDUP_REUSE": "body", "DEDUP_AUDIT": 0}
@@ -95,17 +93,6 @@ def test_what_is_held_too_long_is_made_anew(project: Project, site: ChangingSite
     assert len(expired.yielded) == len(expired.stored) == PAGES
     assert reports_of(expired, "verdict") == {"unchanged"}
     assert afterwards.yielded == []
-
-
-def test_page_that_is_gone_has_a_wait_of_its_own(project: Project, site: ChangingSite) -> None:
-    asked = []
-    for days in (0, 29, 1):
-        let_pass(project, days)
-        site.publish(others={"/p1": Answer("gone", 404)})
-        site.crawl(project, DEDUP_GONE_FOR=30)
-        asked.append(site.asked[site.url("p1")])
-
-    assert asked == [1, 0, 1]
 
 
 def sitemap(site: ChangingSite, dates: dict[str, str]) -> Answer:
@@ -123,13 +110,13 @@ def test_dates_of_a_sitemap_spare_fetches_once_they_were_shown_to_be_true(
     site, project = ChangingSite(server, 20), make_project("dated", **ADDON)
     pages = {site.url(name) for name in site.names}
     asked: list[set[str]] = []
-    history: list[dict[str, str]] = [{}, {}, {}, {"p3": "2031-01-01"}]
+    history: list[dict[str, str]] = [{}, {}, {"p3": "2031-01-01"}]
     for dates in history:
         site.publish(others={"/sitemap.xml": sitemap(site, dates)})
         crawled = project.crawl("of-sitemap", "-a", f"start={site.url('sitemap.xml')}")
         asked.append(pages & set(site.asked))
 
-    assert [len(of_crawl) for of_crawl in asked] == [20, 20, 0, 1]
+    assert [len(of_crawl) for of_crawl in asked] == [20, 20, 1]
     assert asked[-1] == {site.url("p3")}
     assert crawled.count("unchanged/lastmod") == 19
     assert rows(project, "SELECT lastmod_right, lastmod_wrong FROM domain_validators") == [(20, 0)]

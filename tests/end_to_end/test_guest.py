@@ -18,8 +18,7 @@ from tests.sites import html_page
 
 pytestmark = pytest.mark.crawl
 
-PAGES = [f"p{number:02}" for number in range(40)]
-ONE_AT_A_TIME: dict[str, Any] = {"CONCURRENT_REQUESTS": 1}
+PAGES = [f"p{number:02}" for number in range(24)]
 
 
 def pages_alone(origins: list[str]) -> Site:
@@ -36,15 +35,9 @@ def start_of(server: WebServer) -> str:
     return "start=" + " ".join(server.site)
 
 
-@pytest.mark.parametrize("reactor", ["asyncioreactor.AsyncioSelectorReactor", "selectreactor.SelectReactor"])
-def test_items_leave_in_the_callbacks_order_and_nothing_else_is_asked_for(
-    project: Project, server: WebServer, reactor: str
-) -> None:
+def test_items_leave_in_the_callbacks_order_and_nothing_else_is_asked_for(project: Project, server: WebServer) -> None:
     """Most of the pages wait for their siblings, a domain that is not known yet; all items of one go out at once."""
-    server.requests.clear()
-    settings = ONE_AT_A_TIME | {"TWISTED_REACTOR": f"twisted.internet.{reactor}"}
-
-    crawled = project.crawl("guest", "-a", start_of(server), **settings)
+    crawled = project.crawl("guest", "-a", start_of(server), CONCURRENT_REQUESTS=1)
 
     assert crawled.stored_ids == crawled.yielded
     assert len(crawled.yielded) == len(PAGES) * ITEMS_A_PAGE
@@ -59,7 +52,6 @@ BY_HAND: dict[str, Any] = {
 }
 FILTERS: dict[str, dict[str, Any]] = {
     "scrapys-own": {},
-    "one-that-never-filters": {"DUPEFILTER_CLASS": "tests.end_to_end.spiders.guest.NeverFilters", "DEPTH_LIMIT": 2},
     "own-fingerprints": {"REQUEST_FINGERPRINTER_CLASS": "tests.end_to_end.spiders.guest.FragmentsFingerprinter"},
 }
 
@@ -84,23 +76,16 @@ def test_a_repeat_is_what_the_projects_own_filter_takes_for_one(
     for guest in guests:
         missing = bare - guest
         assert guest - bare == Counter()
-        if filters == "one-that-never-filters":
-            assert missing == Counter()
-        else:
-            # Whichever of the spellings came first is there.
-            assert missing
-            assert all("utm_source" in url or url in pages for url in missing)
-            assert all(sum(guest[one] for one in bare if one.startswith(url)) >= 5 for url in pages)
+        # Whichever of the spellings came first is there.
+        assert missing
+        assert all("utm_source" in url or url in pages for url in missing)
+        assert all(sum(guest[one] for one in bare if one.startswith(url)) >= 5 for url in pages)
 
 
-def ran(program: str, folder: Path) -> "subprocess.CompletedProcess[str]":
-    """Run a script of a user's."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", program]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
-
-
-def test_a_crawl_after_another_in_its_process_begins_without_what_that_left(tmp_path: Path, server: WebServer) -> None:
+def test_crawls_in_one_process_share_nothing_and_one_begins_without_what_another_left(
+    tmp_path: Path, server: WebServer
+) -> None:
+    """Three one after the other, and two at once."""
     program = f"""
 import asyncio, gc, weakref
 import scrapy
@@ -109,38 +94,6 @@ from scrapy.utils.reactor import install_reactor
 
 install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")
 from twisted.internet import reactor
-
-class Pages(scrapy.Spider):
-    name = "pages"
-    start_urls = {list(server.site)[:12]!r}
-
-    def parse(self, response):
-        yield {{"url": response.url}}
-
-async def crawl():
-    # Nothing is collected but by the crawl itself.
-    gc.disable()
-    runner, before = AsyncCrawlerRunner({{"ADDONS": {ADDON["ADDONS"]}, "LOG_LEVEL": "ERROR"}}), []
-    for _ in range(3):
-        crawler = runner.create_crawler(Pages)
-        before.append(weakref.ref(crawler))
-        await runner.crawl(crawler)
-        del crawler
-    print([crawler() is None for crawler in before])
-    reactor.stop()
-
-reactor.callWhenRunning(lambda: asyncio.ensure_future(crawl()))
-reactor.run()
-"""
-    done = ran(program, tmp_path)
-
-    assert done.stdout == "[True, True, False]\n"
-
-
-def test_crawlers_in_one_process_share_nothing(tmp_path: Path, server: WebServer) -> None:
-    program = f"""
-import scrapy
-from scrapy.crawler import AsyncCrawlerProcess
 
 class First(scrapy.Spider):
     name = "first"
@@ -156,14 +109,31 @@ class Second(First):
     custom_settings = {{"DEDUP_DATABASE_URL": "sqlite:///{tmp_path}/second.db",
         "FEEDS": {{"second.jsonl": {{"format": "jsonlines"}}}}}}
 
-process = AsyncCrawlerProcess({{"ADDONS": {ADDON["ADDONS"]}, "LOG_LEVEL": "ERROR"}})
-for spider in First, Second:
-    process.crawl(spider)
-process.start()
-"""
-    done = ran(program, tmp_path)
+class Pages(First):
+    name = "pages"
+    custom_settings = {{}}
 
-    assert done.stderr == ""
+async def crawl():
+    # Nothing is collected but by the crawl itself.
+    gc.disable()
+    runner, before = AsyncCrawlerRunner({{"ADDONS": {ADDON["ADDONS"]}, "LOG_LEVEL": "ERROR"}}), []
+    for _ in range(3):
+        crawler = runner.create_crawler(Pages)
+        before.append(weakref.ref(crawler))
+        await runner.crawl(crawler)
+        del crawler
+    print([crawler() is None for crawler in before])
+    await asyncio.gather(runner.crawl(First), runner.crawl(Second))
+    reactor.stop()
+
+reactor.callWhenRunning(lambda: asyncio.ensure_future(crawl()))
+reactor.run()
+"""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+
+    assert (done.stdout, done.stderr) == ("[True, True, False]\n", "")
     for name in ("first", "second"):
         items = [json.loads(line) for line in (tmp_path / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
         assert {item["spider"] for item in items} == {name}

@@ -13,6 +13,11 @@ pytestmark = pytest.mark.crawl
 
 PAGES = [f"p{n}" for n in range(8)]
 FOOTER = "harbour office"
+# The bytes alone do not tell which charset it is: there is no meta element.
+LATIN = Answer(
+    "<html><body><p>Größe für Straße</p></body></html>".encode("iso-8859-15"),
+    content_type="text/html; charset=iso-8859-15",
+)
 
 
 def pages_alone(origins: list[str]) -> Site:
@@ -35,21 +40,21 @@ def crawled(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Craw
     return Project(tmp_path_factory.mktemp("kinds"), ADDON | details).crawl("kinds", "-a", start_of(server))
 
 
-@pytest.mark.parametrize("kind", ["html", "attached", "no-url", "item", "dataclass", "attrs"])
-@pytest.mark.parametrize("page", [PAGES[0], PAGES[-1]])
-def test_item_has_the_page_without_its_boilerplate(crawled: Crawled, kind: str, page: str) -> None:
-    item = crawled.items[f"{kind} {page}"]
+def test_item_has_the_page_without_its_boilerplate(crawled: Crawled) -> None:
+    for kind in ("html", "attached", "no-url", "item", "dataclass", "attrs"):
+        for page in (PAGES[0], PAGES[-1]):
+            item = crawled.items[f"{kind} {page}"]
 
-    assert prose(page) in item["cleaned_content"]
-    assert FOOTER not in item["cleaned_content"]
+            assert prose(page) in item["cleaned_content"]
+            assert FOOTER not in item["cleaned_content"]
 
 
-@pytest.mark.parametrize("kind", ["html", "item", "attrs"])
-def test_item_tells_what_was_removed_and_why(crawled: Crawled, kind: str) -> None:
-    report = crawled.items[f"{kind} p3"]["dedup"]
+def test_item_tells_what_was_removed_and_why(crawled: Crawled) -> None:
+    for kind in ("html", "item", "attrs"):
+        report = crawled.items[f"{kind} p3"]["dedup"]
 
-    assert report["method"] == "template"
-    assert "8 of 8 pages" in str(report["removed"])
+        assert report["method"] == "template"
+        assert "8 of 8 pages" in str(report["removed"])
 
 
 def test_report_is_small_where_nobody_asked_for_more(project: Project, server: WebServer, crawled: Crawled) -> None:
@@ -70,15 +75,15 @@ def test_html_of_an_items_own_is_cleaned_instead_of_the_response(crawled: Crawle
     assert crawled.items["own-html p3"]["cleaned_content"].strip() == "A part of p3"
 
 
-@pytest.mark.parametrize("kind", ["other-url", "nothing"])
 def test_item_that_names_no_page_of_its_own_is_told_of_the_one_it_came_from(
-    crawled: Crawled, server: WebServer, kind: str
+    crawled: Crawled, server: WebServer
 ) -> None:
-    item = crawled.items[f"{kind} p3"]
+    for kind in ("other-url", "nothing"):
+        item = crawled.items[f"{kind} p3"]
 
-    assert item.keys() <= {"id", "url", "name", "dedup"}
-    told = item["dedup"]
-    assert (told["left"], told["verdict"], told["url"]) == ("no_page", "new", f"{server.origins[0]}/p3")
+        assert item.keys() <= {"id", "url", "name", "dedup"}
+        told = item["dedup"]
+        assert (told["left"], told["verdict"], told["url"]) == ("no_page", "new", f"{server.origins[0]}/p3")
     assert crawled.count("left/no_page") == 2 * len(PAGES)
 
 
@@ -91,34 +96,35 @@ def test_undeclared_field_is_left_out_with_one_warning(crawled: Crawled) -> None
     assert crawled.log.count("Article has no field dedup: left out") == 1
 
 
-def test_what_is_no_item_or_cannot_take_the_text_passes_through(project: Project, server: WebServer) -> None:
-    """Scrapy hands anything that a callback yields to the pipelines; only feeds refuse it."""
-    crawled = project.crawl("kinds", "-a", start_of(server), "-a", "bare=1", clean=False, FEEDS={})
-
+@pytest.fixture(scope="module")
+def bare(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+    """Items that only feeds refuse: Scrapy hands anything that a callback yields to the pipelines."""
+    project = Project(tmp_path_factory.mktemp("bare"), {**ADDON, "FEEDS": {}})
+    with serving(1, lambda origins: {f"{origins[0]}/latin": LATIN}) as latin:
+        start = f"{start_of(server)} {latin.origins[0]}/latin"
+        crawled = project.crawl("kinds", "-a", start, "-a", "bare=1", clean=False)
     all_accounted_for(crawled)
-    assert crawled.count("left/no_field") == 2 * len(PAGES)
-    assert crawled.log.count("add to the class: cleaned_content = scrapy.Field()") == 1
-    assert crawled.log.count("add to the class: cleaned_content: str | None = None") == 1
-    assert crawled.stored_ids.count("42") == crawled.stored_ids.count("'text'") == len(PAGES)
-    assert crawled.count("left/no_item") == 2 * len(PAGES)
+    return crawled
 
 
-def test_object_that_is_yielded_several_times_leaves_as_often(project: Project, server: WebServer) -> None:
-    crawled = project.crawl("twice", "-a", start_of(server))
+def test_what_is_no_item_or_cannot_take_the_text_passes_through(bare: Crawled) -> None:
+    pages = len(PAGES) + 1
 
-    assert len(crawled.stored) == 3 * len(PAGES)
-    assert all(FOOTER not in item["cleaned_content"] for item in crawled.fed)
+    assert bare.count("left/no_field") == 2 * pages
+    assert bare.log.count("add to the class: cleaned_content = scrapy.Field()") == 1
+    assert bare.log.count("add to the class: cleaned_content: str | None = None") == 1
+    assert bare.stored_ids.count("42") == bare.stored_ids.count("'text'") == pages
+    assert bare.count("left/no_item") == 2 * pages
 
 
-def test_html_in_another_charset_is_read_as_its_response_declares(project: Project) -> None:
-    """The bytes alone do not tell: there is no meta element."""
+def test_object_that_is_yielded_several_times_leaves_as_often(bare: Crawled) -> None:
+    texts = [line["cleaned"] for line in bare.stored if line["id"].startswith("one object p")]
 
-    def latin(origins: list[str]) -> Site:
-        body = "<html><body><p>Größe für Straße</p></body></html>".encode("iso-8859-15")
-        return {f"{origins[0]}/latin": Answer(body, content_type="text/html; charset=iso-8859-15")}
+    assert len(texts) == 3 * len(PAGES)
+    assert all(FOOTER not in text for text in texts)
 
-    with serving(1, latin) as running:
-        fields = ["url", "cleaned_content"]  # bytes are nothing for a JSON feed
-        crawled = project.crawl("raw-bytes", "-a", start_of(running), FEED_EXPORT_FIELDS=fields)
 
-    assert crawled.fed[0]["cleaned_content"].strip() == "Größe für Straße"
+def test_html_in_another_charset_is_read_as_its_response_declares(bare: Crawled) -> None:
+    (text,) = [line["cleaned"] for line in bare.stored if line["id"] == "bytes latin"]
+
+    assert text.strip() == "Größe für Straße"

@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,12 +9,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.end_to_end.crawling import ADDON, ROOT, Crawled, Project
+from tests.end_to_end.crawling import ADDON, PATIENCE_SECONDS, ROOT, Crawled, Project
 from tests.hospital.brochures import COVER, COVER_PATTERN, HEADER
 from tests.hospital.outcomes import given, known, reports_of
 from tests.hospital.site import FEW, addresses, rows, served, site
 from tests.server import Answer, WebServer, serving
 from tests.service.files.test_run import Done
+from tests.warm import start_scrapy
 
 pytestmark = pytest.mark.crawl
 
@@ -36,14 +35,12 @@ def answers(server: WebServer) -> dict[str, Answer]:
     return {url: answer for url, answer in server.site.items() if isinstance(answer, Answer)}
 
 
-@pytest.fixture(scope="module", params=[None, 1], ids=["in-order", "shuffled"])
-def crawled(
-    request: pytest.FixtureRequest, answers: dict[str, Answer], tmp_path_factory: pytest.TempPathFactory
-) -> Crawled:
+@pytest.fixture(scope="module")
+def crawled(answers: dict[str, Answer], tmp_path_factory: pytest.TempPathFactory) -> Crawled:
     patterns = {"DEDUP_PDF_BOILERPLATE_PATTERNS": [COVER_PATTERN]}
     settings = {**ADDON, **patterns, "DEDUP_LANGUAGES": ["nl"], "DEDUP_ITEM_DETAILS": ["chunks"]}
     project = Project(tmp_path_factory.mktemp("brochures") / "project", settings)
-    return project.crawl("hospital", "-a", f"start={' '.join(addresses(answers, SIZES, request.param))}")
+    return project.crawl("hospital", "-a", f"start={' '.join(addresses(answers, SIZES, 1))}")
 
 
 @pytest.fixture(scope="module")
@@ -102,21 +99,15 @@ def test_without_the_extra_items_of_files_go_out_as_they_came_and_one_warning_sa
 ) -> None:
     start = [url for url in answers if url.endswith(".pdf")]
     (tmp_path / "files.py").write_text(f"{SPIDER}    start_urls = {start}\n", encoding="utf-8")
-    told = subprocess.run(
-        [
-            *f"{sys.executable} -m scrapy runspider files.py -o out.jsonl -s".split(),
-            'ADDONS={"scrapy_dedup.Addon": 700}',
-        ],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    addon = 'ADDONS={"scrapy_dedup.Addon": 700}'
+    log = tmp_path / "log.txt"
+    words = ["runspider", "files.py", "-o", "out.jsonl", "-s", addon]
+    ran = start_scrapy(words, tmp_path, {**os.environ, "PYTHONPATH": str(ROOT)}, stdout=os.devnull, stderr=log)
+    assert ran.wait(PATIENCE_SECONDS) == 0
 
     items = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [item["dedup"]["left"] for item in items] == ["pdf_library_missing"] * len(start)
-    assert told.stderr.count("pip install 'scrapy_dedup[pdf]'") == 1
+    assert log.read_text(encoding="utf-8").count("pip install 'scrapy_dedup[pdf]'") == 1
 
 
 class TestFiles:

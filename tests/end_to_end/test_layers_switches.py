@@ -22,8 +22,7 @@ CRAWLS: dict[str, dict[str, Any]] = {
     "on": {},
     "off": OFF,
     "shadow": {"DEDUP_SHADOW": list(COMPARING)},
-    "as-items": {"DEDUP_CHUNK": {"emit": True}},
-    "dropping": {"DEDUP_NEAR_DUPLICATE": "drop"},
+    "as-items": {"DEDUP_CHUNK": {"emit": True}, "DEDUP_NEAR_DUPLICATE": "drop"},
 }
 NL = frozenset(["nl"])
 
@@ -116,42 +115,36 @@ class TestShadow:
 
 
 class TestChunkItems:
-    def test_are_the_chunks_that_pages_else_carry(self, crawls: dict[str, Crawled]) -> None:
+    def test_are_the_chunks_that_pages_else_carry_and_change_no_count_of_pages(
+        self, crawls: dict[str, Crawled]
+    ) -> None:
         """Of pages that come at once the order is nobody's choice: which of two twins goes out differs."""
         carried = [chunk for item in crawls["on"].fed for chunk in item["dedup"]["chunks"]]
         sent = [item for item in crawls["as-items"].fed if "cleaned_content" not in item]
 
         assert chunks_of(sent) == chunks_of(carried)
         assert len(sent) == crawls["as-items"].count("chunks/items")
-
-    def test_leave_their_page_without_chunks(self, crawls: dict[str, Crawled]) -> None:
         assert Counter(texts_of(crawls["as-items"]).values()) == Counter(texts_of(crawls["on"]).values())
         assert not any("chunks" in item.get("dedup", {}) for item in crawls["as-items"].fed)
-
-    def test_name_their_page(self, crawls: dict[str, Crawled]) -> None:
-        pages = {item["url"]: item for item in crawls["as-items"].fed if "cleaned_content" in item}
-        sent = [item for item in crawls["as-items"].fed if "cleaned_content" not in item]
-
-        assert {item["url"] for item in sent} == pages.keys()
-        assert all(item["page_key"] == pages[item["url"]]["dedup"]["visited"] for item in sent)
-        assert all(item["title"] == pages[item["url"]]["title"] for item in sent)
-
-    def test_come_before_their_page(self, crawls: dict[str, Crawled]) -> None:
-        pages: set[str] = set()
-        for item in crawls["as-items"].fed:
-            assert item["url"] not in pages
-            if "cleaned_content" in item:
-                pages.add(item["url"])
-
-    def test_change_no_count_of_pages(self, crawls: dict[str, Crawled]) -> None:
         assert {name: crawls["as-items"].count(name) for name in FEW.ledger} == FEW.ledger
         assert crawls["as-items"].errors == []
+
+    def test_name_their_page_and_come_before_it(self, crawls: dict[str, Crawled]) -> None:
+        items = crawls["as-items"].fed
+        pages = {item["url"]: (place, item) for place, item in enumerate(items) if "cleaned_content" in item}
+        sent = [(place, item) for place, item in enumerate(items) if "cleaned_content" not in item]
+
+        assert {item["url"] for _, item in sent} == pages.keys()
+        for place, item in sent:
+            place_of_page, its_page = pages[item["url"]]
+            assert place < place_of_page
+            assert (item["page_key"], item["title"]) == (its_page["dedup"]["visited"], its_page["title"])
 
     def test_are_not_waited_for_once_their_page_is_done(
         self, crawls: dict[str, Crawled], urls: list[str], folder: Path
     ) -> None:
         # With other details on an item every page would be given again.
-        as_then = {"DEDUP_LANGUAGES": ["nl"], "DEDUP_ITEM_DETAILS": ["chunks"], "DEDUP_CHUNK": {"emit": True}}
+        as_then = {"DEDUP_LANGUAGES": ["nl"], "DEDUP_ITEM_DETAILS": ["chunks"], **CRAWLS["as-items"]}
         project = Project(folder / "as-items", ADDON | as_then | {"DEDUP_UNCHANGED": "skip"})
         again = project.crawl("hospital", "-a", f"start={' '.join(urls)}")
 
@@ -164,7 +157,7 @@ def test_near_duplicates_that_differ_in_a_number_are_marked_where_others_are_dro
     crawls: dict[str, Crawled],
 ) -> None:
     """The programmes of two years are two pages."""
-    dropping = crawls["dropping"]
+    dropping = crawls["as-items"]
 
     assert dropping.count("near_duplicate/dropped") == 0
     assert dropping.count("near_duplicate/marked") == FEW.editions

@@ -58,15 +58,6 @@ def test_without_network_the_site_that_ships_here_is_used_and_said_so(
     assert "small site that ships" in capsys.readouterr().out
 
 
-def test_broken_download_is_no_documentation_and_the_next_demo_tries_again(tmp_path: Path) -> None:
-    site = import_module("demo_site")
-    archive = tmp_path / f"{site.PACKAGE}-{site.VERSIONS[0]}.tar.gz"
-    archive.write_bytes(b"half an archive")
-
-    assert site.documentation(tmp_path, site.VERSIONS[0]) is None
-    assert not archive.exists()
-
-
 def test_each_demo_starts_with_an_empty_store_and_keeps_its_download(demo: Any, tmp_path: Path) -> None:
     files = demo.prepare_output(tmp_path)
     for file in (

@@ -31,11 +31,11 @@ Section = tuple[str, str]
 class Sizes(Struct, frozen=True):
     """How often each case occurs."""
 
-    aliases: int = 66
-    aliases_with_link: int = 33
+    aliases: int = 22
+    aliases_with_link: int = 11
     nodes: int = 7
     nodes_with_link: int = 4
-    twins: int = 50
+    twins: int = 16
     namesakes: int = 10
     editions: int = 5
     exercises: int = 8

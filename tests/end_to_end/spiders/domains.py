@@ -10,13 +10,17 @@ from tests.end_to_end.spiders.pages import FromStart, noted
 
 
 class Crosses(FromStart):
-    """Follows every link of every page; each item has what the page says of its confidence."""
+    """Follows every link of every page; each item has what the page says of its confidence.
+
+    A start page `/left-alone` asks to be left alone.
+    """
 
     name = "crosses"
 
     async def start(self) -> AsyncIterator[Any]:
         for url in self.start_urls:
-            yield scrapy.Request(url, dont_filter=True)
+            meta = {"dedup": False} if url.endswith("/left-alone") else {}
+            yield scrapy.Request(url, dont_filter=True, meta=meta)
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
         if not isinstance(response, HtmlResponse):
@@ -32,6 +36,10 @@ class NotesRefusals(Crosses):
     """Has an errback."""
 
     name = "notes-refusals"
+
+    async def start(self) -> AsyncIterator[Any]:
+        async for request in super().start():
+            yield request.replace(errback=self.refused)
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
         for output in super().parse(response, **kwargs):

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import scrapy
-import scrapy.dupefilters
 from scrapy.http import Response
 
 from tests.end_to_end.spiders.pages import FromStart, noted
@@ -66,13 +65,6 @@ class Asks(FromStart):
 
     def parse_other(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
         yield noted({"id": f"{response.url} other", "url": response.url})
-
-
-class NeverFilters(scrapy.dupefilters.RFPDupeFilter):
-    """A filter of a user's own that lets everything pass."""
-
-    def request_seen(self, request: scrapy.Request) -> bool:  # noqa: ARG002 - Scrapy's signature
-        return False
 
 
 class FragmentsFingerprinter:

@@ -98,7 +98,7 @@ class Breaking(FromStart):
 
     async def waits(self, response: Response) -> AsyncIterator[Any]:
         yield noted({"id": "before", "url": response.url})
-        await sleep(1)
+        await sleep(0.3)
         yield noted({"id": "after", "url": response.url})
 
     async def returns(self, response: Response) -> list[Any]:
@@ -106,9 +106,9 @@ class Breaking(FromStart):
         return [noted({"id": f"returned {n}", "url": response.url}) for n in range(3)]
 
     def many(self, response: Response) -> Iterator[Any]:
-        for n in range(500):
+        for n in range(250):
             yield noted({"id": f"many {n}", "url": f"{response.url}/{n}", "html": HTML.format(n)})
 
     def many_of_one(self, response: Response) -> Iterator[Any]:
-        for n in range(500):
+        for n in range(250):
             yield noted({"id": f"one {n}", "url": response.url})

@@ -68,12 +68,16 @@ class Kinds(scrapy.Spider):
         makers = self.bare_items if self.bare else self.items
         for item in makers(page, url, html):
             yield noted(item)
+        if self.bare:
+            yield noted({"id": f"bytes {page}", "url": url, "html": response.body})
 
     def bare_items(self, page: str, url: str, html: str) -> Iterator[Any]:
         yield BareProduct(id=f"bare-item {page}", url=url, html=html)
         yield BareArticle(id=f"bare-dataclass {page}", url=url, html=html)
         yield 42
         yield "text"
+        item = {"id": f"one object {page}", "url": url}
+        yield from (item, item, item)
 
     def items(self, page: str, url: str, html: str) -> Iterator[Any]:
         yield {"id": f"html {page}", "url": url, "html": html}
@@ -96,26 +100,6 @@ class PageItems(FromStart):
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
         yield noted(PageItem.from_response(response))
-
-
-class Twice(FromStart):
-    """Yields one object several times."""
-
-    name = "twice"
-
-    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
-        item = {"id": response.url, "url": response.url}
-        for _ in range(3):
-            yield noted(item)
-
-
-class RawBytes(FromStart):
-    """Yields the body as it came."""
-
-    name = "raw-bytes"
-
-    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
-        yield noted({"url": response.url, "html": response.body})
 
 
 class Grouped(FromStart):
