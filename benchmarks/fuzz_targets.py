@@ -257,7 +257,7 @@ def imports(folder: Path) -> Case:
 def model(folder: Path) -> Case:
     from scrapy_dedup.core.boilerplate.path_features import FIGURES
     from scrapy_dedup.core.boilerplate.verdict_model import ModelError, figures_hash
-    from scrapy_dedup.core.teacher.rendered import Sight, SightError
+    from scrapy_dedup.core.teacher.rendered import Snapshot, SnapshotError
     from scrapy_dedup.service.model_file import read_model
 
     file = folder / "model.json"
@@ -271,8 +271,8 @@ def model(folder: Path) -> Case:
                 tuple(judged.reasons)
         with contextlib.suppress(ValueError, RecursionError):
             answer = json.loads(raw)
-            with contextlib.suppress(SightError):
-                Sight.from_json(answer)
+            with contextlib.suppress(SnapshotError):
+                Snapshot.from_json(answer)
 
     return case
 
@@ -457,7 +457,7 @@ def _html_seeds() -> list[bytes]:
         found.append(soup.encode("utf-8", "replace"))
 
     note()
-    return found + _files("pages/*.html", "sights/*.html")
+    return found + _files("pages/*.html", "snapshots/*.html")
 
 
 def _canonical_seeds() -> list[bytes]:
@@ -521,7 +521,7 @@ def _model_seeds() -> list[bytes]:
     tree = [0, 0.5, 1, 0.1, [1, 2, 0, -0.5, 0.5, 0.0], 0.2]
     stored = {"version": VERSION, "figures": "FIGURES", "columns": [*list(FIGURES)[:2], "named:nav", "in:nav"]}
     stored |= {"trees": [tree, 0.25], "scale": 1.0, "shift": 0.0, "made": {}}
-    return [json.dumps(stored).encode(), *_files("sights/*.json")]
+    return [json.dumps(stored).encode(), *_files("snapshots/*.json")]
 
 
 def _rest_seeds() -> list[bytes]:

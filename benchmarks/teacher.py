@@ -108,7 +108,7 @@ def _looks(
         page = numbered(html, one.page)
         shown = browser.show(Showing(one.url, page), fetch).result() if page else None
         if page is not None and isinstance(shown, RenderedPage):
-            seen = seen_page(one.key, one.url, one.page, page, shown.sight).seen
+            seen = seen_page(one.key, one.url, one.page, page, shown.snapshot).seen
             if not seen.is_odd:
                 yield seen.paths
                 continue

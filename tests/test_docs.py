@@ -27,7 +27,7 @@ DIALECT = {
     r"hand(s|ed)? on": "passes on",
     r"lent|lending": "leased",
     r"held (body|answer)|is held": "stored response",
-    r"sight|tails|departures": "rendered page, trailing links, removed pages",
+    r"snapshot|tails|departures": "rendered page, trailing links, removed pages",
     r"outlet|unmet|likeness": "output, missing, similarity",
     r"brings? (no )?news|brought news": "has new content",
     r"whatever is known of": "regardless of",

@@ -17,8 +17,8 @@ from scrapy.http import Response
 
 from scrapy_dedup.core.urls.seen import key_of
 from scrapy_dedup.plugin.crawl.engine_state import EngineState
-from scrapy_dedup.plugin.crawl.marks import is_known_component
 from scrapy_dedup.plugin.crawl.outcomes import Links
+from scrapy_dedup.plugin.crawl.request_meta import is_known_component
 from scrapy_dedup.plugin.dupefilter import StoreDupeFilter, is_hash
 from scrapy_dedup.plugin.fingerprinter import Fingerprinter
 from scrapy_dedup.service.resilience.seen_urls import SeenUrls

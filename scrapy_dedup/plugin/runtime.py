@@ -31,10 +31,10 @@ from scrapy_dedup.plugin.acknowledgement import Acknowledgement
 from scrapy_dedup.plugin.crawl.aside import Aside, Turn
 from scrapy_dedup.plugin.crawl.delivery import Delivery
 from scrapy_dedup.plugin.crawl.engine_state import EngineState
-from scrapy_dedup.plugin.crawl.marks import redirected_from
 from scrapy_dedup.plugin.crawl.outcomes import Recorder
 from scrapy_dedup.plugin.crawl.overrides import only_shows, settings_of, told
 from scrapy_dedup.plugin.crawl.parking import ItemsFirst, ParkingLot, Release, parking_bounds
+from scrapy_dedup.plugin.crawl.request_meta import redirected_from
 from scrapy_dedup.plugin.crawl.run_state import REPORT_SECONDS, RunState, begin_run, check_queue
 from scrapy_dedup.plugin.crawl.store_address import database_url
 from scrapy_dedup.plugin.crawl.visits import Visit, Visits

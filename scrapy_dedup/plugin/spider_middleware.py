@@ -10,9 +10,9 @@ from scrapy.http.request import NO_CALLBACK
 
 from scrapy_dedup.core.recrawl.values import encode
 from scrapy_dedup.plugin.crawl.engine_state import EngineState
-from scrapy_dedup.plugin.crawl.marks import READMITTED, mark_new
 from scrapy_dedup.plugin.crawl.outcomes import watched
 from scrapy_dedup.plugin.crawl.overrides import is_left_alone, with_request
+from scrapy_dedup.plugin.crawl.request_meta import READMITTED, mark_new
 from scrapy_dedup.plugin.crawl.visits import Visit
 from scrapy_dedup.plugin.repeated_links import RepeatedLinks
 from scrapy_dedup.plugin.runtime import Runtime

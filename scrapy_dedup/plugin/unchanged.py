@@ -29,7 +29,7 @@ from scrapy_dedup.core.recrawl.verdicts import NEW, Verdict, VerdictKind
 from scrapy_dedup.core.resilience.sitemaps import DEFAULT_LIMITS, Sitemap, read_sitemap
 from scrapy_dedup.core.resilience.soft404 import ErrorPage, judge_page, probe_url
 from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
-from scrapy_dedup.plugin.crawl.marks import LEFT_OUT
+from scrapy_dedup.plugin.crawl.request_meta import LEFT_OUT
 from scrapy_dedup.plugin.crawl.visits import Visit, is_html, is_sitemap_request, received_bytes
 from scrapy_dedup.plugin.domains.sites import Site, Sites
 from scrapy_dedup.plugin.recrawl.reuse import stands

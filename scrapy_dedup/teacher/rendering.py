@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from playwright.async_api import BrowserContext, CDPSession, Error, Page, Request, Route
 from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
-from scrapy_dedup.core.teacher.rendered import Sight
+from scrapy_dedup.core.teacher.rendered import Snapshot
 from scrapy_dedup.teacher.running import Running
 from scrapy_dedup.teacher.values import Fetch, NotShown, NotShownReason, RenderedPage, Resource, Showing, WantedResource
 
@@ -389,7 +389,7 @@ async def _look(tab: _Tab, showing: Showing, seconds: float) -> RenderedPage:
         await tab.gate.quiet(_QUIET_SECONDS)
     value = await tab.ask(f"(\n{_look_source()}\n)({json.dumps(showing.page.attribute)})", seconds)
     try:
-        sight = Sight.from_json(value)
+        snapshot = Snapshot.from_json(value)
     finally:
         _expect_still_there(tab)
     html = await tab.ask(_HTML, seconds) if showing.scripts else None
@@ -398,8 +398,8 @@ async def _look(tab: _Tab, showing: Showing, seconds: float) -> RenderedPage:
         raise _EndedError(NotShownReason.TOO_LARGE, text)
     picture = None
     if showing.picture:
-        picture = await tab.picture(WIDTH, max(1, min(sight.height, MOST_PICTURE_HEIGHT)))
-    return RenderedPage(sight, picture, html, tab.gate.fetched, tab.gate.refused, "")
+        picture = await tab.picture(WIDTH, max(1, min(snapshot.height, MOST_PICTURE_HEIGHT)))
+    return RenderedPage(snapshot, picture, html, tab.gate.fetched, tab.gate.refused, "")
 
 
 _HTML: Final = f"""(() => {{

@@ -7,7 +7,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from scrapy_dedup.core.teacher.numbering import NumberedPage
-from scrapy_dedup.core.teacher.rendered import Sight
+from scrapy_dedup.core.teacher.rendered import Snapshot
 
 
 class WantedResource(Struct, frozen=True):
@@ -51,7 +51,7 @@ class Showing(Struct, frozen=True):
 class RenderedPage(Struct, frozen=True):
     """A page that was shown."""
 
-    sight: Sight
+    snapshot: Snapshot
     picture: bytes | None = None
     """PNG of the whole page, or of its upper part where it is long."""
     html: str | None = None

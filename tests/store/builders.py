@@ -82,7 +82,7 @@ def a_chunks(name: object = 1, *chunks: StoredChunk, most_holders: int = 1) -> C
     return ChunksRecord(a_key(name), chunks, most_holders)
 
 
-def a_sight(name: object = 1, **fields: Any) -> SeenRecord:
+def a_snapshot(name: object = 1, **fields: Any) -> SeenRecord:
     return SeenRecord(**{"page_key": a_key(name), "at": NOON, "visits_count": 2, **fields})
 
 

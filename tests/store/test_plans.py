@@ -25,8 +25,8 @@ from tests.store.builders import (
     a_document,
     a_key,
     a_layout_count,
-    a_sight,
     a_signature,
+    a_snapshot,
     a_source,
     a_state,
     a_template,
@@ -91,7 +91,7 @@ def test_no_write_reads_a_whole_table_or_all_that_a_project_has_in_it(project: P
     with plans(project._database) as found:
         for hour in range(30):
             project.write([a_source(hour % 9, content=f"{hour}", fetched_at=a_time(hour)), a_document(1)])
-            project.write([a_decision(hour, decided_at=a_time(hour)), a_visit(hour, at=a_time(hour)), a_sight(1)])
+            project.write([a_decision(hour, decided_at=a_time(hour)), a_visit(hour, at=a_time(hour)), a_snapshot(1)])
             project.write([an_extraction(1, hour, created_at=a_time(hour))])
             project.write([a_signature(hour), a_layout_count(layout=hour), an_alarm(layout=hour)])
             project.write([a_template(state="live", body={"turn": hour}), a_state("retired")])

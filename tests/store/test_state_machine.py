@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from scrapy_dedup.store.records.records import DocumentRecord, GoneRecord, Record, SeenRecord, SourceRecord
 from scrapy_dedup.store.store import Store
 from tests.machines import run_machine
-from tests.store.builders import DOMAIN, NOON, a_decision, a_document, a_key, a_sight, a_source, a_time, a_visit
+from tests.store.builders import DOMAIN, NOON, a_decision, a_document, a_key, a_snapshot, a_source, a_time, a_visit
 
 PAGES = range(3)
 FROM_A_VISIT = ("verdict", "etag", "last_modified", "interval_seconds")
@@ -74,7 +74,7 @@ def records(draw: st.DrawFn) -> Record:
         more = {"title": draw(texts), "changes_count": draw(counts), "missed_runs": draw(counts), "depth": draw(counts)}
         return a_document(name, updated_at=at, validated_at=draw(times), first_seen_at=draw(times), **visit, **more)
     if kind == "seen":
-        return a_sight(name, at=at, validated_at=draw(times), moved=draw(st.none() | st.just(b"m")), **visit)
+        return a_snapshot(name, at=at, validated_at=draw(times), moved=draw(st.none() | st.just(b"m")), **visit)
     if kind == "gone":
         return GoneRecord(a_key(name), at)
     if kind == "source":
@@ -176,5 +176,5 @@ def test_of_two_records_in_one_write_the_later_counts() -> None:
         assert page.source is not None
         assert page.source.content == "new"
         assert project.page_states([a_key()])[a_key()].gone_at is None
-        project.write([GoneRecord(a_key(), NOON), replace(a_sight(), at=a_time(2))])
+        project.write([GoneRecord(a_key(), NOON), replace(a_snapshot(), at=a_time(2))])
         assert project.page_states([a_key()])[a_key()].gone_at is None

@@ -19,8 +19,8 @@ from tests.store.builders import (
     a_document,
     a_key,
     a_layout_count,
-    a_sight,
     a_signature,
+    a_snapshot,
     a_source,
     a_template,
     a_text_signature,
@@ -44,7 +44,7 @@ def records_of(page: int, worker: int, turn: int) -> Iterator[Record]:
     domain = domain_of(page)
     yield a_source(page, content=f"{worker} {turn}", fetched_at=a_time(turn))
     yield a_document(page, domain=domain) if turn % 3 else a_document(page, status="processing")
-    yield a_sight(page)
+    yield a_snapshot(page)
     yield a_crawled_url(page, domain=domain)
     yield a_decision(page)
     yield a_visit((page, worker, turn))

@@ -30,10 +30,10 @@ def test_a_page_is_seen_with_its_style_sheets(browser: Browser):
 
     answer = shown(browser, Showing(URL, page), shelf)
 
-    title, gone = (answer.sight.elements[page.of_blocks[at]] for at in (0, 2))
+    title, gone = (answer.snapshot.elements[page.of_blocks[at]] for at in (0, 2))
     assert title.font_size == 50
     assert gone.flags & Flag.NOT_DISPLAYED
-    assert [page.tags[element.number] for element in answer.sight.elements.values()] == ["body", "h1", "p", "p"]
+    assert [page.tags[element.number] for element in answer.snapshot.elements.values()] == ["body", "h1", "p", "p"]
     assert shelf.wanted == [
         WantedResource("http://site.example/s/a.css", "stylesheet", URL),
         WantedResource("http://site.example/s/b.css", "stylesheet", URL),
@@ -50,9 +50,9 @@ def test_scripts_run_where_asked_for_and_only_there(browser: Browser):
         shown(browser, Showing(URL, a_page(SCRIPTED), scripts=scripts)) for scripts in (False, True)
     )
 
-    assert (without.html, without.sight.js_share) == (None, 0)
+    assert (without.html, without.snapshot.js_share) == (None, 0)
     assert "<p>made by a script</p>" in (with_scripts.html or "")
-    assert with_scripts.sight.js_share == pytest.approx(16 / 22)
+    assert with_scripts.snapshot.js_share == pytest.approx(16 / 22)
 
 
 def test_scripts_get_what_they_ask_for_until_they_rest_and_change_nothing_on_the_site(browser: Browser):
@@ -100,7 +100,7 @@ def test_a_page_is_shown_without_what_does_not_come(browser: Browser):
     assert isinstance(seen, RenderedPage)
     assert seen.fetched == 0
     assert set(seen.refused) == {f"http://site.example/{name}.css" for name in names}
-    assert sum(run.chars for run in seen.sight.runs if run.is_seen) == 4
+    assert sum(run.chars for run in seen.snapshot.runs if run.is_seen) == 4
 
 
 def test_a_page_gets_a_bounded_number_of_resources(browser: Browser):
@@ -128,7 +128,7 @@ def test_the_picture_is_as_high_as_the_page_and_of_a_long_one_shows_its_upper_pa
 
     assert answer.picture is not None
     assert _size(answer.picture) == (WIDTH, drawn) == (1366, drawn)
-    assert min(answer.sight.height, MOST_PICTURE_HEIGHT) == drawn
+    assert min(answer.snapshot.height, MOST_PICTURE_HEIGHT) == drawn
 
 
 def test_a_drawing_has_the_size_asked_for_and_may_hold_a_picture(browser: Browser):

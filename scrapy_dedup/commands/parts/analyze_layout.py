@@ -120,7 +120,7 @@ async def _look(web: Web, url: str, browser: Browser, call: Call) -> _Looked:
     numbers = _numbered(html, at, call)
     scripted = await _shown(browser, Showing(at, numbers[1], scripts=True, picture=True), web)
     plain = await _shown(browser, Showing(at, numbers[1], picture=True), web)
-    is_empty = numbers[0].chars < NEARLY_EMPTY and isinstance(scripted, RenderedPage) and scripted.sight.js_share > 0
+    is_empty = numbers[0].chars < NEARLY_EMPTY and isinstance(scripted, RenderedPage) and scripted.snapshot.js_share > 0
     best = scripted if is_empty else plain
     if isinstance(best, NotShown):
         raise CommandError(
@@ -128,8 +128,8 @@ async def _look(web: Web, url: str, browser: Browser, call: Call) -> _Looked:
         )
     assert best.picture is not None
     _, height = _PNG_SIZE.unpack_from(best.picture, 16)
-    share = round(scripted.sight.js_share, 3) if isinstance(scripted, RenderedPage) else None
-    return _Looked(ShownPage(at, html, *numbers, best.sight, height, share), best, best.picture)
+    share = round(scripted.snapshot.js_share, 3) if isinstance(scripted, RenderedPage) else None
+    return _Looked(ShownPage(at, html, *numbers, best.snapshot, height, share), best, best.picture)
 
 
 async def _shown(browser: Browser, showing: Showing, web: Web) -> RenderedPage | NotShown:

@@ -32,7 +32,7 @@ from scrapy_dedup.report.numbers import whole
 from scrapy_dedup.service.cut.reading import read_again
 from scrapy_dedup.service.teacher import lessons
 from scrapy_dedup.service.teacher.lessons import Course, Lesson
-from scrapy_dedup.service.teacher.sights import LookedAtPage
+from scrapy_dedup.service.teacher.snapshots import LookedAtPage
 from scrapy_dedup.service.teacher.teaching import PageToShow
 from scrapy_dedup.service.templates.layout_figures import name_of
 from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, SiteKnowledge
@@ -227,7 +227,7 @@ async def _show_all(web: Web, browser: Browser, taught: Taught) -> None:
                 if answer.is_lasting:
                     break
                 continue
-            course.sights.append(answer.sight)
+            course.snapshots.append(answer.snapshot)
             taught.seen.append(answer)
     taught.browser = browser.version or None
 

@@ -17,7 +17,7 @@ _MOST_TENTHS: Final = 100_000
 _MOST_WEIGHT: Final = 1_000
 
 
-class SightError(DedupError):
+class SnapshotError(DedupError):
     """A browser's answer is not what was asked for: with its scripts on, a page can answer anything."""
 
 
@@ -99,7 +99,7 @@ class TextRun(NamedTuple):
         return not self.flags & HIDDEN
 
 
-class Sight(Struct, frozen=True):
+class Snapshot(Struct, frozen=True):
     """What one page looked like."""
 
     width: int
@@ -124,14 +124,14 @@ class Sight(Struct, frozen=True):
         return self.scripted_chars / max(1, self.static_chars + self.scripted_chars)
 
     @classmethod
-    def from_json(cls, value: object) -> "Sight":
+    def from_json(cls, value: object) -> "Snapshot":
         """Read what `teacher/look.js` answered.
 
         Raises:
-            SightError: it is anything else.
+            SnapshotError: it is anything else.
         """
         if not isinstance(value, dict) or value.get("version") != VERSION:
-            raise SightError("what the browser said of a page: needs the answer of look.js, version 1")
+            raise SnapshotError("what the browser said of a page: needs the answer of look.js, version 1")
         elements: dict[int, SeenElement] = {}
         for row in _rows(value, "elements", 8):
             one = _element(row)
@@ -163,10 +163,10 @@ def _is_styled(value: dict[str, object]) -> bool:
 def _rows(value: dict[str, object], name: str, length: int) -> list[list[object]]:
     rows = value.get(name)
     if not isinstance(rows, list) or len(rows) > _MOST_ROWS:
-        raise SightError(f"what the browser said of a page: {name!r} needs a list of at most {_MOST_ROWS} rows")
+        raise SnapshotError(f"what the browser said of a page: {name!r} needs a list of at most {_MOST_ROWS} rows")
     for row in rows:
         if not isinstance(row, list) or len(row) != length:
-            raise SightError(f"what the browser said of a page: a row of {name!r} needs {length} numbers")
+            raise SnapshotError(f"what the browser said of a page: a row of {name!r} needs {length} numbers")
     return rows
 
 
@@ -193,5 +193,5 @@ def _type(row: list[object]) -> tuple[int, float, int]:
 
 def _whole(value: object, least: int, most: int) -> int:
     if type(value) is not int or not least <= value <= most:
-        raise SightError(f"what the browser said of a page: {value!r:.80} needs a whole number, {least} to {most}")
+        raise SnapshotError(f"what the browser said of a page: {value!r:.80} needs a whole number, {least} to {most}")
     return value

@@ -13,7 +13,7 @@ from scrapy_dedup.core.boilerplate.names import PathLooks
 from scrapy_dedup.core.boilerplate.observations import MOST_BLOCKS, upper_part
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.teacher.numbering import NumberedPage
-from scrapy_dedup.core.teacher.rendered import Box, Flag, Sight, TextRun
+from scrapy_dedup.core.teacher.rendered import Box, Flag, Snapshot, TextRun
 from scrapy_dedup.core.teacher.vision_blocks import blocks_around, looks_of
 
 # Menus and slides wait just outside the window; what is to be found by machines alone stands far out.
@@ -50,7 +50,7 @@ class Unseen(Struct, frozen=True):
     """Its first 200 characters."""
 
 
-def unseen_text(page: Page, numbered: NumberedPage, sight: Sight, *, closed: bool = False) -> list[Unseen]:
+def unseen_text(page: Page, numbered: NumberedPage, snapshot: Snapshot, *, closed: bool = False) -> list[Unseen]:
     """Return the blocks of a page that no person sees, in order, at most 200.
 
     What waits to be faded in is none of them: browsers that run no scripts do not show it. A block is listed where
@@ -59,10 +59,10 @@ def unseen_text(page: Page, numbered: NumberedPage, sight: Sight, *, closed: boo
     Args:
         page: the page.
         numbered: its elements.
-        sight: how a browser showed it.
+        snapshot: how a browser showed it.
         closed: whether what is not displayed counts, although a click may open it.
     """
-    reasons = unseen_elements(numbered, sight, closed=closed)
+    reasons = unseen_elements(numbered, snapshot, closed=closed)
     found = []
     for place, (block, number) in enumerate(zip(page.blocks, numbered.of_blocks, strict=True)):
         reason = UnseenReason.ZERO_WIDTH if _has_no_width(block.text) else reasons.get(number)
@@ -73,20 +73,20 @@ def unseen_text(page: Page, numbered: NumberedPage, sight: Sight, *, closed: boo
     return found
 
 
-def unseen_elements(numbered: NumberedPage, sight: Sight, *, closed: bool = False) -> dict[int, UnseenReason]:
+def unseen_elements(numbered: NumberedPage, snapshot: Snapshot, *, closed: bool = False) -> dict[int, UnseenReason]:
     """Return the block-level elements all of whose text nobody sees."""
     around = blocks_around(numbered)
     reasons: dict[int, UnseenReason | None] = {}
-    for run in sight.runs:
+    for run in snapshot.runs:
         number = around.get(run.number)
         if number is not None:
             is_closed = closed and run.flags & Flag.NOT_DISPLAYED
-            reason = UnseenReason.NOT_DISPLAYED if is_closed else reason_unseen(run, sight)
+            reason = UnseenReason.NOT_DISPLAYED if is_closed else reason_unseen(run, snapshot)
             reasons[number] = reason if number not in reasons else (reason and reasons[number])
     return {number: reason for number, reason in reasons.items() if reason is not None}
 
 
-def reason_unseen(run: TextRun, sight: Sight) -> UnseenReason | None:
+def reason_unseen(run: TextRun, snapshot: Snapshot) -> UnseenReason | None:
     """Return why nobody sees a text; None where somebody does, or may after a click."""
     flags = run.flags
     if flags & (Flag.NOT_DISPLAYED | Flag.INVISIBLE | Flag.TRANSPARENT | Flag.PANEL):
@@ -95,13 +95,13 @@ def reason_unseen(run: TextRun, sight: Sight) -> UnseenReason | None:
         return UnseenReason.NO_SIZE
     if flags & Flag.CLIPPED:
         return UnseenReason.CLIPPED
-    if flags & Flag.OFF_SCREEN and _is_far(run.box, sight):
+    if flags & Flag.OFF_SCREEN and _is_far(run.box, snapshot):
         return UnseenReason.OFF_SCREEN
     return UnseenReason.SAME_COLOUR if flags & Flag.SAME_COLOUR else None
 
 
-def _is_far(box: Box, sight: Sight) -> bool:
-    return box.x + box.width <= -_FAR or box.y + box.height <= -_FAR or box.x >= sight.width + _FAR
+def _is_far(box: Box, snapshot: Snapshot) -> bool:
+    return box.x + box.width <= -_FAR or box.y + box.height <= -_FAR or box.x >= snapshot.width + _FAR
 
 
 def _has_no_width(text: str) -> bool:
@@ -132,14 +132,16 @@ class SeenPage(Struct, frozen=True):
 _MOST_UNSEEN: Final = 0.2
 
 
-def see(page: Page, numbered: NumberedPage, sight: Sight) -> SeenPage:
+def see(page: Page, numbered: NumberedPage, snapshot: Snapshot) -> SeenPage:
     """Return what a page looked like, by DOM path; of one whose style sheets did not come, only what scripts made."""
-    if not sight.is_styled:
+    if not snapshot.is_styled:
         return SeenPage(
-            static_chars=sight.static_chars, scripted_chars=sight.scripted_chars, js_share=round(sight.js_share, 3)
+            static_chars=snapshot.static_chars,
+            scripted_chars=snapshot.scripted_chars,
+            js_share=round(snapshot.js_share, 3),
         )
-    looks = looks_of(page, numbered, sight)
-    unseen = unseen_text(page, numbered, sight)
+    looks = looks_of(page, numbered, snapshot)
+    unseen = unseen_text(page, numbered, snapshot)
     hidden = {one.place for one in unseen}
     sums: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     # As many as an observation has, and the same.
@@ -156,8 +158,8 @@ def see(page: Page, numbered: NumberedPage, sight: Sight) -> SeenPage:
     return SeenPage(
         paths={path: PathLooks(*row) for path, row in sums.items() if any(row)},
         static_chars=sum(row[1] for row in sums.values()),
-        scripted_chars=sight.scripted_chars,
-        js_share=round(sight.js_share, 3),
+        scripted_chars=snapshot.scripted_chars,
+        js_share=round(snapshot.js_share, 3),
         unseen=tuple(unseen),
     )
 

@@ -11,7 +11,7 @@ from scrapy_dedup.core.boilerplate.observations import MOST_STEPS
 from scrapy_dedup.core.boilerplate.path_features import HEADINGS
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.teacher.numbering import NO_ELEMENT, NumberedPage
-from scrapy_dedup.core.teacher.rendered import Flag, Sight, TextRun
+from scrapy_dedup.core.teacher.rendered import Flag, Snapshot, TextRun
 
 # How much of a text counts that stands so; docs/methods.md tells what each is worth.
 _STICKY: Final = 0.15
@@ -56,14 +56,14 @@ class _Text(Struct, frozen=True):
     right: int
 
 
-def looks_of(page: Page, numbered: NumberedPage, sight: Sight) -> Looks:
+def looks_of(page: Page, numbered: NumberedPage, snapshot: Snapshot) -> Looks:
     """Return how far the text of each block-level element looks like content.
 
     Main text stands where most text stands: in the column with most characters, larger type counting more. What is
     fixed over the page, in another column, in a form to be filled in or in navigation counts less, and links do. The
     container is the element whose text is nearest to the main text; what is outside counts less again.
     """
-    texts = _texts(numbered, sight)
+    texts = _texts(numbered, snapshot)
     surrounded = _surrounded(page, numbered, texts)
     column = _column(text for number, text in texts.items() if number not in surrounded)
     beside = {number for number, text in texts.items() if _is_beside(text, column)}
@@ -82,14 +82,14 @@ def looks_of(page: Page, numbered: NumberedPage, sight: Sight) -> Looks:
     return Looks(main, container)
 
 
-def _texts(numbered: NumberedPage, sight: Sight) -> dict[int, _Text]:
+def _texts(numbered: NumberedPage, snapshot: Snapshot) -> dict[int, _Text]:
     """Return what is seen of each block-level element; text in elements that scripts made stands in none."""
     around = blocks_around(numbered)
     runs: defaultdict[int, list[TextRun]] = defaultdict(list)
-    for run in sight.runs:
-        if run.is_seen and (number := around.get(run.number, NO_ELEMENT)) in sight.elements:
+    for run in snapshot.runs:
+        if run.is_seen and (number := around.get(run.number, NO_ELEMENT)) in snapshot.elements:
             runs[number].append(run)
-    return {number: _text(number, found, numbered, sight) for number, found in runs.items()}
+    return {number: _text(number, found, numbered, snapshot) for number, found in runs.items()}
 
 
 def blocks_around(numbered: NumberedPage) -> dict[int, int]:
@@ -104,11 +104,11 @@ def blocks_around(numbered: NumberedPage) -> dict[int, int]:
     return around
 
 
-def _text(number: int, runs: list[TextRun], numbered: NumberedPage, sight: Sight) -> _Text:
+def _text(number: int, runs: list[TextRun], numbered: NumberedPage, snapshot: Snapshot) -> _Text:
     chars = sum(run.chars for run in runs)
     unlinked = [run for run in runs if not run.flags & Flag.IN_LINK]
     is_heading = numbered.tags[number] in HEADINGS
-    box = sight.elements[number].box
+    box = snapshot.elements[number].box
     return _Text(
         chars=chars,
         links=0.0 if is_heading else 1 - sum(run.chars for run in unlinked) / chars,

@@ -12,7 +12,7 @@ from scrapy.utils.request import request_from_dict
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.recrawl.values import Unkeepable, UnkeepableReason, decode, encode
-from scrapy_dedup.plugin.crawl.marks import OURS
+from scrapy_dedup.plugin.crawl.request_meta import OURS
 from scrapy_dedup.service.crawl.commits import Recorded
 from scrapy_dedup.store.records.records import ExtractionRecord
 

@@ -17,8 +17,8 @@ from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.domains.states import DomainRefusal, RequestPolicy, judge_domain
 from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
-from scrapy_dedup.plugin.crawl.marks import redirected_from
 from scrapy_dedup.plugin.crawl.overrides import META_KEY, with_request
+from scrapy_dedup.plugin.crawl.request_meta import redirected_from
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.domains.runs import LAYER, RefusedPage, refusal_records, refused_domains, request_policy
 from scrapy_dedup.settings import Settings

@@ -16,7 +16,7 @@ from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
-from scrapy_dedup.plugin.crawl.marks import is_known_component
+from scrapy_dedup.plugin.crawl.request_meta import is_known_component
 from scrapy_dedup.plugin.domains.sites import Sites
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.recrawl.removed import (

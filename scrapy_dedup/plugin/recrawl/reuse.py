@@ -26,8 +26,8 @@ from twisted.internet.defer import DeferredLock
 from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.core.recrawl.values import Unkeepable, encode
 from scrapy_dedup.core.urls.normal_form import extract_domain
-from scrapy_dedup.plugin.crawl.marks import OURS, callback_name
 from scrapy_dedup.plugin.crawl.outcomes import OutcomeError, kept_output
+from scrapy_dedup.plugin.crawl.request_meta import OURS, callback_name
 from scrapy_dedup.service.crawl.commits import Recorded
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.recrawl.recrawling import FetchPlan, Judgement

@@ -12,7 +12,7 @@ from scrapy.exporters import JsonLinesItemExporter
 from scrapy.http import Response
 from scrapy.settings import SETTINGS_PRIORITIES, Settings
 
-from scrapy_dedup.plugin.crawl.marks import is_known_component
+from scrapy_dedup.plugin.crawl.request_meta import is_known_component
 from scrapy_dedup.plugin.crawl.spool import Spool
 from scrapy_dedup.plugin.refining.items import Outgoing, Renewer
 from scrapy_dedup.plugin.refining.pipeline import Emission, Emitted

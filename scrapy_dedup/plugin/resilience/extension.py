@@ -19,7 +19,7 @@ from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.resilience.parameters import ParameterTrials
 from scrapy_dedup.core.resilience.traps import TrapPolicy, Traps
 from scrapy_dedup.core.urls.pagination import PageLinks, listing_part, next_parts
-from scrapy_dedup.plugin.crawl.marks import LINEAGE
+from scrapy_dedup.plugin.crawl.request_meta import LINEAGE
 from scrapy_dedup.plugin.crawl.visits import Visit
 from scrapy_dedup.plugin.resilience.discovery import Discovery, SignpostReader
 from scrapy_dedup.plugin.resilience.traps import TrapGuard

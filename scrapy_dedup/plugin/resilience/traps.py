@@ -22,8 +22,8 @@ from scrapy_dedup.core.urls.fields import host_of, names_in
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.core.urls.pagination import listing_part
 from scrapy_dedup.plugin.crawl.engine_state import EngineState
-from scrapy_dedup.plugin.crawl.marks import LEFT_OUT, LINEAGE, READMITTED
 from scrapy_dedup.plugin.crawl.overrides import is_left_alone
+from scrapy_dedup.plugin.crawl.request_meta import LEFT_OUT, LINEAGE, READMITTED
 from scrapy_dedup.plugin.crawl.visits import Visit
 from scrapy_dedup.plugin.crawl.watcher import LeadsNowhere
 from scrapy_dedup.plugin.runtime import Runtime

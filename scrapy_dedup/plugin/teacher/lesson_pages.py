@@ -11,7 +11,7 @@ from scrapy_dedup.core.teacher.numbering import numbered
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.plugin.teacher.run import PageError, Web
 from scrapy_dedup.service.policies import parse_limits, url_rules
-from scrapy_dedup.service.teacher.sights import LookedAtPage, see
+from scrapy_dedup.service.teacher.snapshots import LookedAtPage, see
 from scrapy_dedup.service.teacher.teaching import PageToShow
 from scrapy_dedup.service.templates.site_knowledge import REST
 from scrapy_dedup.settings import Settings

@@ -20,7 +20,7 @@ from scrapy_dedup.plugin.crawl.ways import Ways
 from scrapy_dedup.plugin.teacher.subresources import Loop, SubResources
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.teacher.lessons import picture_of
-from scrapy_dedup.service.teacher.sights import LookedAtPage, see
+from scrapy_dedup.service.teacher.snapshots import LookedAtPage, see
 from scrapy_dedup.service.teacher.teaching import SURE, PageToShow
 from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.values import NotShown, NotShownReason, RenderedPage, Showing
@@ -119,7 +119,7 @@ class Teaching:
             return
         with suppress(CrawlEndedError):
             async with self._aside.turn(page.domain):
-                if await self._aside.result(site.teach(seen.sight, at)):
+                if await self._aside.result(site.teach(seen.snapshot, at)):
                     crawl.rows += site.take_records(at)
                     self._count("teacher/lessons", 1)
         if seen.picture is not None and site.knowledge is not None:

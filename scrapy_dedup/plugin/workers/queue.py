@@ -29,8 +29,8 @@ from scrapy.utils.request import request_from_dict
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.recrawl.values import KeepLimits, Unkeepable, decode, encode
 from scrapy_dedup.plugin.crawl.engine_state import EngineState
-from scrapy_dedup.plugin.crawl.marks import LEASE, LENT_URL, callback_name, is_known_component
 from scrapy_dedup.plugin.crawl.overrides import settings_of
+from scrapy_dedup.plugin.crawl.request_meta import LEASE, LENT_URL, callback_name, is_known_component
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.workers.server import LeasedServer, WantedRequest
 from scrapy_dedup.store.records.records import LeaseRecord

@@ -19,7 +19,7 @@ from scrapy_dedup.service.cut.site_cleaning import NO_LAYOUT, SiteCut, cut_page
 from scrapy_dedup.service.cut.site_patterns import SitePatterns
 from scrapy_dedup.service.steps import Steps
 from scrapy_dedup.service.templates.site_knowledge import REST, SiteKnowledge
-from scrapy_dedup.service.templates.site_learning import PageSight, learn_sample
+from scrapy_dedup.service.templates.site_learning import PageSnapshot, learn_sample
 from scrapy_dedup.service.templates.site_records import changes
 from scrapy_dedup.service.templates.site_sample import FEWEST_PAGES, FEWEST_SHOWN, LearnedPage, SiteSample, learned_page
 from scrapy_dedup.settings import Settings
@@ -66,7 +66,7 @@ class SiteLearner:
         self._signatures: Counter[tuple[int, int, int]] = Counter()
         self._examples: dict[int, str] = {}
         self._seen: Counter[int] = Counter()
-        self._sights: dict[bytes, PageSight] = {}
+        self._snapshots: dict[bytes, PageSnapshot] = {}
         """What a browser showed of pages of this site."""
         self.is_taught = settings.teacher != "off"
         """A browser may still look at pages: those that were learned from are kept for it."""
@@ -98,15 +98,15 @@ class SiteLearner:
         return True
 
     def _learn_all(self, at: datetime) -> Steps[None]:
-        newer = yield self._learned_from(self._sample, with_sights=True)
-        self._keep(newer.with_sights_of(self.knowledge), at)
+        newer = yield self._learned_from(self._sample, with_snapshots=True)
+        self._keep(newer.with_snapshots_of(self.knowledge), at)
 
     def _learned_from(
-        self, sample: SiteSample, *, with_sights: bool, former: SiteKnowledge | None = None
+        self, sample: SiteSample, *, with_snapshots: bool, former: SiteKnowledge | None = None
     ) -> Callable[[], SiteKnowledge]:
         """Return what learns from a sample as it is now; it takes a third of a second."""
-        sights = tuple(self._sights.values()) if with_sights else ()
-        return partial(learn_sample, self.domain, sample.copy(), self._settings, sights, former)
+        snapshots = tuple(self._snapshots.values()) if with_snapshots else ()
+        return partial(learn_sample, self.domain, sample.copy(), self._settings, snapshots, former)
 
     def seen(self, layout: int) -> int:
         """Return how many pages of a layout this run has met."""
@@ -121,12 +121,12 @@ class SiteLearner:
         """Whether the last alarm was of a layout, and the new design is still learned."""
         return self._former is not None and self.alarms[-1].layout == layout
 
-    def teach(self, sight: PageSight, at: datetime) -> Steps[bool]:
+    def teach(self, snapshot: PageSnapshot, at: datetime) -> Steps[bool]:
         """Take in what a browser showed of a page; return whether there are new templates by it.
 
         What was learned from more pages than are here waits until there are as many.
         """
-        self._sights[sight.page_key] = sight
+        self._snapshots[snapshot.page_key] = snapshot
         known = self.knowledge
         if self._former is not None:
             yield from self._learn_anew(self._former, at)
@@ -209,7 +209,7 @@ class SiteLearner:
             if late is not None and late[0].page_key in drift.pages:
                 _added(self._fresh, *late)
         # How the old design looked is of no use.
-        self._sights.clear()
+        self._snapshots.clear()
         self._sample = SiteSample(self._settings.learn_pages)
         yield from self._learn_anew(self._former, at)
 
@@ -217,7 +217,7 @@ class SiteLearner:
         return len(sample) in (*_FRESH_AT, sample.most)
 
     def _learn_anew(self, former: SiteKnowledge, at: datetime) -> Steps[None]:
-        newer = yield self._learned_from(self._fresh, with_sights=True, former=former)
+        newer = yield self._learned_from(self._fresh, with_snapshots=True, former=former)
         if newer.templates:
             self._keep(former.merged(newer, replaces_rest=True), at)
         if len(self._fresh) >= self._fresh.most:
@@ -225,7 +225,7 @@ class SiteLearner:
             self._fresh = SiteSample(self._settings.learn_pages)
 
     def _learn_strays(self, at: datetime) -> Steps[None]:
-        newer = yield self._learned_from(self._strays, with_sights=False)
+        newer = yield self._learned_from(self._strays, with_snapshots=False)
         if self.knowledge is not None and newer.templates:
             self._keep(self.knowledge.merged(newer, replaces_rest=False), at)
         if len(self._strays) >= self._strays.most:

@@ -78,7 +78,7 @@ class KnownSite(Struct, frozen=True):
                 sample.add(learned_page(key, source.url, reading.page), reading.source)
         if len(sample) < min(site.pages, sample.most):
             return self
-        newer = learn_sample(domain, sample, self.settings).with_sights_of(site).with_decisions_of(site)
+        newer = learn_sample(domain, sample, self.settings).with_snapshots_of(site).with_decisions_of(site)
         return replace(self, site=newer, changes=tuple(changes(site, newer, at)))
 
     def cut_alone(self, reading: Reading) -> tuple[Cleaned, Metadata] | None:

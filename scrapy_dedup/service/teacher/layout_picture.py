@@ -12,7 +12,7 @@ from scrapy_dedup.core.metadata.choice import Metadata, is_heading
 from scrapy_dedup.core.metadata.locators import LONGEST_LINE, LONGEST_TITLE, Field, comparable, value_in
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.teacher.numbering import NO_ELEMENT, NumberedPage
-from scrapy_dedup.core.teacher.rendered import Box, Flag, Sight
+from scrapy_dedup.core.teacher.rendered import Box, Flag, Snapshot
 from scrapy_dedup.report.layout_picture import LABEL_HEIGHT, label_strip
 from scrapy_dedup.report.values import BoxKind, PictureBox
 from scrapy_dedup.service.cut.site_cleaning import SiteCut
@@ -33,7 +33,7 @@ class _Verdict(NamedTuple):
 
 
 def boxes_of(
-    page: Page, numbered: NumberedPage, sight: Sight, found: SiteCut, *, height: int
+    page: Page, numbered: NumberedPage, snapshot: Snapshot, found: SiteCut, *, height: int
 ) -> tuple[PictureBox, ...]:
     """Return the boxes of a page; each is that of an element of the page as it was sent.
 
@@ -42,11 +42,11 @@ def boxes_of(
     Args:
         page: what `parse_page` returned.
         numbered: the same page, as it was shown.
-        sight: how it looked.
+        snapshot: how it looked.
         found: how it was cut.
         height: of the picture; what stands below has no box.
     """
-    drawing = _PageDrawing(page, numbered, sight, height)
+    drawing = _PageDrawing(page, numbered, snapshot, height)
     verdicts = drawing.verdicts(reasons_of(page, found))
     boxes = drawing.merged(verdicts)
     if len(boxes) > MANY:
@@ -111,17 +111,17 @@ class _Area(NamedTuple):
 class _PageDrawing:
     """One page, and where its elements are."""
 
-    def __init__(self, page: Page, numbered: NumberedPage, sight: Sight, height: int) -> None:
+    def __init__(self, page: Page, numbered: NumberedPage, snapshot: Snapshot, height: int) -> None:
         self.page = page
         self.numbered = numbered
-        self.sight = sight
-        self.height = min(height, sight.height) if sight.height else height
+        self.snapshot = snapshot
+        self.height = min(height, snapshot.height) if snapshot.height else height
         self._holders = frozenset(numbered.of_blocks)
         self._runs: defaultdict[int, list[Box]] = defaultdict(list)
         """Where text stands, by the block-level element around it."""
         self._flags: defaultdict[int, Counter[int]] = defaultdict(Counter)
-        self._written = [run.box for run in sight.runs if run.is_seen]
-        for run in sight.runs:
+        self._written = [run.box for run in snapshot.runs if run.is_seen]
+        for run in snapshot.runs:
             holder = self._holder(run.number)
             self._flags[holder][int(run.flags)] += run.chars
             if run.box.width and run.box.height:
@@ -216,7 +216,7 @@ class _PageDrawing:
 
     def _area(self, number: int) -> Box | None:
         """Return where an element is; one whose children all float has no height of its own."""
-        seen = self.sight.elements.get(number)
+        seen = self.snapshot.elements.get(number)
         if seen is not None and min(seen.box.width, seen.box.height) >= _LEAST_PIXELS:
             return seen.box
         return self._text_area(number)
@@ -231,7 +231,7 @@ class _PageDrawing:
         if area is None:
             return None
         left, top = max(0, area.x), max(0, area.y)
-        right, bottom = min(self.sight.width, area.x + area.width), min(self.height, area.y + area.height)
+        right, bottom = min(self.snapshot.width, area.x + area.width), min(self.height, area.y + area.height)
         if min(right - left, bottom - top) < _LEAST_PIXELS:
             return None
         return PictureBox(number, left, top, right - left, bottom - top, verdict.kind, verdict.label)
@@ -247,7 +247,7 @@ class _PageDrawing:
         return [replace(box, is_clear=self._is_clear(box)) for box in boxes]
 
     def _is_clear(self, box: PictureBox) -> bool:
-        strip = label_strip(box, self.sight.width)
+        strip = label_strip(box, self.snapshot.width)
         top, bottom = strip.y - _CLEARANCE, strip.y + LABEL_HEIGHT - _CLEARANCE
         return not any(
             run.y < bottom

@@ -13,7 +13,7 @@ from scrapy_dedup.service.teacher.layout_picture import boxes_of
 from scrapy_dedup.service.teacher.page_analysis import ShownPage
 from scrapy_dedup.service.teacher.teaching import LayoutSeen, PageToShow, reason_to_show
 from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, SiteKnowledge
-from scrapy_dedup.service.templates.site_learning import PageSight, learn_sample
+from scrapy_dedup.service.templates.site_learning import PageSnapshot, learn_sample
 from scrapy_dedup.service.templates.site_records import template_record
 from scrapy_dedup.service.templates.site_sample import FEWEST_SHOWN, SiteSample, learned_page
 from scrapy_dedup.settings import Settings
@@ -45,7 +45,7 @@ class Course(Struct):
     sample: SiteSample
     known: SiteKnowledge | None
     lessons: tuple[Lesson, ...] = ()
-    sights: list[PageSight] = field(default_factory=list)
+    snapshots: list[PageSnapshot] = field(default_factory=list)
 
     @property
     def pages_to_show(self) -> int:
@@ -125,7 +125,7 @@ def _chosen(pages: Sequence[PageToShow], most: int) -> tuple[PageToShow, ...]:
 
 def learn_course(course: Course, settings: Settings) -> SiteKnowledge:
     """Return what is known of the domain after its pages were shown; what a person decided stays."""
-    newer = learn_sample(course.domain, course.sample, settings, course.sights)
+    newer = learn_sample(course.domain, course.sample, settings, course.snapshots)
     older = course.known
     if older is not None and older.pages > newer.pages:
         newer = older.merged(newer, replaces_rest=False)
@@ -147,6 +147,6 @@ def picture_of(
 ) -> StoredPicture:
     """Return a page that was shown as the picture of its layout."""
     found = cut_page(shown.html, shown.page, shown.url, after, settings)
-    boxes = boxes_of(shown.page, shown.numbered, shown.sight, found, height=shown.height)
-    width = shown.sight.width
+    boxes = boxes_of(shown.page, shown.numbered, shown.snapshot, found, height=shown.height)
+    width = shown.snapshot.width
     return StoredPicture(domain, found.layout, shown.url, at, width, shown.height, to_builtins(boxes), png)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from scrapy_dedup.core.metadata.locators import Field
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.teacher.numbering import NumberedPage
-from scrapy_dedup.core.teacher.rendered import Sight
+from scrapy_dedup.core.teacher.rendered import Snapshot
 from scrapy_dedup.core.teacher.vision import Unseen, unseen_text
 from scrapy_dedup.core.teacher.vision_blocks import looks_of
 from scrapy_dedup.core.templates.templates import selector
@@ -38,7 +38,7 @@ class ShownPage(Struct, frozen=True):
     html: str
     page: Page
     numbered: NumberedPage
-    sight: Sight
+    snapshot: Snapshot
     height: int
     js_share: float | None = None
 
@@ -101,7 +101,7 @@ class AnalyzedPage(Struct, frozen=True):
             "js_share": shown.js_share,
             "fields": {field.name: to_builtins(field) | {"name": field.name} for field in self.fields},
             "unseen": [{"reason": str(one.reason), "text": one.text} for one in self.unseen],
-            "size": {"width": shown.sight.width, "height": shown.height},
+            "size": {"width": shown.snapshot.width, "height": shown.height},
             "boxes": to_builtins(self.boxes),
             "template": body,
         }
@@ -124,18 +124,18 @@ def analyze_page(
     return AnalyzedPage(
         shown=shown,
         cut=found,
-        boxes=boxes_of(page, shown.numbered, shown.sight, found, height=shown.height),
+        boxes=boxes_of(page, shown.numbered, shown.snapshot, found, height=shown.height),
         fields=tuple(_fields(shown, found)),
-        agreement=agreement(page, shown.numbered, shown.sight, kept),
-        unseen=tuple(unseen_text(page, shown.numbered, shown.sight, closed=True)),
+        agreement=agreement(page, shown.numbered, shown.snapshot, kept),
+        unseen=tuple(unseen_text(page, shown.numbered, shown.snapshot, closed=True)),
         template=template,
         is_known=site is not None and bool(site.templates),
     )
 
 
-def agreement(page: Page, numbered: NumberedPage, sight: Sight, kept: Sequence[bool]) -> float:
+def agreement(page: Page, numbered: NumberedPage, snapshot: Snapshot, kept: Sequence[bool]) -> float:
     """Return how far what is kept of a page is what looks like content: F1 by characters, of text that is seen."""
-    main = looks_of(page, numbered, sight).main
+    main = looks_of(page, numbered, snapshot).main
     both = ours = theirs = 0
     for block, number, stays in zip(page.blocks, numbered.of_blocks, kept, strict=True):
         if number not in main:

@@ -142,7 +142,7 @@ class SiteKnowledge(Struct):
         templates |= {layout: one for layout, one in older.templates.items() if one.reason.startswith(BY_HAND)}
         return SiteKnowledge(self.domain, self.pages, self.index, templates)
 
-    def with_sights_of(self, older: "SiteKnowledge | None") -> "SiteKnowledge":
+    def with_snapshots_of(self, older: "SiteKnowledge | None") -> "SiteKnowledge":
         """Return it with the templates that a browser taught before, where none has taught newer ones."""
         if older is None:
             return self

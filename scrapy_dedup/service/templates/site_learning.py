@@ -11,7 +11,7 @@ from scrapy_dedup.core.boilerplate.path_verdicts import learn
 from scrapy_dedup.core.metadata.locators import learn_locators
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.teacher.numbering import NumberedPage
-from scrapy_dedup.core.teacher.rendered import Sight
+from scrapy_dedup.core.teacher.rendered import Snapshot
 from scrapy_dedup.core.teacher.vision import SeenPage, Vision, see, vision_of
 from scrapy_dedup.core.templates.layouts import LayoutIndex, Skeleton, cluster, skeleton_of
 from scrapy_dedup.core.templates.mining import Cluster, MinedBlock, MinedPage, mine
@@ -33,7 +33,7 @@ from scrapy_dedup.service.templates.site_sample import FEWEST_PAGES, FEWEST_SHOW
 from scrapy_dedup.settings import Settings
 
 
-class PageSight(Struct, frozen=True):
+class PageSnapshot(Struct, frozen=True):
     """A page that a browser showed; pickled, it goes to other processes."""
 
     page_key: bytes
@@ -42,7 +42,7 @@ class PageSight(Struct, frozen=True):
     seen: SeenPage
 
 
-def seen_page(page_key: bytes, url: str, page: Page, numbered: NumberedPage, sight: Sight) -> PageSight:
+def seen_page(page_key: bytes, url: str, page: Page, numbered: NumberedPage, snapshot: Snapshot) -> PageSnapshot:
     """Return what is to be learned from how a page looks.
 
     Args:
@@ -50,28 +50,28 @@ def seen_page(page_key: bytes, url: str, page: Page, numbered: NumberedPage, sig
         url: its address.
         page: as it came, parsed.
         numbered: the same, as the browser showed it.
-        sight: what was seen.
+        snapshot: what was seen.
     """
-    return PageSight(page_key, url, skeleton_of(page), see(page, numbered, sight))
+    return PageSnapshot(page_key, url, skeleton_of(page), see(page, numbered, snapshot))
 
 
-class SiteSights:
+class SiteSnapshots:
     """The shown pages of one site, each once, by their keys; without those that a browser showed oddly."""
 
-    def __init__(self, sights: Sequence[PageSight]) -> None:
-        self.all = [one for _, one in sorted({one.page_key: one for one in sights}.items()) if not one.seen.is_odd]
+    def __init__(self, snapshots: Sequence[PageSnapshot]) -> None:
+        self.all = [one for _, one in sorted({one.page_key: one for one in snapshots}.items()) if not one.seen.is_odd]
 
-    def of(self, index: LayoutIndex, layout: int) -> "SiteSights":
-        """Return the sights of one layout."""
+    def of(self, index: LayoutIndex, layout: int) -> "SiteSnapshots":
+        """Return the snapshots of one layout."""
         found = ((one, index.find(one.skeleton)) for one in self.all)
-        return SiteSights([one for one, match in found if match is not None and match.signature == layout])
+        return SiteSnapshots([one for one, match in found if match is not None and match.signature == layout])
 
     def vision(self, agreement: float) -> Vision | None:
         """Return what is kept of them with a template; None where there are none."""
         return vision_of([one.seen for one in self.all], agreement) if self.all else None
 
 
-__all__ = ["PageSight", "learn_sample", "learn_site", "seen_page"]
+__all__ = ["PageSnapshot", "learn_sample", "learn_site", "seen_page"]
 
 
 def learn_site(domain: str, pages: Iterable[tuple[str, str]], settings: Settings) -> SiteKnowledge:
@@ -94,7 +94,7 @@ def learn_sample(
     domain: str,
     sample: SiteSample,
     settings: Settings,
-    sights: Sequence[PageSight] = (),
+    snapshots: Sequence[PageSnapshot] = (),
     former: SiteKnowledge | None = None,
 ) -> SiteKnowledge:
     """Return what a sample of a site's pages teaches.
@@ -107,11 +107,11 @@ def learn_sample(
         domain: of the site.
         sample: its pages.
         settings: how many pages are needed.
-        sights: pages that a browser has shown, in any order.
+        snapshots: pages that a browser has shown, in any order.
         former: what was known of the site, where these are pages of another design.
     """
     pages = sample.pages()
-    shown = SiteSights(sights)
+    shown = SiteSnapshots(snapshots)
     if len(pages) < (FEWEST_SHOWN if shown.all else FEWEST_PAGES):
         return SiteKnowledge(domain, len(pages))
     looks = [one.seen.paths for one in shown.all]
@@ -159,7 +159,7 @@ def _of_layout(layout: int, template: Template, pages: Sequence[LearnedPage], fo
     )
 
 
-def _judged(one: LayoutTemplate, pages: Sequence[LearnedPage], shown: SiteSights) -> LayoutTemplate:
+def _judged(one: LayoutTemplate, pages: Sequence[LearnedPage], shown: SiteSnapshots) -> LayoutTemplate:
     """Return a template with how sure its verdicts are on the pages of its layout.
 
     Where it leaves hardly anything of the main column on most of them, also with more caution, it is not used: they are
@@ -185,7 +185,7 @@ def _judged(one: LayoutTemplate, pages: Sequence[LearnedPage], shown: SiteSights
     )
 
 
-def _agreement(template: Template, shown: SiteSights) -> float:
+def _agreement(template: Template, shown: SiteSnapshots) -> float:
     """Return how far what is kept is what looks like content: characters that both keep, of those that either does."""
     both = either = 0
     for one in shown.all:

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.teacher.numbering import MOST_ELEMENTS, NO_ELEMENT
-from scrapy_dedup.core.teacher.rendered import Flag, Sight, SightError
-from tests.core.sights import Recorded, recorded
+from scrapy_dedup.core.teacher.rendered import Flag, Snapshot, SnapshotError
+from tests.core.snapshots import Recorded, recorded
 from tests.tables import table
 
 ANSWER = recorded("article").answer
@@ -25,10 +25,10 @@ def with_row(name: str, place: int, value: object) -> dict[str, Any]:
 
 def test_each_element_of_the_page_that_came_is_seen_once_in_its_place_with_its_type() -> None:
     page = recorded("article")
-    heading = page.sight.elements[page.numbered.tags.index("h1")]
+    heading = page.snapshot.elements[page.numbered.tags.index("h1")]
 
-    assert set(page.sight.elements) == set(range(len(page.numbered.tags)))
-    assert (page.sight.elements[0].box.width, page.sight.width, page.sight.js_share) == (1366, 1366, 0)
+    assert set(page.snapshot.elements) == set(range(len(page.numbered.tags)))
+    assert (page.snapshot.elements[0].box.width, page.snapshot.width, page.snapshot.js_share) == (1366, 1366, 0)
     assert (heading.font_size, heading.weight, heading.box.width) == (32, 700, 760)
 
 
@@ -37,7 +37,9 @@ def test_what_hides_or_lifts_a_text_is_told(words: str, flags: list[str]) -> Non
     page = recorded("article")
     place = next(place for place, block in enumerate(page.page.blocks) if block.text == words)
     number = page.numbered.of_blocks[place]
-    runs = [run for run in page.sight.runs if page.sight.elements[number].box and _is_in(page, run.number, number)]
+    runs = [
+        run for run in page.snapshot.runs if page.snapshot.elements[number].box and _is_in(page, run.number, number)
+    ]
 
     assert runs
     assert all(run.flags & Flag[flag] for run in runs for flag in flags)
@@ -74,8 +76,8 @@ def _is_in(page: Recorded, number: int, block: int) -> bool:
     ],
 )
 def test_what_a_hostile_page_answers_is_refused(answer: object) -> None:
-    with pytest.raises(SightError):
-        Sight.from_json(answer)
+    with pytest.raises(SnapshotError):
+        Snapshot.from_json(answer)
 
 
 JSON = st.recursive(
@@ -88,8 +90,8 @@ JSON = st.recursive(
 @given(JSON, st.sampled_from(sorted(ANSWER)))
 def test_any_answer_is_read_or_refused(value: object, name: str) -> None:
     try:
-        found = Sight.from_json(changed(name, value))
-    except SightError:
+        found = Snapshot.from_json(changed(name, value))
+    except SnapshotError:
         return
 
-    assert isinstance(found, Sight)
+    assert isinstance(found, Snapshot)

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from scrapy_dedup.core.teacher.numbering import numbered
-from scrapy_dedup.core.teacher.rendered import Box, Flag, SeenElement, Sight, TextRun
+from scrapy_dedup.core.teacher.rendered import Box, Flag, SeenElement, Snapshot, TextRun
 from scrapy_dedup.core.teacher.vision import SeenPage, UnseenReason, see, unseen_text, vision_of
 from scrapy_dedup.core.teacher.vision_blocks import looks_of
 from tests.core.builders import parsed
-from tests.core.sights import Recorded, recorded
+from tests.core.snapshots import Recorded, recorded
 from tests.growth import assert_in_proportion
 
 
@@ -39,7 +39,7 @@ ARTICLE = recorded("article")
 
 def looks(words: str, page: Recorded = ARTICLE) -> float | None:
     """Return how far the block that begins so looks like content; None where nobody sees it at first."""
-    main = looks_of(page.page, page.numbered, page.sight).main
+    main = looks_of(page.page, page.numbered, page.snapshot).main
     return next(
         main.get(number)
         for block, number in zip(page.page.blocks, page.numbered.of_blocks, strict=True)
@@ -48,9 +48,9 @@ def looks(words: str, page: Recorded = ARTICLE) -> float | None:
 
 
 def test_the_container_is_the_main_column() -> None:
-    container = looks_of(ARTICLE.page, ARTICLE.numbered, ARTICLE.sight).container
+    container = looks_of(ARTICLE.page, ARTICLE.numbered, ARTICLE.snapshot).container
 
-    assert ARTICLE.sight.elements[container].box.width == 760
+    assert ARTICLE.snapshot.elements[container].box.width == 760
     assert ARTICLE.numbered.tags[container] == "div"
 
 
@@ -74,11 +74,11 @@ def shown(html: str, boxes: dict[str, Box], *, links: Sequence[str] = (), flags:
         is_link = found.tags[inner] in links
         place, more = (inner, Flag.IN_LINK) if is_link else (number, 0)
         runs.append(TextRun(place, elements[number].box, flags | more, 16.0, 400, len(block.text)))
-    return replace(ARTICLE, html=html, page=page, numbered=found, sight=Sight(1366, 900, elements, tuple(runs)))
+    return replace(ARTICLE, html=html, page=page, numbered=found, snapshot=Snapshot(1366, 900, elements, tuple(runs)))
 
 
 def test_text_that_no_person_sees_is_listed_with_its_reason() -> None:
-    found = unseen_text(ARTICLE.page, ARTICLE.numbered, ARTICLE.sight)
+    found = unseen_text(ARTICLE.page, ARTICLE.numbered, ARTICLE.snapshot)
 
     assert [(one.reason, one.text) for one in found] == [
         (UnseenReason.CLIPPED, "Skip to the text"),
@@ -92,19 +92,19 @@ def test_text_that_no_person_sees_is_listed_with_its_reason() -> None:
 def test_the_list_of_unseen_text_ends() -> None:
     page = shown("<p>spam</p>" * 500, {}, flags=Flag.CLIPPED)
 
-    assert len(unseen_text(page.page, page.numbered, page.sight)) == 200
+    assert len(unseen_text(page.page, page.numbered, page.snapshot)) == 200
 
 
 def test_of_a_page_without_its_sheets_nothing_is_learned_but_what_scripts_made() -> None:
     page = recorded("plain")
 
-    assert see(page.page, page.numbered, page.sight) == SeenPage(static_chars=34)
+    assert see(page.page, page.numbered, page.snapshot) == SeenPage(static_chars=34)
 
 
 def test_a_page_that_scripts_made_says_so() -> None:
     page = recorded("scripted")
 
-    seen = see(page.page, page.numbered, page.sight)
+    seen = see(page.page, page.numbered, page.snapshot)
 
     assert seen.js_share > 0.9
     assert seen.static_chars < 20
@@ -112,10 +112,10 @@ def test_a_page_that_scripts_made_says_so() -> None:
 
 def test_a_browser_that_saw_other_elements_than_the_page_has_does_no_harm() -> None:
     """With scripts on, a page can answer anything."""
-    runs = tuple(replace_number(run, 19_000) for run in ARTICLE.sight.runs)
+    runs = tuple(replace_number(run, 19_000) for run in ARTICLE.snapshot.runs)
 
-    assert looks_of(ARTICLE.page, ARTICLE.numbered, structs.replace(ARTICLE.sight, runs=runs)).main == {}
-    assert looks_of(ARTICLE.page, ARTICLE.numbered, Sight(1, 1, {}, ARTICLE.sight.runs)).main == {}
+    assert looks_of(ARTICLE.page, ARTICLE.numbered, structs.replace(ARTICLE.snapshot, runs=runs)).main == {}
+    assert looks_of(ARTICLE.page, ARTICLE.numbered, Snapshot(1, 1, {}, ARTICLE.snapshot.runs)).main == {}
 
 
 def replace_number(run: TextRun, number: int) -> TextRun:
@@ -137,17 +137,17 @@ def replace_number(run: TextRun, number: int) -> TextRun:
     )
 )
 def test_looks_are_shares_whatever_a_browser_says(runs: list[TextRun]) -> None:
-    sight = structs.replace(ARTICLE.sight, runs=tuple(runs))
+    snapshot = structs.replace(ARTICLE.snapshot, runs=tuple(runs))
 
-    seen = see(ARTICLE.page, ARTICLE.numbered, sight)
+    seen = see(ARTICLE.page, ARTICLE.numbered, snapshot)
 
-    assert all(0 <= share <= 1 for share in looks_of(ARTICLE.page, ARTICLE.numbered, sight).main.values())
+    assert all(0 <= share <= 1 for share in looks_of(ARTICLE.page, ARTICLE.numbered, snapshot).main.values())
     assert all(0 <= there.main <= there.seen for there in seen.paths.values())
 
 
 def test_elements_below_many_others_are_seen_in_time_in_proportion_to_their_number() -> None:
     assert_in_proportion(
-        lambda page: see(page.page, page.numbered, page.sight),
+        lambda page: see(page.page, page.numbered, page.snapshot),
         lambda count: shown("<b>a" * 400 + "<div>b" * 400 + "<p>c</p>" * count, {}),
         2_000,
     )

@@ -12,7 +12,7 @@ from scrapy.extensions.feedexport import FileFeedStorage, ItemFilter
 from scrapy_dedup.plugin.crawl.delivery import Delivery
 from scrapy_dedup.store.records.records import Record
 from tests.plugin.builders import a_crawler
-from tests.store.builders import a_sight
+from tests.store.builders import a_snapshot
 from tests.tables import table
 
 
@@ -60,7 +60,7 @@ class Feeds:
         self.crawler.signals.send_catch_log(signals.feed_slot_closed, slot=slot)
 
     def put(self, name: str, slots: set[Any]) -> None:
-        self.delivery.put([a_sight(name)], slots, self.written.extend)
+        self.delivery.put([a_snapshot(name)], slots, self.written.extend)
 
     def scrape(self, name: str, **item: Any) -> None:
         self.put(name, self.delivery.feeds_of(item))
@@ -111,7 +111,7 @@ def test_records_are_released_when_every_feed_that_took_them_is_stored(
     for step in steps:
         feeds.take(step, slots)
 
-    assert feeds.released == [a_sight(name) for name in released]
+    assert feeds.released == [a_snapshot(name) for name in released]
     assert feeds.counts["ack/not_stored"] == given_up
     assert told in caplog.text
 
@@ -122,7 +122,7 @@ def test_feeds_do_not_count_where_scraped_is_safe() -> None:
 
     feeds.scrape("x")
 
-    assert feeds.written == [a_sight("x")]
+    assert feeds.written == [a_snapshot("x")]
 
 
 def test_crawl_without_feeds_has_none() -> None:
@@ -130,7 +130,7 @@ def test_crawl_without_feeds_has_none() -> None:
     feeds.delivery._exporter = None
     feeds.scrape("x")
 
-    assert feeds.written == [a_sight("x")]
+    assert feeds.written == [a_snapshot("x")]
 
 
 @pytest.mark.parametrize("batch", [100, 2, 1], ids=["one-file", "files-of-two", "files-of-one"])
@@ -170,8 +170,8 @@ def test_feed_that_did_not_take_an_item_is_no_evidence_of_what_it_holds(
     released = feeds.released
     if fails is None:
         assert len(released) == 5
-        assert all(a_sight(str(number)) in released for number in range(5))
+        assert all(a_snapshot(str(number)) in released for number in range(5))
         assert feeds.counts["ack/not_taken"] == 0
         return
-    assert a_sight(str(fails)) not in released
+    assert a_snapshot(str(fails)) not in released
     assert feeds.counts["ack/not_taken"] == 1

@@ -6,13 +6,13 @@ from scrapy_dedup.plugin.crawl import spool
 from scrapy_dedup.plugin.crawl.spool import Spool
 from scrapy_dedup.store.records.records import GoneRecord, Record
 from tests.small_disk import small_disk
-from tests.store.builders import NOON, a_crawled_url, a_document, a_key, a_sight, a_visit
+from tests.store.builders import NOON, a_crawled_url, a_document, a_key, a_snapshot, a_visit
 
 EVERY_KIND: list[Record] = [
     a_document(
         1, content_hash=b"\xff" * 32, blocks=b"\x00\x01", title="\ud800 \x00 ü", interval_seconds=1.5, lastmod=NOON
     ),
-    a_sight(1, moved=b"", validated_at=NOON),
+    a_snapshot(1, moved=b"", validated_at=NOON),
     a_crawled_url(1),
     a_visit(1, change_class="title", callback_run=True),
     GoneRecord(a_key(1), NOON),

@@ -21,7 +21,7 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.tables.models import Forgotten
 from scrapy_dedup.store.writer import ProjectStore
 from tests.plugin.builders import a_crawler, a_response
-from tests.store.builders import DOMAIN, NOON, a_document, a_key, a_sight, a_time
+from tests.store.builders import DOMAIN, NOON, a_document, a_key, a_snapshot, a_time
 
 PAGES = 6
 
@@ -33,7 +33,7 @@ class Ending:
         project.begin_run(spider="s", jobdir=None, started_at=NOON)
         project.write([a_document(number, content_hash=b"c" * 32) for number in range(PAGES)])
         run = project.begin_run(spider="s", jobdir=None, started_at=a_time(1))
-        project.write([a_sight(number, at=a_time(2)) for number in range(1, PAGES)])
+        project.write([a_snapshot(number, at=a_time(2)) for number in range(1, PAGES)])
         self.project, self.counts = project, Counter[str]()
         self.crawler: Crawler = a_crawler()
         self.asked: list[Request] = []

@@ -8,7 +8,7 @@ from scrapy_dedup.service.recrawl.removed import Departed, find_departed, remova
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.stored import Run
 from scrapy_dedup.store.writer import ProjectStore
-from tests.store.builders import DOMAIN, NOON, a_document, a_key, a_sight, a_time
+from tests.store.builders import DOMAIN, NOON, a_document, a_key, a_snapshot, a_time
 from tests.tables import table
 
 PAGES = 10
@@ -40,7 +40,7 @@ class Crawls:
         self.hours += 1
         run = begin(self.project, a_time(self.hours - 0.5))
         at = a_time(self.hours)
-        self.project.write([a_sight(number, at=at) for number in range(PAGES) if number in numbers])
+        self.project.write([a_snapshot(number, at=at) for number in range(PAGES) if number in numbers])
         departed = find_departed(self.project, run.id, domains, met, self.settings)
         self.project.count_missed(run.id, departed.missed)
         self.project.write(removal_records(departed.removed, at))

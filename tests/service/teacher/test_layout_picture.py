@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.teacher.numbering import NumberedPage, numbered
-from scrapy_dedup.core.teacher.rendered import Box, Flag, SeenElement, Sight, TextRun
+from scrapy_dedup.core.teacher.rendered import Box, Flag, SeenElement, Snapshot, TextRun
 from scrapy_dedup.report.values import BoxKind, PictureBox
 from scrapy_dedup.service.cut.site_cleaning import cut_page
 from scrapy_dedup.service.report.layout_overview import PICTURE_BYTES, PICTURES, shown_layouts
@@ -45,7 +45,7 @@ def around(given: NumberedPage, number: int) -> Iterator[int]:
         number = given.parents[number]
 
 
-def a_sight(given: NumberedPage, page: Page, flags: dict[int, int] | None = None) -> Sight:
+def a_snapshot(given: NumberedPage, page: Page, flags: dict[int, int] | None = None) -> Snapshot:
     """Return how a page looks whose blocks stand one below the other, 20 pixels each; flags by number of element."""
     flags = flags or {}
     tops: dict[int, list[int]] = {}
@@ -59,16 +59,16 @@ def a_sight(given: NumberedPage, page: Page, flags: dict[int, int] | None = None
         number: SeenElement(number, Box(100, min(at), 600, max(at) + LINE - min(at)), flags.get(number, 0), 16.0, 400)
         for number, at in tops.items()
     }
-    return Sight(WIDTH, 300 + 2 * LINE * len(page.blocks), elements, tuple(runs))
+    return Snapshot(WIDTH, 300 + 2 * LINE * len(page.blocks), elements, tuple(runs))
 
 
 def drawn(html: str, url: str, site: SiteKnowledge | None, **other: Any) -> tuple[NumberedPage, tuple[PictureBox, ...]]:
     page = page_of(html)
     given = numbered(html, page)
     assert given is not None
-    sight = other.pop("sight", None) or a_sight(given, page, other.pop("flags", None))
+    snapshot = other.pop("snapshot", None) or a_snapshot(given, page, other.pop("flags", None))
     found = replace(cut_page(html, page, url, site, SETTINGS), **other)
-    return given, boxes_of(page, given, sight, found, height=4_000)
+    return given, boxes_of(page, given, snapshot, found, height=4_000)
 
 
 def test_a_page_of_many_blocks_has_few_boxes_each_of_an_element_that_was_sent(knowledge: SiteKnowledge) -> None:
@@ -111,7 +111,7 @@ def test_what_lies_over_the_page_and_what_nobody_sees_is_told(flag: Flag, text: 
     found = cut_page(html, page, "https://shop.example/x", None, SETTINGS)
     assert [reason is None for reason in reasons_of(page, found)] == [True, False]
 
-    boxes = boxes_of(page, given, a_sight(given, page, {number_of(html, text): int(flag)}), found, height=4_000)
+    boxes = boxes_of(page, given, a_snapshot(given, page, {number_of(html, text): int(flag)}), found, height=4_000)
 
     assert label in next(box for box in boxes if box.kind is kind).label
 
@@ -122,7 +122,7 @@ def test_boxes_end_where_the_picture_ends(knowledge: SiteKnowledge) -> None:
     given = numbered(html, page)
     assert given is not None
 
-    boxes = boxes_of(page, given, a_sight(given, page), cut_page(html, page, url, knowledge, SETTINGS), height=330)
+    boxes = boxes_of(page, given, a_snapshot(given, page), cut_page(html, page, url, knowledge, SETTINGS), height=330)
 
     assert boxes
     assert all(box.y + box.height <= 330 and box.x + box.width <= WIDTH for box in boxes)
@@ -137,8 +137,8 @@ def test_no_page_whatever_it_is_raises(source: str, height: int) -> None:
         return
     found = cut_page(source, page, "https://shop.example/x", None, SETTINGS)
 
-    for sight in (Sight(WIDTH, 0), a_sight(given, page)):
-        boxes = boxes_of(page, given, sight, found, height=height)
+    for snapshot in (Snapshot(WIDTH, 0), a_snapshot(given, page)):
+        boxes = boxes_of(page, given, snapshot, found, height=height)
         assert all(0 <= box.number < len(given.tags) for box in boxes)
 
 

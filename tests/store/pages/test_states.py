@@ -8,7 +8,17 @@ from scrapy_dedup.store.engine.codec import pack_fingerprints
 from scrapy_dedup.store.records.records import GoneRecord, Record
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.store.builders import DOMAIN, NOON, a_crawled_url, a_document, a_key, a_sight, a_time, document_of, state_of
+from tests.store.builders import (
+    DOMAIN,
+    NOON,
+    a_crawled_url,
+    a_document,
+    a_key,
+    a_snapshot,
+    a_time,
+    document_of,
+    state_of,
+)
 
 STATE = {
     "verdict": "changed",
@@ -51,12 +61,12 @@ class TestPageStates:
 
 
 class TestSeenAgain:
-    def test_a_sight_changes_the_visit_and_leaves_the_document(self, project: ProjectStore) -> None:
+    def test_a_snapshot_changes_the_visit_and_leaves_the_document(self, project: ProjectStore) -> None:
         project.write([a_document(**STATE, chars_in=9)])
         before = state_of(project)
         begin(project)
 
-        project.write([a_sight(at=a_time(5), visits_count=8, etag='"2"', interval_seconds=60.0)])
+        project.write([a_snapshot(at=a_time(5), visits_count=8, etag='"2"', interval_seconds=60.0)])
 
         after = state_of(project)
         assert (after.verdict, after.last_seen_at, after.visits_count) == ("unchanged", a_time(5), 8)
@@ -70,7 +80,7 @@ class TestSeenAgain:
 
     def test_a_page_that_failed_is_completed_when_it_is_seen(self, project: ProjectStore) -> None:
         project.write([a_document(**STATE)])
-        project.write([a_document(status="failed", error="E"), a_sight()])
+        project.write([a_document(status="failed", error="E"), a_snapshot()])
 
         assert (state_of(project).status, document_of(project).error) == ("completed", None)
 
@@ -78,8 +88,8 @@ class TestSeenAgain:
 STEPS: dict[str, Callable[[int], Record]] = {
     "completed": lambda number: a_document(1, chars_in=number, etag=str(number), first_seen_at=a_time(number)),
     "begun": lambda number: a_document(1, status="processing", error=str(number), title="begun"),
-    "seen": lambda number: a_sight(1, at=a_time(number), visits_count=number),
-    "received": lambda number: a_sight(1, at=a_time(number), visits_count=number, blocks=bytes(8 * number)),
+    "seen": lambda number: a_snapshot(1, at=a_time(number), visits_count=number),
+    "received": lambda number: a_snapshot(1, at=a_time(number), visits_count=number, blocks=bytes(8 * number)),
     "url": lambda number: a_crawled_url(1, http_status=number),
 }
 
@@ -122,7 +132,7 @@ class TestMissing:
 
     def test_pages_that_a_run_did_not_see_are_missing(self, project: ProjectStore) -> None:
         begin(project)
-        project.write([a_sight("a", at=a_time(0.5)), a_document("b", updated_at=a_time(0.5))])
+        project.write([a_snapshot("a", at=a_time(0.5)), a_document("b", updated_at=a_time(0.5))])
 
         assert project.run is not None
         found = list(project.missing_pages(project.run.id, [DOMAIN]))

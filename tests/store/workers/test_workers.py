@@ -16,7 +16,7 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import RunWorker
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.at_once import at_once
-from tests.store.builders import DOMAIN, a_crawled_url, a_document, a_key, a_sight
+from tests.store.builders import DOMAIN, a_crawled_url, a_document, a_key, a_snapshot
 from tests.tables import table
 
 LONG = timedelta(minutes=5)
@@ -170,7 +170,7 @@ def test_pages_that_any_worker_met_are_not_missing(store: Store, begin: Begin) -
     names = ("seen", "begun", "failed", "gone", "unmet")
     before.write([a_document(name, updated_at=a_time(-24), last_seen_at=a_time(-24)) for name in names])
     one, late = begin(), begin(hours=1)
-    one.write([a_sight("seen", at=a_time(-5)), a_document("begun", status="processing", updated_at=a_time(-5))])
+    one.write([a_snapshot("seen", at=a_time(-5)), a_document("begun", status="processing", updated_at=a_time(-5))])
     tried = {"status": "failed", "last_crawled_at": a_time(1)}
     one.write([a_crawled_url(name, http_status=status, **tried) for name, status in (("failed", 200), ("gone", 404))])
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from scrapy_dedup.plugin.crawl.marks import READMITTED, is_unfiltered, mark_new, redirected_from
+from scrapy_dedup.plugin.crawl.request_meta import READMITTED, is_unfiltered, mark_new, redirected_from
 from tests.plugin.builders import a_request
 
 OLD = "https://example.com/old"

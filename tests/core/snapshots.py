@@ -1,4 +1,4 @@
-"""Pages whose looks were recorded: `tests/data/sights/NAME.html`, and beside it what look.js said of it in Chromium."""
+"""Pages whose looks were recorded: `tests/data/snapshots/NAME.html`, and what look.js said of each in Chromium."""
 
 import json
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from typing import Any
 
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.teacher.numbering import NumberedPage, numbered
-from scrapy_dedup.core.teacher.rendered import Sight
+from scrapy_dedup.core.teacher.rendered import Snapshot
 from tests.core.builders import parsed
 
-FOLDER = Path(__file__).parents[1] / "data" / "sights"
+FOLDER = Path(__file__).parents[1] / "data" / "snapshots"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Recorded:
     page: Page
     numbered: NumberedPage
     answer: dict[str, Any]
-    sight: Sight
+    snapshot: Snapshot
 
 
 def recorded(name: str) -> Recorded:
@@ -31,4 +31,4 @@ def recorded(name: str) -> Recorded:
     page = parsed(html)
     shown = numbered(html, page)
     assert shown is not None
-    return Recorded(html, page, shown, answer, Sight.from_json(answer))
+    return Recorded(html, page, shown, answer, Snapshot.from_json(answer))

@@ -6,7 +6,7 @@ from scrapy_dedup.core.templates.layouts import skeleton_of
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.cut.page_cleaning import clean_page
 from scrapy_dedup.service.templates.site_knowledge import REST, SiteKnowledge
-from scrapy_dedup.service.templates.site_learning import PageSight, learn_sample
+from scrapy_dedup.service.templates.site_learning import PageSnapshot, learn_sample
 from scrapy_dedup.service.templates.site_sample import SiteSample, learned_page
 from scrapy_dedup.settings import Settings
 from tests.service.site_pages import DOMAIN, article, own_text, page_of, pages, url_of
@@ -21,7 +21,7 @@ def sample_of(found: list[tuple[str, str]]) -> SiteSample:
     return sample
 
 
-def sight_of(url: str, html: str, *, js_share: float = 0.0, static_chars: int = 900) -> PageSight:
+def snapshot_of(url: str, html: str, *, js_share: float = 0.0, static_chars: int = 900) -> PageSnapshot:
     """Return what a browser shows of a page of this site: the article or list as content, all else apart from it."""
     page = page_of(html)
     paths = {}
@@ -29,13 +29,13 @@ def sight_of(url: str, html: str, *, js_share: float = 0.0, static_chars: int = 
         is_content = "article" in block.path or "section" in block.path
         paths[block.path] = PathLooks(100, 100 if is_content else 5, 0)
     seen = SeenPage(paths, static_chars=static_chars, js_share=js_share)
-    return PageSight(page_key(url), url, skeleton_of(page), seen)
+    return PageSnapshot(page_key(url), url, skeleton_of(page), seen)
 
 
 def learned(number: int, shown: int, **looks: Any) -> SiteKnowledge:
     found = pages(number)
     sample = sample_of(found)
-    return learn_sample(DOMAIN, sample, TEXT, [sight_of(url, html, **looks) for url, html in found[:shown]])
+    return learn_sample(DOMAIN, sample, TEXT, [snapshot_of(url, html, **looks) for url, html in found[:shown]])
 
 
 def test_a_young_site_has_a_template_by_what_a_browser_showed() -> None:
@@ -60,7 +60,7 @@ def test_layouts_of_which_a_page_was_shown_have_visual_templates() -> None:
     found = pages(12, 8)
     sample = sample_of(found)
     wanted = [one for one in found if "/a/" in one[0]][:2]
-    known = learn_sample(DOMAIN, sample, TEXT, [sight_of(*one) for one in wanted])
+    known = learn_sample(DOMAIN, sample, TEXT, [snapshot_of(*one) for one in wanted])
     sources = {one.kind: one.source for layout, one in known.templates.items() if layout != REST}
 
     assert sources == {"article": "visual", "listing": "static"}
@@ -70,11 +70,11 @@ def test_layouts_of_which_a_page_was_shown_have_visual_templates() -> None:
 def test_a_browser_that_saw_everything_the_wrong_way_round_does_not_get_its_way() -> None:
     found = pages(12)
     sample = sample_of(found)
-    sights = []
+    snapshots = []
     for url, html in found:
-        right = sight_of(url, html)
+        right = snapshot_of(url, html)
         wrong = {path: PathLooks(0, 0, 100) if there.main > 50 else there for path, there in right.seen.paths.items()}
-        sights.append(PageSight(right.page_key, url, right.skeleton, SeenPage(wrong)))
-    known = learn_sample(DOMAIN, sample, TEXT, sights)
+        snapshots.append(PageSnapshot(right.page_key, url, right.skeleton, SeenPage(wrong)))
+    known = learn_sample(DOMAIN, sample, TEXT, snapshots)
 
     assert {(one.source, one.state) for one in known.templates.values()} == {("static", "live")}
