@@ -47,6 +47,18 @@ def required_chromium() -> str:
 
 
 @contextmanager
+def chromium() -> Iterator[Browser]:
+    """Yield a headless browser of one's own; where there is none, as `required_chromium` says."""
+    path = required_chromium()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextmanager
 def shared_chromium() -> Iterator[Browser]:
     """Yield the browser of this run."""
     address = one_for_the_run("chromium", _start)["address"]
