@@ -7,6 +7,7 @@ from itertools import starmap
 import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Browser
+from selectolax.lexbor import LexborHTMLParser
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.report.numbers import percent, short, whole
@@ -21,9 +22,13 @@ VERDICTS = ("new", "changed", "unchanged", "removed")
 LONG = 60.0
 
 
-def test_sums_are_those_of_stats(browser: Browser, dashboard: Dashboard) -> None:
+def test_sums_and_layers_are_those_of_the_report_trend_and_last_runs_those_of_runs(
+    browser: Browser, dashboard: Dashboard
+) -> None:
     told = dashboard.json("report", "--domains")
     total = told["total"]
+    every = dashboard.json("report")["ledger"]["all_runs"]
+    runs = dashboard.json("runs")["runs"]
 
     with seen(browser, dashboard, dashboard.path()) as shown:
         removed = percent(total["chars_in"] - total["chars_out"], total["chars_in"])
@@ -35,23 +40,17 @@ def test_sums_are_those_of_stats(browser: Browser, dashboard: Dashboard) -> None
         assert figure(shown, "characters kept") == plain(short(total["chars_out"]))
         worst = shown.page.locator(".card:has(h2:text('Domains with most')) li")
         rows = [plain(row) for row in worst.all_inner_texts()]
-        expected = [
+        shares = [
             f"{one['domain']} {whole(one['pages'])} pages · "
             f"{percent(one['chars_in'] - one['chars_out'], one['chars_in'])}"
             for one in told["domains"]
         ]
-        assert rows == [plain(one) for one in expected]
+        assert rows == [plain(one) for one in shares]
 
-
-def test_layers_are_those_of_the_report(browser: Browser, dashboard: Dashboard) -> None:
-    ledger = dashboard.json("report")["ledger"]
-    every = ledger["all_runs"]
-
-    with seen(browser, dashboard, dashboard.path()) as shown:
         unfold(shown)
         shown_rows = cells(shown, "#layers table")
 
-        def told(row: dict[str, int | None], name: str, shorten: bool) -> str:  # noqa: FBT001 (of a table)
+        def figure_of(row: dict[str, int | None], name: str, shorten: bool) -> str:  # noqa: FBT001 (of a table)
             number = row[name]
             if number is None:
                 return "\N{EN DASH}"
@@ -60,23 +59,17 @@ def test_layers_are_those_of_the_report(browser: Browser, dashboard: Dashboard) 
 
         names = (("pages", False), ("blocks", False), ("chunks", False), ("chars", True), ("tokens", True))
         expected = [
-            [row["layer"], *starmap(lambda name, shorten, row=row: told(row, name, shorten), names)]
+            [row["layer"], *starmap(lambda name, shorten, row=row: figure_of(row, name, shorten), names)]
             for row in every["rows"]
         ]
         assert [[row[0].split("\n")[0], *map(plain, row[1:])] for row in shown_rows] == expected
         saved = every["before"]["tokens"] + every["about"]["tokens"] - every["after"]["tokens"]
         assert figure(shown, "tokens saved") == "~" + plain(short(saved))
 
-
-def test_trend_and_last_runs_are_those_of_runs(browser: Browser, dashboard: Dashboard) -> None:
-    runs = dashboard.json("runs")["runs"]
-
-    with seen(browser, dashboard, dashboard.path()) as shown:
-        unfold(shown)
         trend = cells(shown, "table:has(th:text('Run began'))")
 
-        expected = [[whole(run["verdicts"].get(verdict, 0)) for verdict in VERDICTS] for run in reversed(runs)]
-        assert [row[1:5] for row in trend] == expected
+        verdicts = [[whole(run["verdicts"].get(verdict, 0)) for verdict in VERDICTS] for run in reversed(runs)]
+        assert [row[1:5] for row in trend] == verdicts
         columns = shown.page.locator(".columns-chart").first
         assert columns.locator("g").count() == len(runs)
         links = shown.page.locator(".card:has(h2:text('Last runs')) li a")
@@ -93,18 +86,15 @@ def test_sums_of_the_registry_are_those_of_all_documents_once_runs_have_ended(da
     assert quick == replace(whole_page, ledger=None, is_quick=True)
 
 
-def test_alarms_stand_above_the_figures(browser: Browser, dashboard: Dashboard) -> None:
-    with seen(browser, dashboard, dashboard.path(project=dashboard.hostile)) as shown:
-        assert "1 template does not fit any more" in text_of(shown, "main")
-        assert "content root lost </title>" in text_of(shown, ".alarms")
+def test_alarms_and_what_to_do_in_an_empty_project_are_told(dashboard: Dashboard) -> None:
+    with dashboard.client() as client:
+        alarmed = LexborHTMLParser(client.get(dashboard.path(project=dashboard.hostile)).text)
+        empty = LexborHTMLParser(client.get(dashboard.path(project=dashboard.store.project("empty"))).text)
 
-
-def test_empty_project_says_what_to_do(browser: Browser, dashboard: Dashboard) -> None:
-    with seen(browser, dashboard, dashboard.path(project=dashboard.store.project("empty"))) as shown:
-        told = text_of(shown, ".empty")
-
-        assert "Nothing was crawled yet" in told
-        assert "scrapy_dedup.Addon" in told
+    assert "1 template does not fit any more" in plain(alarmed.css("main")[0].text())
+    assert "content root lost </title>" in plain(alarmed.css(".alarms")[0].text())
+    assert "Nothing was crawled yet" in empty.css(".empty")[0].text()
+    assert "scrapy_dedup.Addon" in empty.css(".empty")[0].text()
 
 
 def test_first_address_leads_to_the_default_project(browser: Browser, dashboard: Dashboard) -> None:

@@ -18,9 +18,14 @@ from tests.web.dashboard.serving import Dashboard, seen
 pytestmark = pytest.mark.browser
 
 
-def test_page_says_what_explain_says(browser: Browser, dashboard: Dashboard) -> None:
+def test_page_says_what_explain_says_and_what_went_out_stands_beside_it_with_a_link_that_keeps_it(
+    browser: Browser, dashboard: Dashboard
+) -> None:
     page = a_changed_page(dashboard)
     told = dashboard.json("explain", page.url)
+    found = explain(dashboard.store, dashboard.project.name, page.url, dashboard.server.settings)
+    first = next(block for block in found.blocks.blocks if block.removal)
+    assert found.source
 
     with seen(browser, dashboard, page_path(dashboard, page)) as shown:
         removed = [one["fingerprint"] for one in told["removed"]]
@@ -43,20 +48,17 @@ def test_page_says_what_explain_says(browser: Browser, dashboard: Dashboard) -> 
         assert decisions.count() == len(told["decisions"])
         assert shown.page.locator(".chunks > li").count() == len(told["chunks"])
 
-
-def test_what_went_out_stands_beside_the_page_and_what_changed_below(browser: Browser, dashboard: Dashboard) -> None:
-    page = a_changed_page(dashboard)
-    source = explain(dashboard.store, dashboard.project.name, page.url, dashboard.server.settings).source
-    assert source
-
-    with seen(browser, dashboard, page_path(dashboard, page)) as shown:
         before, after = shown.page.locator("#blocks .pane").all()
-        assert after.locator("pre").inner_text().strip() == (source.cleaned_content or "").strip()
+        assert after.locator("pre").inner_text().strip() == (found.source.cleaned_content or "").strip()
         boxes = before.bounding_box(), after.bounding_box()
         assert boxes[0]
         assert boxes[1]
         assert boxes[0]["x"] < boxes[1]["x"]
         assert shown.page.locator("#diff .hunk :is(del, ins)").count() > 0
+
+        link = shown.page.locator(f".cut p:has(code:has-text('{to_hex(first.fingerprint)}')) a.keep")
+        # Screen readers get to know which block.
+        assert first.text[:30] in (link.text_content() or "")
 
 
 def test_stored_page_has_an_opaque_origin_runs_nothing_and_asks_for_nothing(
@@ -95,11 +97,11 @@ def test_stored_page_has_an_opaque_origin_runs_nothing_and_asks_for_nothing(
         assert shown.page.url.endswith(path)
 
 
-def test_raw_page_may_be_framed_by_the_dashboard_alone(browser: Browser, dashboard: Dashboard) -> None:
+def test_raw_page_may_be_framed_by_the_dashboard_alone(dashboard: Dashboard) -> None:
     page = a_changed_page(dashboard)
 
-    with seen(browser, dashboard, "/") as shown:
-        answer = shown.page.request.get(f"{dashboard.origin}{dashboard.path('page', 'raw')}?key={page.page_key.hex()}")
+    with dashboard.client() as client:
+        answer = client.get(dashboard.path("page", "raw"), params={"key": page.page_key.hex()})
 
     policy = answer.headers["content-security-policy"]
     assert {"sandbox", "default-src 'none'", "frame-ancestors 'self'"} <= {part.strip() for part in policy.split(";")}
@@ -118,11 +120,9 @@ NO_PAGES = {
 }
 
 
-def test_what_is_no_page_is_said(browser: Browser, dashboard: Dashboard) -> None:
-    with seen(browser, dashboard) as shown:
-        for query, (status, told) in NO_PAGES.items():
-            assert told in shown.refused(f"{dashboard.path('page')}?{query}", status)
-        assert not shown.has_run
+def test_what_is_no_page_is_said(dashboard: Dashboard) -> None:
+    for query, (status, told) in NO_PAGES.items():
+        assert told in dashboard.refused(f"{dashboard.path('page')}?{query}", status)
 
 
 def test_hostile_page_is_text_and_bounded(browser: Browser, own_dashboard: Dashboard) -> None:
@@ -158,14 +158,3 @@ def put_page(project: ProjectStore, url: str, html: str, *, title: str = "Frame"
             CrawledUrlRecord(key, url, "evil.example", "crawled", NOON, http_status=200, document_key=key),
         ]
     )
-
-
-def test_removed_block_has_a_link_that_keeps_it(browser: Browser, dashboard: Dashboard) -> None:
-    page = a_changed_page(dashboard)
-    found = explain(dashboard.store, dashboard.project.name, page.url, dashboard.server.settings)
-    first = next(block for block in found.blocks.blocks if block.removal)
-
-    with seen(browser, dashboard, page_path(dashboard, page)) as shown:
-        link = shown.page.locator(f".cut p:has(code:has-text('{to_hex(first.fingerprint)}')) a.keep")
-        # Screen readers get to know which block.
-        assert first.text[:30] in (link.text_content() or "")

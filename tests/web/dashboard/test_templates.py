@@ -80,14 +80,13 @@ def test_wrong_selector_is_named_at_its_field(browser: Browser, dashboard: Dashb
         assert not shown.has_run
 
 
-def test_what_there_is_not_is_said(browser: Browser, dashboard: Dashboard) -> None:
+def test_what_there_is_not_is_said(dashboard: Dashboard) -> None:
     templates = dashboard.path("templates")
 
-    with seen(browser, dashboard, templates) as shown:
-        assert shown.refused(f"{templates}/nowhere.example/rest", 404)
-        assert shown.refused(f"{templates}/{HARBOUR}/zzzz", 404)
-        assert shown.refused(f"{templates}/{HARBOUR}/rest?version=99", 409)
-        assert shown.refused(f"{templates}/{HARBOUR}/rest?version=x", 422)
+    assert dashboard.refused(f"{templates}/nowhere.example/rest", 404)
+    assert dashboard.refused(f"{templates}/{HARBOUR}/zzzz", 404)
+    assert dashboard.refused(f"{templates}/{HARBOUR}/rest?version=99", 409)
+    assert dashboard.refused(f"{templates}/{HARBOUR}/rest?version=x", 422)
 
 
 def _lines(part: Locator) -> list[str]:
