@@ -4,6 +4,7 @@ A process of its own, since it needs a reactor, which is for life, and since a c
 """
 
 import asyncio
+import gc
 import json
 import logging
 import multiprocessing
@@ -11,7 +12,9 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
+from importlib.metadata import packages_distributions
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
@@ -28,6 +31,7 @@ from scrapy.utils.log import configure_logging
 from scrapy.utils.misc import load_object
 from scrapy.utils.reactor import install_reactor
 
+from scrapy_dedup.plugin.recrawl import reuse
 from tests.law.site import Answer, Asked, FixedWorld, World
 from tests.law.spiders import CALLED, LISTED
 
@@ -140,6 +144,8 @@ def _serve(pipe: Connection) -> None:
     install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")
     # Not a class of its own: what another handler gives is asked for without conditions.
     HTTP11DownloadHandler.download_request = _download  # type: ignore[method-assign]
+    # Each crawl with DEDUP_REUSE asks what is installed, a tenth of a second.
+    reuse.packages_distributions = cache(packages_distributions)  # type: ignore[attr-defined]
     reactor: Any = import_module("twisted.internet.reactor")
     configure_logging({"LOG_INSTALL_ROOT_HANDLER": False})
     logging.getLogger().setLevel(logging.WARNING)
@@ -150,6 +156,9 @@ def _serve(pipe: Connection) -> None:
             while True:
                 job = await run_in_thread(pipe.recv)
                 pipe.send(await _crawled(job))
+                # The add-on collects garbage at a crawl's end, and would look through all that was imported.
+                if job.addon and not gc.get_freeze_count():
+                    gc.freeze()
         except EOFError:
             reactor.stop()
 
