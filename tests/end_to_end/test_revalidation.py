@@ -144,8 +144,9 @@ def test_bodies_that_are_not_whole_or_too_large_are_not_held(project: Project, s
     headers = {"ETag": '"1"', "Content-Length": "100000", "Connection": "close"}
     site.publish(others={"/p1": Answer(site.html("p1"), headers=headers)})
 
-    site.crawl(project, "shop", clean=False, DOWNLOAD_FAIL_ON_DATALOSS=False, DEDUP_MAX_PAGE_BYTES=20_000)
+    crawled = site.crawl(project, "shop", DOWNLOAD_FAIL_ON_DATALOSS=False, DEDUP_MAX_PAGE_BYTES=20_000)
 
+    assert len(crawled.fed) == PRODUCTS
     held = {url for (url,) in rows(project, "SELECT url FROM responses")}
     assert held == {site.url(name) for name in ("", "p0", "p3")}
 

@@ -361,9 +361,6 @@ class TestItems:
         assert len(found) == len(bare.items) + len(crawl.items)
         assert crawl.errors == ()
 
-    def test_item_class_without_our_fields_is_a_warning(self, crawls: Crawls) -> None:
-        assert tried(Scenario("attrs", FEW, 71, 6, Server(), ()), "default", crawls) == []
-
 
 def _quotes() -> FixedWorld:
     texts = [first_site(6, 8).pages[number].values["body"] for number in range(8)]
