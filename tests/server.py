@@ -108,9 +108,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response_only(answer.status)
         if answer.status not in (204, 304):
             self.send_header("Content-Type", answer.content_type)
-            self.send_header("Content-Length", str(len(answer.payload)))
+            self.send_header("Content-Length", answer.headers.get("Content-Length", str(len(answer.payload))))
         for name, value in answer.headers.items():
-            self.send_header(name, value)
+            if name != "Content-Length":
+                self.send_header(name, value)
         self.end_headers()
         if answer.status not in (204, 304):
             self.wfile.write(answer.payload)

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.end_to_end.crawling import Crawled, Project
+from tests.end_to_end.crawling import ADDON, Crawled, Project
+from tests.end_to_end.recrawl_site import copied
 from tests.end_to_end.spiders.costly import PAGES
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import html_page, prose
-from tests.tables import table
 
 pytestmark = pytest.mark.crawl
 
@@ -102,28 +102,22 @@ def test_equal_calls_at_once_are_one_and_share_its_error_which_is_not_kept(
     assert [item["made"] for item in failed.fed] == [{"error": "ValueError: no answer for equal"}] * PAGES
 
 
-NOT_JSON = "MemoError: memo of tests.end_to_end.spiders.costly.not_json: result['tags'][1] is a tuple."
+REFUSED = {
+    "not_json": "MemoError: memo of tests.end_to_end.spiders.costly.not_json: result['tags'][1] is a tuple.",
+    "lambda": "MemoError: memo: <lambda> stands inside of another function",
+    "stopping": "RuntimeError: ",
+}
 
 
-@pytest.mark.parametrize(
-    ("ask", "told", "calls_each", "settings"),
-    [
-        ("not_json", NOT_JSON, 1, {}),
-        ("not_json", NOT_JSON, 1, {"DEDUP_ENABLED": False}),
-        ("lambda", "MemoError: memo: <lambda> stands inside of another function", 0, {"DEDUP_ENABLED": False}),
-        ("stopping", "RuntimeError: ", 0, {}),
-    ],
-    ids=["not-json", "not-json-off", "lambda-off", "stopping"],
-)
-def test_what_cannot_be_kept_is_refused_whether_or_not_the_plugin_is_on(
-    costly: Costly, ask: str, told: str, calls_each: int, settings: dict[str, Any]
-) -> None:
-    for _ in range(1 if settings else 2):
-        crawled, calls = costly.crawl("costly", f"ask={ask}", **settings)
+def test_what_cannot_be_kept_is_refused_whether_or_not_the_plugin_is_on(costly: Costly) -> None:
+    for settings in ({}, {}, {"DEDUP_ENABLED": False}):
+        crawled, calls = costly.crawl("costly", f"ask={' '.join(REFUSED)}", **settings)
 
-        assert len(calls) == PAGES * calls_each
+        # The fourth page asks what the first does.
+        assert calls == ["p0", "p3"]
         assert len(crawled.fed) == PAGES
-        assert all(item["made"]["error"].startswith(told) for item in crawled.fed)
+        for id_, item in crawled.items.items():
+            assert item["made"]["error"].startswith([*REFUSED.values()][int(id_[-1]) % 3])
 
 
 def test_the_example_of_the_docs_pays_once(project: Project, server: WebServer) -> None:
@@ -141,11 +135,40 @@ def test_the_example_of_the_docs_pays_once(project: Project, server: WebServer) 
         assert {item["summary"][0] for item in crawled.fed} == {prose(number) for number in range(PAGES)}
 
 
-@table("end_to_end/a_memo_that_is_of_no_use_is_made_again")
+@pytest.fixture(scope="module")
+def paid(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Crawled]:
+    """A project whose store holds a memo of each page, and its crawl; tests work on copies."""
+    project = Project(tmp_path_factory.mktemp("paid") / "project", dict(ADDON))
+    return project, Costly(project, server).crawl()[0]
+
+
+DAMAGED = """
+UPDATE memos SET result = CASE rowid % 2
+WHEN 0 THEN substr(result, 1, length(result) - 3) ELSE x'28b52ffd0458110000227d' END
+"""
+FULL = "CREATE TRIGGER away BEFORE INSERT ON memos BEGIN SELECT RAISE(ABORT, 'disk is full'); END"
+
+
+@pytest.mark.parametrize(
+    ("change", "settings", "stat"),
+    [
+        (DAMAGED, {}, "memo/damaged"),
+        ("UPDATE memos SET created_at = '2001-01-01 00:00:00.000000'", {"DEDUP_CACHE_MAX_AGE": 7}, None),
+        ("UPDATE memos SET function = 'another name, which is for people'", {"DEDUP_KEEP": {"memo_bytes": 0}}, "kept"),
+        (FULL, {"DEDUP_CACHE_MAX_AGE": "0.00000001"}, "store/errors"),
+    ],
+    ids=["truncated-and-altered", "too-old", "none-kept", "store-away"],
+)
 def test_a_memo_that_is_of_no_use_is_made_again(
-    costly: Costly, change: str, settings: dict[str, Any], stat: str | None
+    paid: tuple[Project, Crawled],
+    server: WebServer,
+    tmp_path: Path,
+    change: str,
+    settings: dict[str, Any],
+    stat: str | None,
 ) -> None:
-    first, _ = costly.crawl()
+    project, first = paid
+    costly = Costly(copied(project, tmp_path / "copy"), server)
     costly.alter(change)
 
     again, calls = costly.crawl(**settings)

@@ -28,31 +28,23 @@ def test_the_final_url_of_a_redirect_is_the_page(project: Project, site: Changin
     assert rows(project, "SELECT count(*) FROM documents WHERE url LIKE '%old'") == [(0,)]
 
 
-def test_validators_of_a_page_are_not_sent_to_where_it_redirects(project: Project, site: ChangingSite) -> None:
+def test_validators_are_not_sent_to_where_a_page_redirects_and_are_after_a_failed_attempt(
+    project: Project, site: ChangingSite
+) -> None:
     """The other page has the same ETag: asked with it, it would say that it has not changed, and never be seen."""
     site.crawl(project)
-    before = site.server.site[site.url("p1")]
+    before, busy = site.server.site[site.url("p1")], site.server.site[site.url("p2")]
     assert isinstance(before, Answer)
+    assert isinstance(busy, Answer)
     other = Answer(site.html("moved"), headers=before.headers)
-    site.publish(others={"/p1": redirect("/moved"), "/moved": other})
-
-    crawled = site.crawl(project)
-
-    assert site.names_of(crawled.stored) == ["", "moved", "p0", "p2", "p3"]
-    assert verdicts(crawled) == {"new": 1, "unchanged": PAGES - 1}
-
-
-def test_failed_attempt_at_a_conditional_request_is_tried_again(project: Project, site: ChangingSite) -> None:
-    site.crawl(project)
-    page = site.server.site[site.url("p1")]
-    assert isinstance(page, Answer)
-    answers = iter([Answer("busy", 503), page])
-    site.publish(others={"/p1": lambda _: next(answers)})
+    answers = iter([Answer("busy", 503), busy])
+    site.publish(others={"/p1": redirect("/moved"), "/moved": other, "/p2": lambda _: next(answers)})
 
     crawled = site.crawl(project, RETRY_PRIORITY_ADJUST=0)
 
-    assert statuses(crawled) == {"503": 1, "304": PAGES}
-    assert verdicts(crawled) == {"unchanged": PAGES}
+    assert site.names_of(crawled.stored) == ["", "moved", "p0", "p2", "p3"]
+    assert verdicts(crawled) == {"new": 1, "unchanged": PAGES - 1}
+    assert statuses(crawled) == {"302": 1, "503": 1, "200": 1, "304": PAGES - 1}
 
 
 def test_requests_past_the_duplicate_filter_are_judged_too(project: Project, site: ChangingSite) -> None:
@@ -93,24 +85,26 @@ FILES: dict[str, tuple[str | bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize("validators", [True, False], ids=["validators", "no-validators"])
-def test_what_is_no_page_is_compared_by_its_bytes(project: Project, site: ChangingSite, *, validators: bool) -> None:
-    def files(**other: bytes | str) -> dict[str, Answer]:
-        headers = {"ETag": '"1"'} if validators else {}
+def test_what_is_no_page_is_compared_by_its_bytes(project: Project, site: ChangingSite) -> None:
+    """With validators and without."""
+
+    def files(paper: bytes | str) -> dict[str, Answer]:
+        headers = {"/data.json": {"ETag": '"1"'}}
         return {
-            path: Answer(other.get(path[1:5], body), content_type=kind, headers={} if path[1:5] in other else headers)
+            path: Answer(paper if kind.endswith("pdf") else body, content_type=kind, headers=headers.get(path, {}))
             for path, (body, kind) in FILES.items()
         }
 
     menu = [path[1:] for path in FILES]
-    site.publish(menu=menu, others=files(), validators=validators)
+    site.publish(menu=menu, others=files(FILES["/paper.pdf"][0]))
     site.crawl(project)
-    site.publish(others=files(pape=b"%PDF-1.5"))
+    site.publish(others=files(b"%PDF-1.5"))
     crawled = site.crawl(project)
 
     assert len(crawled.stored) == PAGES + 3
     assert rows(project, "SELECT url FROM documents WHERE verdict = 'changed'") == [(site.url("paper.pdf"),)]
     assert verdicts(crawled) == {"changed": 1, "unchanged": PAGES + 2}
+    assert statuses(crawled) == {"200": 2, "304": PAGES + 1}
 
 
 @pytest.fixture(scope="module")

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.end_to_end.crawling import Crawled, Project
-from tests.end_to_end.recrawl_site import rows
+from tests.end_to_end.crawling import ADDON, Crawled, Project
+from tests.end_to_end.recrawl_site import copied, rows
 from tests.server import Answer, WebServer, serving
 from tests.service.site_pages import article, own_text, words
 
@@ -83,12 +84,17 @@ def crawl(project: Project, server: WebServer, pages: Sequence[tuple[int, Design
     return project.crawl("in-order", "-a", f"start={' '.join(server.site)}", **chosen)
 
 
-@pytest.fixture
-def known(project: Project, server: WebServer) -> Project:
-    """A project that knows the site as it was."""
-    project.settings["DEDUP_LAYERS"] = {"unchanged": False}
+@pytest.fixture(scope="module")
+def seen(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project that knows the site as it was; tests work on copies."""
+    project = Project(tmp_path_factory.mktemp("seen") / "project", {**ADDON, "DEDUP_LAYERS": {"unchanged": False}})
     crawl(project, server, [(number, article) for number in KNOWN])
     return project
+
+
+@pytest.fixture
+def known(seen: Project, tmp_path: Path) -> Project:
+    return copied(seen, tmp_path / "project")
 
 
 @pytest.mark.parametrize("design", [in_new_elements, with_new_chrome, in_new_wrapper])

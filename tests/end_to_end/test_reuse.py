@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.end_to_end.crawling import ADDON, ROOT, Crawled, Project, lines_of
-from tests.end_to_end.recrawl_site import ChangingSite, copied, execute, statuses
+from tests.end_to_end.recrawl_site import HOME, ChangingSite, copied, execute, statuses
 from tests.end_to_end.shop_code import SPIDER, own, price_of, prices, write
 from tests.server import WebServer
 
@@ -58,45 +58,38 @@ def saved(crawled: Crawled) -> int:
     return crawled.count("reuse/callbacks_saved")
 
 
-def test_no_callback_runs_for_pages_of_the_same_bytes_and_the_feed_is_what_it_was(
+def test_callbacks_run_for_pages_of_other_bytes_alone_and_the_feed_is_what_it_was(
     project: Project, seen: Project, site: ChangingSite
 ) -> None:
+    """Arguments of a scheduler change nothing; links are those of today."""
     first = lines_of(seen.folder / "feed.jsonl")
 
-    second, third = (site.crawl(project, "shop") for _ in range(2))
-
-    for crawled in (second, third):
-        assert (crawled.yielded, saved(crawled)) == ([], PAGES)
-        assert sorted(own(crawled), key=str) == sorted(
-            ({"url": item["url"], "price": item["price"]} for item in first), key=str
-        )
-        assert statuses(crawled) == {"304": PAGES}
-        assert {report["verdict"] for report in crawled.reports.values()} == {"unchanged"}
-    assert f"{PAGES} callbacks saved, 0 audited" in second.log
-
-
-def test_page_with_another_body_runs_its_callback_and_its_links_are_those_of_today(
-    project: Project, site: ChangingSite
-) -> None:
+    second = site.crawl(project, "shop", "-a", "_job=17")
     prices(site, 10, 99, 12, 13)
+    third = site.crawl(project, "shop")
 
-    crawled = site.crawl(project, "shop")
-
-    assert price_of(crawled, site) == {"p0": 10, "p1": 99, "p2": 12, "p3": 13}
-    assert crawled.yielded == [site.url("p1")]
+    assert (second.yielded, saved(second)) == ([], PAGES)
+    assert sorted(own(second), key=str) == sorted(
+        ({"url": item["url"], "price": item["price"]} for item in first), key=str
+    )
+    assert statuses(second) == {"304": PAGES}
+    assert {report["verdict"] for report in second.reports.values()} == {"unchanged"}
+    assert f"{PAGES} callbacks saved, 0 audited" in second.log
+    assert price_of(third, site) == {"p0": 10, "p1": 99, "p2": 12, "p3": 13}
+    assert third.yielded == [site.url("p1")]
 
 
 def test_by_text_a_nonce_changes_nothing_and_a_text_does(fresh: Project, site: ChangingSite) -> None:
     write(fresh)
     fresh.settings["DEDUP_REUSE"] = "text"
     found = []
-    for nonce, versions in ((1, {}), (2, {}), (3, {"p2": 2})):
+    for nonce, versions in ((1, {}), (2, {"p2": 2})):
         heads = dict.fromkeys(("", *site.names), f"<meta name=nonce content={nonce}>")
         site.publish(heads=heads, versions=versions)
         found.append(site.crawl(fresh, "shop"))
 
-    assert [len(crawled.yielded) for crawled in found] == [PRODUCTS, 0, 1]
-    assert [len(crawled.fed) for crawled in found] == [PRODUCTS] * 3
+    assert [len(crawled.yielded) for crawled in found] == [PRODUCTS, 1]
+    assert [len(crawled.fed) for crawled in found] == [PRODUCTS] * 2
 
 
 @pytest.mark.parametrize("details", [[], ["chunks", "removed"]], ids=["small", "whole"])
@@ -123,19 +116,9 @@ def test_page_of_which_the_same_is_cut_is_not_compared_and_its_item_says_the_sam
     assert [len(crawled.fed) for crawled in found] == [PRODUCTS] * 3
 
 
-ITEM = (
-    (
-        "class Shop(",
-        "class Product(scrapy.Item):\n    url = scrapy.Field()\n    price = scrapy.Field()\n\n\nclass Shop(",
-    ),
-    ("noted({", "noted(Product({"),
-    (".get())})", ".get())}))"),
-)
 CHANGES: dict[str, dict[str, Any]] = {
     "callback-edited": {"edits": [("float(", "2 * float(")], "factor": 2},
-    "another-spider": {"edits": [('name = "shop"', 'name = "other"'), ("float(", "3 * float(")], "factor": 3},
     "argument": {"arguments": ["-a", "field=name"], "factor": 1},
-    "item-class": {"edits": ITEM, "factor": 1},
     "own-setting": {"settings": {"SHOP_RATE": 2}, "factor": 1},
     "version": {"settings": {"DEDUP_VERSION": "2"}, "factor": 1},
     "code-file": {"settings": {"DEDUP_CODE_FILES": ["scrapy.cfg"]}, "factor": 1},
@@ -146,60 +129,62 @@ CHANGES: dict[str, dict[str, Any]] = {
 def test_callbacks_run_where_what_they_depend_on_is_another(project: Project, site: ChangingSite, case: str) -> None:
     change = CHANGES[case]
     write(project, *change.get("edits", ()))
-    spider = "other" if case == "another-spider" else "shop"
 
-    crawled = site.crawl(project, spider, *change.get("arguments", ()), **change.get("settings", {}))
+    crawled = site.crawl(project, "shop", *change.get("arguments", ()), **change.get("settings", {}))
 
     assert saved(crawled) == 0
     assert len(crawled.yielded) == PRODUCTS
     assert sorted(price_of(crawled, site).values()) == [change["factor"] * price for price in (10, 11, 12, 13)]
-    part = {"callback-edited": "code", "item-class": "code", "argument": "arguments", "own-setting": "settings"}
+    part = {"callback-edited": "code", "argument": "arguments", "own-setting": "settings"}
     if case in part:
         assert f"extracted anew: the {part[case]} is not that of the run before" in crawled.log
 
 
-def test_arguments_of_a_scheduler_change_nothing(project: Project, site: ChangingSite) -> None:
-    assert saved(site.crawl(project, "shop", "-a", "_job=17")) == PAGES
+ODD = (
+    (
+        "yield response.follow(link, self.product)",
+        """price = response.css(".price::text").get()
+            jars = [{"cookies": {"currency": one}, "meta": {"cookiejar": one}} for one in ("EUR", "USD")]
+            how = {
+                "/p0": [{"meta": {"page_methods": [object()]}}],
+                "/p1": [{"callback": lambda response: self.product(response)}],
+                "/p2": [{"cb_kwargs": {"price": price}}],
+                "/p3": [{**one, "dont_filter": True} for one in jars],
+            }
+            for one in how.get(link.attrib["href"], [{}]):
+                yield response.follow(link, **{"callback": self.product, **one})""",
+    ),
+    ("product(self, response)", "product(self, response, price=None)"),
+    ('"url": response.url', '"id": response.url + response.meta.get("cookiejar", ""), "url": response.url'),
+    ("yield noted({", "if '14' in response.css('.price::text').get():\n            {}[1]\n        yield noted({"),
+    ('float(response.css(".price::text").get())', 'float(price or response.css(".price::text").get())'),
+)
 
 
-def test_value_from_a_list_page_is_that_of_today(fresh: Project, site: ChangingSite) -> None:
-    write(
-        fresh,
-        ("for link in", "price = response.css('.price::text').get()\n        for link in"),
-        ("self.product)", "self.product, cb_kwargs={'price': price})"),
-        ("product(self, response)", "product(self, response, price=None)"),
-        ('response.css(".price::text").get()', "price"),
-    )
+def test_callbacks_run_whose_outcome_cannot_be_kept_or_hangs_on_more_than_the_page(
+    fresh: Project, server: WebServer
+) -> None:
+    """A value and a callback that have no name, two visitors of one URL, a price of the list's, one that raised."""
+    site = ChangingSite(server, 6)
+    write(fresh, *ODD)
     found = []
-    for price in (1, 1, 2):
-        site.publish(notes={"": f"<p class=price>{price}</p>"})
-        found.append(site.crawl(fresh, "shop"))
+    for listed in (1, 1, 2):
+        prices(site, *range(10, 16))
+        site.publish(notes={**site.notes, HOME: f"<p class=price>{listed}</p>"})
+        found.append(site.crawl(fresh, "shop", clean=False))
 
-    assert [set(price_of(crawled, site).values()) for crawled in found] == [{1}, {1}, {2}]
-    assert [saved(crawled) for crawled in found] == [0, PAGES, 0]
-
-
-def test_one_url_with_two_cookies_is_two_visitors_whose_callbacks_run(fresh: Project, site: ChangingSite) -> None:
-    write(
-        fresh,
-        (
-            "yield response.follow(link, self.product)",
-            (
-                "for one in ('EUR', 'USD'):\n"
-                "                yield response.follow(link, self.product, dont_filter=True, cookies={'currency': one},"
-                " meta={'cookiejar': one})"
-            ),
-        ),
-        ('"url": response.url', '"id": response.url + response.meta["cookiejar"], "url": response.url'),
-    )
-
-    first, second = (site.crawl(fresh, "shop", clean=False) for _ in range(2))
-
-    assert len(first.fed) == 2 * PRODUCTS
+    first, second, third = found
+    always = [site.url(name) for name in ("p0", "p1", "p3EUR", "p3USD")]
     assert sorted(own(second), key=str) == sorted(own(first), key=str)
-    assert (saved(second), len(second.yielded)) == (1, 2 * PRODUCTS)
-    assert second.count("reuse/not_kept/visitor") == 2 * PRODUCTS
-    assert second.stats["downloader/response_status_count/200"] >= 2 * PRODUCTS
+    assert [len(crawled.fed) for crawled in found] == [6] * 3
+    assert [price_of(crawled, site)["p2"] for crawled in found] == [1, 1, 2]
+    assert (sorted(second.yielded), saved(second)) == (always, 2)
+    assert (sorted(third.yielded), saved(third)) == (sorted([*always, site.url("p2")]), 1)
+    # The home page's outcome has requests that cannot be kept.
+    whys = {"value": 2, "callback": 1, "visitor": 2}
+    assert {why: second.count(f"reuse/not_kept/{why}") for why in whys} == whys
+    # What it had yielded before it raised is not all that it would have.
+    assert second.log.count("KeyError: 1") == first.log.count("KeyError: 1") > 0
 
 
 STATES = {
@@ -212,68 +197,26 @@ STATES = {
 }
 
 
-@pytest.mark.parametrize("where", STATES)
-def test_nothing_of_a_spider_with_state_is_used(fresh: Project, site: ChangingSite, where: str) -> None:
-    write(fresh, *STATES[where])
+def test_nothing_of_a_spider_with_state_is_used(fresh: Project, site: ChangingSite) -> None:
+    for edits in STATES.values():
+        write(fresh, *edits)
+        first = site.crawl(fresh, "shop")
+        assert first.log.count("The spider shop has state") == 1
 
-    first, second = (site.crawl(fresh, "shop") for _ in range(2))
+    second = site.crawl(fresh, "shop")
 
     assert (saved(second), len(second.yielded)) == (0, PRODUCTS)
     assert price_of(second, site) == price_of(first, site)
-    assert first.log.count("The spider shop has state") == 1
 
 
-UNKEEPABLE = {
-    "value": ("self.product)", "self.product, meta={'page_methods': [object()]})"),
-    "callback": ("self.product)", "lambda response: self.product(response))"),
-}
-
-
-@pytest.mark.parametrize("reason", UNKEEPABLE)
-def test_callback_whose_outcome_cannot_be_kept_runs_and_is_counted(
-    fresh: Project, site: ChangingSite, reason: str
-) -> None:
-    write(fresh, UNKEEPABLE[reason])
-
-    first, second = (site.crawl(fresh, "shop") for _ in range(2))
-
-    assert (saved(second), len(second.yielded)) == (0, PRODUCTS)
-    # The home page's outcome has requests that cannot be kept.
-    assert second.count("reuse/not_kept/value") == (PAGES if reason == "value" else 1)
-    assert second.count("reuse/not_kept/callback") == (PRODUCTS if reason == "callback" else 0)
-    assert price_of(second, site) == price_of(first, site)
-
-
-def test_callback_that_raised_runs_again(fresh: Project, site: ChangingSite) -> None:
-    """What it had yielded before is not all that it would have."""
-    write(
-        fresh,
-        ("yield noted({", "if '11' in response.css('.price::text').get():\n            {}[1]\n        yield noted({"),
-    )
-
-    first, second = (site.crawl(fresh, "shop", clean=False) for _ in range(2))
-
-    assert len(first.fed) == len(second.fed) == PRODUCTS - 1
-    assert saved(second) == PAGES - 1
-    assert second.log.count("KeyError: 1") == first.log.count("KeyError: 1") > 0
-
-
-@pytest.mark.parametrize(
-    ("damage", "stat"),
-    [
-        pytest.param("requests = x'00ff'", "unchanged/damaged", id="not-to-be-read"),
-        pytest.param("items = NULL", "reuse/lost", id="items-are-gone"),
-    ],
-)
-def test_callback_runs_where_its_outcome_is_damaged(
-    project: Project, site: ChangingSite, damage: str, stat: str
-) -> None:
-    execute(project, [f"UPDATE extractions SET {damage} WHERE url LIKE '%/p_'"])
+def test_callback_runs_where_its_outcome_is_damaged(project: Project, site: ChangingSite) -> None:
+    damage = {"requests = x'00ff'": "p0", "items = NULL": "p1"}
+    execute(project, [f"UPDATE extractions SET {how} WHERE url LIKE '%/{name}'" for how, name in damage.items()])
 
     second, third = (site.crawl(project, "shop") for _ in range(2))
 
-    assert second.count(stat) == PRODUCTS
-    assert (saved(second), len(second.yielded)) == (1, PRODUCTS)
+    assert (second.count("unchanged/damaged"), second.count("reuse/lost")) == (1, 1)
+    assert (saved(second), sorted(second.yielded)) == (PAGES - 2, [site.url("p0"), site.url("p1")])
     assert price_of(second, site) == price_of(third, site) == {"p0": 10, "p1": 11, "p2": 12, "p3": 13}
     assert saved(third) == PAGES
 

@@ -56,22 +56,20 @@ def noted(project: Project) -> int:
         return int(urls)
 
 
-@pytest.mark.parametrize("debug", [False, True])
-def test_crawl_is_the_same_with_either_filter(
-    make_project: Callable[..., Project], server: WebServer, *, debug: bool
-) -> None:
+def test_crawl_is_the_same_with_either_filter(make_project: Callable[..., Project], server: WebServer) -> None:
     """Without DUPEFILTER_DEBUG links that repeat end at the spider; with it they go the long way, and each is named."""
     scrapys = crawl(make_project("scrapy", **ADDON), server)
-    project = make_project("ours", **ADDON, **OURS)
-    ours = crawl(project, server, DUPEFILTER_DEBUG=debug, LOG_LEVEL="DEBUG")
+    for debug in (False, True):
+        project = make_project(f"ours {debug}", **ADDON, **OURS)
+        ours = crawl(project, server, DUPEFILTER_DEBUG=debug, LOG_LEVEL="DEBUG")
 
-    assert pages(ours.stored_ids) == pages(scrapys.stored_ids) == Counter(pages(server.site).keys())
-    same = ("dupefilter/filtered", "scheduler/enqueued", "downloader/request_count", "dedup/url/dropped")
-    assert {name: ours.stats.get(name) for name in same} == {name: scrapys.stats.get(name) for name in same}
-    assert ours.log.count("Filtered duplicate request") == (ours.stats["dupefilter/filtered"] if debug else 0)
-    assert ours.count("seen/urls") >= PAGES
-    # Nobody goes on with a queue in memory.
-    assert noted(project) == 0
+        assert pages(ours.stored_ids) == pages(scrapys.stored_ids) == Counter(pages(server.site).keys())
+        same = ("dupefilter/filtered", "scheduler/enqueued", "downloader/request_count", "dedup/url/dropped")
+        assert {name: ours.stats.get(name) for name in same} == {name: scrapys.stats.get(name) for name in same}
+        assert ours.log.count("Filtered duplicate request") == (ours.stats["dupefilter/filtered"] if debug else 0)
+        assert ours.count("seen/urls") >= PAGES
+        # Nobody goes on with a queue in memory.
+        assert noted(project) == 0
 
 
 def test_crawl_that_goes_on_in_its_jobdir_knows_what_it_had_seen(project: Project, server: WebServer) -> None:

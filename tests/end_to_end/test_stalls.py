@@ -93,11 +93,9 @@ def test_site_that_hangs_is_slow(project: Project, server: WebServer) -> None:
     assert "the probe answers" in crawled.log
 
 
-@pytest.mark.parametrize(
-    "answer", [pytest.param(Answer("Forbidden", 403), id="403"), pytest.param(Answer(CAPTCHA), id="captcha")]
-)
-def test_site_that_refuses_blocks(project: Project, server: WebServer, answer: Answer) -> None:
-    assert cause_of(crawl(project, publish(server, answer), **SLOWLY)) == "blocked"
+def test_site_that_asks_for_a_person_blocks(project: Project, server: WebServer) -> None:
+    """One that says so by its status does in `test_stall_actions.py`."""
+    assert cause_of(crawl(project, publish(server, Answer(CAPTCHA)), **SLOWLY)) == "blocked"
 
 
 def test_nobody_answers_without_a_network(project: Project, server: WebServer, closed_port: str) -> None:

@@ -127,12 +127,6 @@ def test_without_a_browser_the_crawl_goes_on_and_says_so_once(
     assert rows(project, "SELECT DISTINCT source FROM layout_templates") == [("static",)]
 
 
-def test_off_costs_nothing(project: Project, server: WebServer) -> None:
-    crawled = project.crawl("in-order", "-a", f"start={next(iter(server.site))}")
-
-    assert crawled.sum("teacher/") == 0
-
-
 NOTES = 8
 SHELL = """<!doctype html><html><head><title>Notes {number}</title></head><body><div id="root" class="app"></div>
 <script>

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.commands.running import Outcome, scrapy
 from tests.end_to_end.crawling import ADDON, Crawled, Lines, Project
-from tests.end_to_end.recrawl_site import rows
+from tests.end_to_end.recrawl_site import copied, rows
 from tests.server import Answer, Site, WebServer, redirect, serving
 from tests.service.learned_site import ADVERT, FOOTER, WORDS, listing, post
 from tests.tables import table
@@ -35,11 +36,11 @@ def crawl(project: Project, server: WebServer, **settings: Any) -> Crawled:
     return project.crawl("in-order", "-a", f"start={' '.join(server.site)}", **settings)
 
 
-@pytest.fixture
-def always(project: Project) -> Project:
-    """A project that gives all items in each crawl."""
-    project.settings["DEDUP_LAYERS"] = {"unchanged": False}
-    return project
+@pytest.fixture(scope="module")
+def learned(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Crawled, Crawled]:
+    """A project that gives all items in each crawl, and its first two."""
+    project = Project(tmp_path_factory.mktemp("learned"), {**ADDON, "DEDUP_LAYERS": {"unchanged": False}})
+    return project, crawl(project, server), crawl(project, server, DEDUP_ITEM_DETAILS=["removed"])
 
 
 def texts(crawled: Crawled) -> dict[str, str]:
@@ -57,14 +58,16 @@ BY_ITSELF = dict.fromkeys(("title", "duplicate", "near_duplicate", "chunk"), Fal
 
 
 class TestTemplates:
-    def test_are_learned_by_the_first_crawl_and_used_by_the_next(self, always: Project, server: WebServer) -> None:
-        first, second = crawl(always, server), crawl(always, server, DEDUP_ITEM_DETAILS=["removed"])
+    def test_are_learned_by_the_first_crawl_and_used_by_the_next(
+        self, learned: tuple[Project, Crawled, Crawled]
+    ) -> None:
+        project, first, second = learned
 
         assert first.count("items/parked") > 0
         assert second.count("items/parked") == 0
         assert second.count("pages/by_template") == len(POSTS) + len(LISTINGS)
         assert second.count("pages/by_fallback") == 0
-        states = rows(always, "SELECT layout, state FROM layout_templates WHERE state = 'live' AND layout != 0")
+        states = rows(project, "SELECT layout, state FROM layout_templates WHERE state = 'live' AND layout != 0")
         assert len(states) == 2
         for text in texts(second).values():
             assert FOOTER not in text
@@ -76,7 +79,9 @@ class TestTemplates:
         assert not [block for block in removed if not block["path"].startswith("body")]
         # Nothing is an alarm on a site that stays as it is.
         assert [one.count("drift/alarms") for one in (first, second)] == [0, 0]
-        assert rows(always, "SELECT * FROM layout_alarms") == []
+        assert rows(project, "SELECT * FROM layout_alarms") == []
+        # By default no browser looks at anything.
+        assert first.sum("teacher/") == 0
 
 
 def comparable(lines: Lines) -> list[str]:
@@ -138,12 +143,6 @@ class TestShadow:
 class TestDecisions:
     """What a person decides acts in the next crawl, and is taken back as if it had never been."""
 
-    @pytest.fixture
-    def learned(self, always: Project, server: WebServer) -> tuple[Project, dict[str, str]]:
-        """A project, with the texts that it gives once the site is known."""
-        crawl(always, server)
-        return always, texts(crawl(always, server))
-
     def templates(self, project: Project, server: WebServer, verb: str, *options: str) -> Outcome:
         domain = server.origins[0].removeprefix("http://")
         listed = scrapy("dedup", "templates", "list", domain, "--json", folder=project.folder)
@@ -156,9 +155,9 @@ class TestDecisions:
         return told
 
     def test_act_in_the_next_crawl_and_are_taken_back_byte_for_byte(
-        self, learned: tuple[Project, dict[str, str]], server: WebServer
+        self, learned: tuple[Project, Crawled, Crawled], server: WebServer, tmp_path: Path
     ) -> None:
-        project, before = learned
+        project, before = copied(learned[0], tmp_path / "copy"), texts(learned[2])
         self.templates(project, server, "override", "--drop", "p.lead", "--keep", "aside.bar")
 
         after = crawl(project, server)

@@ -1,4 +1,4 @@
-"""Three ways in: the add-on, components set by hand, the pipeline alone. And several crawls at once."""
+"""Ways in beside the add-on: components set by hand, the pipeline alone. And several crawls at once."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -19,12 +19,13 @@ BY_HAND = {
     "DOWNLOADER_MIDDLEWARES": {"scrapy_dedup.DedupDownloaderMiddleware": 545},
     "SPIDER_MIDDLEWARES": {"scrapy_dedup.DedupSpiderMiddleware": 950},
 }
+FINGERPRINTER = {"REQUEST_FINGERPRINTER_CLASS": "scrapy_dedup.Fingerprinter"}
 WAYS = [
-    pytest.param(ADDON, id="add-on"),
-    pytest.param(BY_HAND, id="by-hand"),
-    pytest.param({**BY_HAND, "REQUEST_FINGERPRINTER_CLASS": "scrapy_dedup.Fingerprinter"}, id="with-fingerprinter"),
-    pytest.param({**PIPELINE, "SPIDER_MIDDLEWARES": BY_HAND["SPIDER_MIDDLEWARES"]}, id="without-downloader-middleware"),
-    pytest.param(PIPELINE, id="pipeline-alone"),
+    pytest.param(BY_HAND, FINGERPRINTER, id="by-hand-and-with-fingerprinter"),
+    pytest.param(
+        {**PIPELINE, "SPIDER_MIDDLEWARES": BY_HAND["SPIDER_MIDDLEWARES"]}, {}, id="without-downloader-middleware"
+    ),
+    pytest.param(PIPELINE, {}, id="pipeline-alone"),
 ]
 
 
@@ -34,19 +35,19 @@ def server() -> Iterator[WebServer]:
         yield running
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("way", "then"), WAYS)
 def test_every_page_goes_out_once_without_what_repeats(
-    make_project: Callable[..., Project], server: WebServer, way: dict[str, Any]
+    make_project: Callable[..., Project], server: WebServer, way: dict[str, Any], then: dict[str, Any]
 ) -> None:
     project = make_project("project", **way)
     hub = f"start={server.origins[0]}/hub"
 
     first = project.crawl("pages", "-a", hub)
-    second = project.crawl("pages", "-a", hub)
+    second = project.crawl("pages", "-a", hub, **then)
 
     for crawled in (first, second):
         assert Counter(crawled.stored_ids) == Counter(pages_of(server.site))
-        is_whole = "ADDONS" in way or "DOWNLOADER_MIDDLEWARES" in way
+        is_whole = "DOWNLOADER_MIDDLEWARES" in way
         assert ("These layers act, on items alone: url, canonical, boilerplate" in crawled.log) is not is_whole
     assert first.count("items/parked") > 0
     assert second.count("items/parked") == 0

@@ -4,6 +4,7 @@ A process of its own, since it needs a reactor, which is for life, and since a c
 """
 
 import asyncio
+import gc
 import json
 import logging
 import multiprocessing
@@ -150,6 +151,9 @@ def _serve(pipe: Connection) -> None:
             while True:
                 job = await run_in_thread(pipe.recv)
                 pipe.send(await _crawled(job))
+                # The add-on collects garbage at a crawl's end, and would look through all that was imported.
+                if job.addon and not gc.get_freeze_count():
+                    gc.freeze()
         except EOFError:
             reactor.stop()
 

@@ -67,9 +67,7 @@ def test_pages_that_a_callback_waits_for_are_asked_for_in_every_crawl(crawls: Cr
 
 
 @pytest.mark.crawl
-@pytest.mark.parametrize(
-    "kind", ["dict", "crawl_spider", "sitemap_spider", "async", "downloads", "login", "retry_downloader", "errors"]
-)
+@pytest.mark.parametrize("kind", ["async", "downloads", "login", "errors"])
 def test_crawl_by_command_over_http_gives_the_feed_of_the_bare_spider(
     kind: str, crawls: Crawls, tmp_path: Path
 ) -> None:

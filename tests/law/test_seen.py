@@ -361,9 +361,6 @@ class TestItems:
         assert len(found) == len(bare.items) + len(crawl.items)
         assert crawl.errors == ()
 
-    def test_item_class_without_our_fields_is_a_warning(self, crawls: Crawls) -> None:
-        assert tried(Scenario("attrs", FEW, 71, 6, Server(), ()), "default", crawls) == []
-
 
 def _quotes() -> FixedWorld:
     texts = [first_site(6, 8).pages[number].values["body"] for number in range(8)]
@@ -447,22 +444,18 @@ class TestTransfers:
         self, policy: str, crawls: Crawls, tmp_path: Path
     ) -> None:
         """With the policy of RFC 2616 the cache asks by conditions of its own."""
-        caches = [
-            {
-                "HTTPCACHE_ENABLED": True,
-                "HTTPCACHE_DIR": str(tmp_path / f"cache{number}"),
-                "HTTPCACHE_POLICY": f"scrapy.extensions.httpcache.{policy}",
-            }
-            for number in range(2)
-        ]
+        cache = {
+            "HTTPCACHE_ENABLED": True,
+            "HTTPCACHE_DIR": str(tmp_path / "cache"),
+            "HTTPCACHE_POLICY": f"scrapy.extensions.httpcache.{policy}",
+        }
         beside = Beside(crawls, tmp_path, "PathsSpider")
         shop, paths = _with_etags(_shop(20)), _FEW_PATHS
 
-        beside.crawl(shop, paths=paths)
-        on = Job(beside.spider, shop, {"paths": paths}, ADDON, {**caches[0], **beside.chosen})
+        untouched, _ = beside.crawl(shop, paths=paths)
+        on = Job(beside.spider, shop, {"paths": paths}, ADDON, {**cache, **beside.chosen})
         crawled = [crawls.run(on), crawls.run(on)]
-        bare = crawls.run(Job(beside.spider, shop, {"paths": paths}, settings=caches[0]))
-        untouched = crawls.run(Job(beside.spider, shop, {"paths": paths}, settings=caches[1]))
+        bare = crawls.run(Job(beside.spider, shop, {"paths": paths}, settings=cache))
 
         assert [len(one.items) for one in (*crawled, bare)] == [20, 20, 20]
         assert Counter(map(str, bare.items)) == Counter(map(str, untouched.items))

@@ -6,9 +6,9 @@ import logging
 import re
 import sys
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
@@ -342,9 +342,14 @@ def _code(files: list[Path]) -> tuple[bytes, bytes]:
         digest.update(parts_hash(path.name.encode("utf-8", "surrogateescape"), content))
         if path.suffix == ".py":
             names |= _imports(content)
-    distributions = packages_distributions()
-    found = sorted({one for name in names for one in distributions.get(name, ())})
+    found = sorted({one for name in names for one in installed().get(name, ())})
     return digest.digest(), parts_hash(*(f"{one} {_version_of(one)}".encode() for one in found))
+
+
+@cache
+def installed() -> Mapping[str, Sequence[str]]:
+    """Return the distributions that each module may be of; asked once a process: it takes a tenth of a second."""
+    return packages_distributions()
 
 
 def _version_of(distribution: str) -> str:

@@ -62,20 +62,24 @@ ASKED: dict[str, Callable[[str], Any]] = {
 
 
 class Costly(scrapy.Spider):
-    """Yields what a function made of each page's text; `-a text=...` asks for that text on every page."""
+    """Yields what a function made of each page's text; `-a text=...` asks for that text on every page.
+
+    With several words as `ask` the pages take turns.
+    """
 
     name = "costly"
 
     def __init__(self, start: str, ask: str = "in_a_thread", version: str = "1", text: str = "", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.start_urls = start.split()
-        self.ask, self.version, self.text = ASKED[ask], version, text
+        self.asks, self.version, self.text = [ASKED[one] for one in ask.split()], version, text
 
     async def parse(self, response: Response, **kwargs: Any) -> AsyncIterator[Any]:  # noqa: ARG002 - Scrapy's signature
         ASKING.add(response.url)
         text = self.text or response.css("title::text").get("")
         try:
-            made = await scrapy_dedup.memo(self.crawler, text, self.ask, version=self.version)
+            ask = self.asks[int(response.url[-1]) % len(self.asks)]
+            made = await scrapy_dedup.memo(self.crawler, text, ask, version=self.version)
         except Exception as error:  # noqa: BLE001 - the test looks at what it is
             made = {"error": f"{type(error).__name__}: {error}"}
         # What one caller does to its value is not seen by the others.
