@@ -17,8 +17,8 @@ from tests.sites import html_page
 pytestmark = pytest.mark.crawl
 
 DOCS = Path(__file__).parents[2] / "docs" / "operations.md"
-PAGES = 14
-STOPS_AFTER = 6
+PAGES = 24
+STOPS_AFTER = 10
 HUGE = "<!--" + "x" * 1_500_000 + "-->"
 PIPELINES = "tests.end_to_end.recrawl_pipelines"
 

@@ -51,8 +51,9 @@ def posts_of(crawled: Crawled) -> list[str]:
     return [text for url, text in texts(crawled).items() if "/posts/" in url]
 
 
-# Two crawls are compared: each must meet its pages in one order, and learn from the same ones before each is cut.
-IN_ORDER: dict[str, Any] = {"CONCURRENT_REQUESTS": 1, "DEDUP_BATCH": {"pages": 1}}
+# Two crawls are compared: each must meet its pages in one order, and learn from the same ones before each is cut. So no
+# page is asked for before the items of the one before it have left.
+IN_ORDER: dict[str, Any] = {"CONCURRENT_REQUESTS": 1, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1, "DEDUP_BATCH": {"pages": 1}}
 # Of two pages with one text that are in work at once, the one that is compared first stands for the other.
 BY_ITSELF = dict.fromkeys(("title", "duplicate", "near_duplicate", "chunk"), False)
 
