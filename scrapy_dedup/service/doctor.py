@@ -158,7 +158,7 @@ def check_all_settings(source: Mapping[str, Any]) -> Iterator[DoctorCheck]:
     if not refused:
         changed = sum(getattr(settings, name) != field.default for name, field in FIELDS.items())
         switched = "" if settings.enabled else "; DEDUP_ENABLED = False: the plugin is switched off"
-        yield DoctorCheck("settings", State.OK, f"{changed} of {len(FIELDS)} differ from their defaults{switched}")
+        yield DoctorCheck("settings", State.OK, f"{changed} differ from their defaults{switched}")
 
 
 def _wrong_setting(error: DedupError) -> DoctorCheck:
