@@ -54,6 +54,9 @@ def test_the_browsers_are_tried_in_their_order(tmp_path: Path, environment: dict
     on_path = _program(tmp_path / "bin/chromium")
     assert find_browser("", environment) == FoundBrowser(on_path, Origin.PATH)
 
+    shell_on_path = _program(tmp_path / "bin/chromium-headless-shell")
+    assert find_browser("", environment) == FoundBrowser(shell_on_path, Origin.PATH)
+
     own = _downloaded(tmp_path / "own", "chromium", "chrome-linux64/chrome")
     assert find_browser("", environment) == FoundBrowser(own, Origin.PLAYWRIGHT)
 
