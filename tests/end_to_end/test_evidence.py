@@ -91,10 +91,14 @@ def test_under_skip_a_page_left_out_for_another_goes_out_once_that_does_not_give
     pages[keeper["changed"]] = offers("harbour", 10)
     # With the fields as then.
     pages[alias["text"]] = offers("lighthouse", 10)
-    pages[keeper["fewer"]] = offers("fewer", 10)
-    # Though no text of either changes; an alias that is met before its keeper is judged by the next crawl.
-    for how, order in (("keeper-first", (keeper, alias)), ("alias-first", (alias, keeper))):
-        pages |= {each[how]: pages.pop(each[how]) for each in order} | {keeper[how]: offers(how, 12)}
+    # Though no text of either changes. An alias that is met before its keeper is judged by the next crawl, and which of
+    # two equal pages the first crawl kept is nobody's promise: each pair is put in order here.
+    for how, order, price in (
+        ("fewer", (keeper, alias), 10),
+        ("keeper-first", (keeper, alias), 12),
+        ("alias-first", (alias, keeper), 12),
+    ):
+        pages |= {each[how]: pages.pop(each[how]) for each in order} | {keeper[how]: offers(how, price)}
     later = [crawl() for _ in range(3)]
     pages[keeper["fewer"]] = Answer("", 404)
     gone = [crawl() for _ in range(2)]
