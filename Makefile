@@ -55,7 +55,7 @@ format: $(VENV)/.installed-dev
 	$(RUN) -m ruff format
 	$(RUN) -m ruff check --fix
 
-bench: $(VENV)/.installed-dev
+bench: $(VENV)/.installed-bench
 	$(RUN) -m benchmarks.all $(if $(QUICK),--quick) $(if $(FOLDER),--folder '$(FOLDER)') $(ARGS)
 
 screenshots: $(VENV)/.installed-dev
@@ -80,6 +80,13 @@ $(VENV)/.installed-dev: $(VENV)/bin/python setup.cfg pyproject.toml
 	@echo "Installing scrapy_dedup with what its tests need ..."
 	@$(RUN) -m pip install -qq --disable-pip-version-check -e '.[test,dev,docs]'
 	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-bench: $(VENV)/.installed-dev
+	@echo "Installing what benchmarks compare with ..."
+	@# pip 23 fails on lxml[html-clean] and lxml[html_clean] side by side.
+	@$(RUN) -m pip install -qq --disable-pip-version-check 'pip>=24'
+	@$(RUN) -m pip install -qq -e '.[bench]'
+	@touch $@
 
 $(VENV)/.installed-docs: $(VENV)/bin/python setup.cfg pyproject.toml
 	@echo "Installing scrapy_dedup with what its docs need ..."
