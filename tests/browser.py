@@ -13,6 +13,7 @@ from typing import Literal
 
 from playwright.sync_api import Browser, BrowserContext, Page, Request, ViewportSize, sync_playwright
 
+from scrapy_dedup.teacher.finding import NAMES
 from tests.servers_here import Started, is_hidden, is_missing, one_for_the_run
 from tests.waiting import wait_for
 
@@ -28,8 +29,6 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
 )
-# The shell first: it starts and draws with half of a whole browser's CPU.
-NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 def chromium_path() -> str | None:
