@@ -106,6 +106,12 @@ class Outcome:
             self.excused_seconds = self.kill.at - min(late[number] for number in excused)
 
     @property
+    def crawl_seconds(self) -> float:
+        """How long it took from the first page that any worker gave to the last."""
+        times = [item["at"] for worker in self.workers for item in worker.arrived()]
+        return float(max(times) - min(times))
+
+    @property
     def errors(self) -> list[str]:
         """What the workers' logs tell of errors."""
         return [line for worker in self.workers for line in worker.log().splitlines() if " ERROR: " in line]

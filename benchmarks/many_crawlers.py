@@ -24,6 +24,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--pages", type=int, default=20_000, help="addresses, of which three of ten are aliases")
     parser.add_argument("--crawlers", type=int, default=8)
+    parser.add_argument("--delay", type=float, default=0, help="seconds that the site takes to answer")
     parser.add_argument("--lease", type=float, default=60, help="DEDUP_SHARED_LEASE, in seconds")
     parser.add_argument("--away", type=float, default=30, help="seconds for which PostgreSQL is away")
     parser.add_argument("--kill", action="store_true")
@@ -41,7 +42,7 @@ def main() -> None:
     settings = {"DEDUP_SHARED_LEASE": args.lease}
     with (
         tempfile.TemporaryDirectory() as temporary,
-        serving(site) as origin,
+        serving(site, args.delay) as origin,
         running_redis() as redis,
         running_postgresql(programs) as postgresql,
     ):
@@ -96,6 +97,8 @@ def _figures(outcome: Outcome, one: Outcome) -> dict[str, Any]:
         "name": outcome.name,
         "workers": len(outcome.workers),
         "seconds": round(outcome.seconds, 1),
+        "seconds from first to last page": round(outcome.crawl_seconds, 1),
+        "fewest pages of a worker": min(len(worker.arrived()) for worker in outcome.workers),
         "items": outcome.times.total(),
         "pages": len(outcome.times),
         "again after the kill": outcome.excused,

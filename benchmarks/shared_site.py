@@ -106,7 +106,7 @@ def _answer(site: SharedSite, path: str, host: str) -> bytes:
     return head.encode() + body
 
 
-async def _serve(site: SharedSite, started: Connection) -> None:
+async def _serve(site: SharedSite, delay_seconds: float, started: Connection) -> None:
     asked: Counter[str] = Counter()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -127,6 +127,7 @@ async def _serve(site: SharedSite, started: Connection) -> None:
                 writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
             else:
                 asked[path] += 1
+                await asyncio.sleep(delay_seconds)
                 writer.write(_answer(site, path, host))
             await writer.drain()
         writer.close()
@@ -136,15 +137,20 @@ async def _serve(site: SharedSite, started: Connection) -> None:
     await server.serve_forever()
 
 
-def _run(site: SharedSite, started: Connection) -> None:
-    asyncio.run(_serve(site, started))
+def _run(site: SharedSite, delay_seconds: float, started: Connection) -> None:
+    asyncio.run(_serve(site, delay_seconds, started))
 
 
 @contextmanager
-def serving(site: SharedSite) -> Iterator[str]:
-    """Serve a site until the block ends; give its origin. `/asked` tells what was asked for since the last time."""
+def serving(site: SharedSite, delay_seconds: float = 0) -> Iterator[str]:
+    """Serve a site until the block ends; give its origin. `/asked` tells what was asked for since the last time.
+
+    Args:
+        site: what is served.
+        delay_seconds: how long each page takes to answer.
+    """
     ours, theirs = multiprocessing.Pipe()
-    process = multiprocessing.Process(target=_run, args=(site, theirs), daemon=True)
+    process = multiprocessing.Process(target=_run, args=(site, delay_seconds, theirs), daemon=True)
     process.start()
     try:
         yield f"http://localhost:{ours.recv()}"

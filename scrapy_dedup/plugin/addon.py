@@ -27,8 +27,6 @@ RESILIENCE_ORDER = 110
 STALL_MONITOR_ORDER = 120
 # Before all else: its first beat is the first thing that a spider's opening does.
 HEARTBEAT_ORDER = 1
-# Parked responses count against it; Scrapy's own 5 MB hold 50 to 100 pages over all domains.
-SLOT_BYTES = 64_000_000
 
 
 class Addon:
@@ -61,7 +59,10 @@ class Addon:
             settings.set("DEDUP_FALLBACK_REQUEST_FINGERPRINTER_CLASS", replaced, priority="addon")
             settings.set("REQUEST_FINGERPRINTER_CLASS", Fingerprinter, priority=_priority(settings))
         if (settings.getpriority("SCRAPER_SLOT_MAX_ACTIVE_SIZE") or 0) < _ADDON_PRIORITY:
-            settings.set("SCRAPER_SLOT_MAX_ACTIVE_SIZE", SLOT_BYTES, priority="addon")
+            # What is parked counts against it, and leaves as much as there is without us for what is worked on. Not
+            # more: pages come faster than they are cut, and each takes some twenty times its HTML while it waits.
+            size_bytes = settings.getint("SCRAPER_SLOT_MAX_ACTIVE_SIZE") + ours.max_parked_bytes
+            settings.set("SCRAPER_SLOT_MAX_ACTIVE_SIZE", size_bytes, priority="addon")
 
 
 _ADDON_PRIORITY = 15

@@ -247,7 +247,7 @@ class Runtime:
         if len(self.lot):
             at, state = time.monotonic(), self._engine
             quiet = state.quiet(self._arrived)
-            self.lot.tick(at, closing=state.closing(), pressure=state.pressed(), quiet=quiet)
+            self.lot.tick(at, closing=state.closing(), pressure=state.pressed(self.lot.size_bytes), quiet=quiet)
 
     def _released(self, learner: Learner, why: Release, pages: Collection[bytes], go_on: Callable[[], None]) -> None:
         self.count(f"release/{why}", len(pages))

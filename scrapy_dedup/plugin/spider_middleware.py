@@ -9,7 +9,7 @@ from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 
 from scrapy_dedup.core.recrawl.values import encode
-from scrapy_dedup.plugin.crawl.engine_state import EngineState
+from scrapy_dedup.plugin.crawl.engine_state import EngineState, forget_tree
 from scrapy_dedup.plugin.crawl.outcomes import watched
 from scrapy_dedup.plugin.crawl.overrides import is_left_alone, with_request
 from scrapy_dedup.plugin.crawl.request_meta import READMITTED, mark_new
@@ -119,6 +119,8 @@ class DedupSpiderMiddleware:
         finally:
             if callback_output.repeated:
                 self._repeated.count(callback_output.repeated, response)
+            # Items may wait for long in the pipeline, and the response with them.
+            forget_tree(response)
             if visit is not None:
                 visit.callback_ended = True
                 self._runtime.done.settle(visit)

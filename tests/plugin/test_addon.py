@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from scrapy.settings import Settings
 
-from scrapy_dedup.plugin.addon import SLOT_BYTES, Addon
+from scrapy_dedup.plugin.addon import Addon
 from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
 from scrapy_dedup.plugin.extension import DedupExtension
 from scrapy_dedup.plugin.item_pipeline import DedupPipeline
@@ -47,7 +47,14 @@ def test_add_on_that_runs_twice_does_not_stand_behind_itself() -> None:
     assert "scrapy_dedup" not in str(settings["DEDUP_FALLBACK_REQUEST_FINGERPRINTER_CLASS"])
 
 
-@pytest.mark.parametrize(("given", "slot"), [({}, SLOT_BYTES), ({"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1}, 1)])
+@pytest.mark.parametrize(
+    ("given", "slot"),
+    [
+        ({}, 13_000_000),
+        ({"DEDUP_BATCH": {"max_bytes": 1_000}}, 5_001_000),
+        ({"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1}, 1),
+    ],
+)
 def test_scraper_has_room_for_parked_responses(given: dict[str, Any], slot: int) -> None:
     assert settings_with_addon(**given)["SCRAPER_SLOT_MAX_ACTIVE_SIZE"] == slot
 

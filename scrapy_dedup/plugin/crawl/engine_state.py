@@ -6,11 +6,21 @@ from typing import Any
 
 from scrapy import Request
 from scrapy.crawler import Crawler
+from scrapy.http import Response
 
 logger = logging.getLogger(__name__)
 
 # Between two looks a callback may still be working on its next requests.
 _QUIET_LOOKS = 3
+
+
+def forget_tree(response: Response) -> None:
+    """Let go of the tree that a callback's selectors have made, ten times the HTML; Scrapy makes it again when asked.
+
+    The tree's selector holds the response, too, so that neither would go before garbage is collected.
+    """
+    if getattr(response, "_cached_selector", None) is not None:
+        response._cached_selector = None  # type: ignore[attr-defined]
 
 
 class EngineState:
@@ -27,11 +37,16 @@ class EngineState:
         slot = self._slot()
         return slot is not None and getattr(slot, "closing", None) is not None
 
-    def pressed(self) -> bool:
-        """Say whether the scraper holds so much that the downloader is told to wait."""
+    def pressed(self, parked_bytes: int) -> bool:
+        """Say whether the scraper holds so much that the downloader is told to wait, most of it parked pages.
+
+        What else it holds is worked on, and leaves by itself.
+        """
         scraper_slot = getattr(getattr(self._engine(), "scraper", None), "slot", None)
         needs_backout = getattr(scraper_slot, "needs_backout", None)
-        return bool(needs_backout()) if needs_backout is not None else False
+        if needs_backout is None or not needs_backout():
+            return False
+        return 2 * parked_bytes >= getattr(scraper_slot, "active_size", 0)
 
     def scraping(self) -> bool:
         """Say whether a callback runs, or an item is in a pipeline."""

@@ -1,21 +1,24 @@
 """Stand-ins for the engine: what Scrapy does not promise may be missing, or fail."""
 
+import gc
 from types import SimpleNamespace
 from typing import Any
+from weakref import ref
 
 import pytest
+from scrapy.http import HtmlResponse
 
-from scrapy_dedup.plugin.crawl.engine_state import EngineState
+from scrapy_dedup.plugin.crawl.engine_state import EngineState, forget_tree
 
 
 def an_engine(
-    *, pending: bool = False, active: tuple[str, ...] = (), closing: object = None, full: bool = False
+    *, pending: bool = False, active: tuple[str, ...] = (), closing: object = None, full: bool = False, held: int = 0
 ) -> Any:
     scheduler = SimpleNamespace(has_pending_requests=lambda: pending)
     return SimpleNamespace(
         _slot=SimpleNamespace(closing=closing, scheduler=scheduler),
         downloader=SimpleNamespace(active=set(active)),
-        scraper=SimpleNamespace(slot=SimpleNamespace(needs_backout=lambda: full)),
+        scraper=SimpleNamespace(slot=SimpleNamespace(needs_backout=lambda: full, active_size=held)),
     )
 
 
@@ -44,7 +47,7 @@ def test_answer_is_no_where_scrapy_has_changed(engine: Any) -> None:
     state = state_of(engine)
 
     assert not state.closing()
-    assert not state.pressed()
+    assert not state.pressed(1)
     assert not quiet_after(state, 5)
 
 
@@ -57,3 +60,34 @@ def test_scheduler_that_fails_counts_as_busy_and_is_told_once(caplog: pytest.Log
 
     assert quiet_after(state_of(engine), 5) is False
     assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize(
+    ("full", "held", "parked", "pressed"),
+    [
+        (True, 100, 100, True),
+        (True, 100, 50, True),
+        # What is worked on leaves by itself, and pages that are cut by few others with it would be cut worse.
+        (True, 100, 49, False),
+        (False, 100, 100, False),
+    ],
+)
+def test_full_scraper_presses_where_most_of_it_is_parked(full: bool, held: int, parked: int, pressed: bool) -> None:
+    assert state_of(an_engine(full=full, held=held)).pressed(parked) is pressed
+
+
+def test_response_without_its_tree_goes_with_its_last_user_and_makes_the_tree_again_when_asked() -> None:
+    response = HtmlResponse("http://a.example/", body=b"<p>text</p>", encoding="utf-8")
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        paragraph, gone = response.css("p"), ref(response)
+        forget_tree(response)
+
+        assert paragraph.css("::text").get() == response.css("p::text").get() == "text"
+        forget_tree(response)
+        del response, paragraph
+        assert gone() is None
+    finally:
+        if was_on:
+            gc.enable()
