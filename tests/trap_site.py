@@ -67,15 +67,15 @@ class EndlessSite(dict[str, Any]):
 
 
 class TrapSite(EndlessSite):
-    """A shop: 40 result pages, 88 products, 12 orphans, 10 other pages; everything else is a trap."""
+    """A shop: 46 result pages, 118 products, 12 orphans, 10 other pages; everything else is a trap."""
 
     filters = ("brand", "color", "size", "price", "rating")
     choices = ("a", "b", "c", "d")
-    parts, on_part, orphans = 40, 3, 12
+    parts, on_part, orphans = 46, 3, 12
 
     def __init__(self, origin: str) -> None:
         super().__init__(origin)
-        self.products = [f"product-{number}" for number in range(88)]
+        self.products = [f"product-{number}" for number in range(118)]
 
     @property
     def real(self) -> list[str]:
@@ -170,7 +170,7 @@ class OtherTrapSite(EndlessSite):
 
     filters = ("tone", "era", "mood", "place", "form")
     choices = ("one", "two", "three", "four")
-    articles, on_part = 90, 3
+    articles, on_part = 120, 3
 
     @property
     def real(self) -> list[str]:

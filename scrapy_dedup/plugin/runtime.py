@@ -5,7 +5,7 @@ import gc
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -28,7 +28,7 @@ from scrapy_dedup.core.runs.alarms import STAT
 from scrapy_dedup.core.urls.canonical import Alias, Own, OwnReason, redirect_aliases
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
 from scrapy_dedup.plugin.acknowledgement import Acknowledgement
-from scrapy_dedup.plugin.crawl.aside import Aside, Turn
+from scrapy_dedup.plugin.crawl.aside import Aside, CrawlEndedError, Turn
 from scrapy_dedup.plugin.crawl.delivery import Delivery
 from scrapy_dedup.plugin.crawl.engine_state import EngineState
 from scrapy_dedup.plugin.crawl.outcomes import Recorder
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from scrapy_dedup.plugin.teacher.teaching import Teaching
 
 TICK_SECONDS = 0.1
+_REST_SECONDS = 1.0
 # The duplicate filter and the HTTP cache ask for one fingerprint each; what they have in flight is less than this.
 _REDIRECTS_REMEMBERED = 1_000
 # Of some 100 bytes each. A page that moved, and whose old address is forgotten by then, counts as new.
@@ -95,6 +96,7 @@ class Runtime:
     """Fires when all is learned that there was to learn."""
     _arrived = 0
     """How many pages came."""
+    _ended = False
     _others_ended: ClassVar = False
     """Crawls of this process ended since the last one began."""
 
@@ -122,6 +124,7 @@ class Runtime:
         self.sites = Sites(self.crawl.store, repeat_policy(settings), self.count)
         self.aside = Aside(crawler.settings)
         self.unmet = Unmet(self.crawl, self.aside, self.count)
+        self.resting = Resting(self.crawl, self.aside, self.lot, self.writer, self.count)
         self.met = PagesMet()
         self.removed_pages = RemovedPages(crawler, self.crawl, self.sites, settings, self.count)
         if self.guard is not None:
@@ -147,7 +150,6 @@ class Runtime:
         self._noted: OrderedDict[tuple[bytes, bytes], None] = OrderedDict()
         """Redirects that were noted last."""
         self._loops: list[Any] = []
-        self._ended = False
         self._connect()
 
     @classmethod
@@ -215,6 +217,7 @@ class Runtime:
         self._every(TICK_SECONDS, self._tick)
         self._every(WRITE_SECONDS, self.writer.begin)
         self._every(REPORT_SECONDS, self.unmet.look)
+        self._every(_REST_SECONDS, self.resting.look)
         if self.guard is not None:
             self._every(REPORT_SECONDS, self.guard.explain)
             self._every(self.settings.domain_refresh.total_seconds(), self.guard.look_again)
@@ -324,6 +327,8 @@ class Runtime:
         try:
             for learner in list(self.crawl.learners.values()):
                 await self._finish(learner, complete=reason == "finished")
+            if reason == "finished":
+                self.crawl.finish_small()
         finally:
             self.aside.end()
             self._finishing.callback(None)
@@ -443,6 +448,48 @@ class Unmet:
             self._domains.clear()
         finally:
             self._asking = None
+
+
+class Resting:
+    """Lets domains go where a crawl holds more of them than it may, once what they know is written."""
+
+    def __init__(
+        self, crawl: Crawl, aside: Aside, lot: ParkingLot, writer: WriteBehind, count: Callable[[str, int], None]
+    ) -> None:
+        self._crawl = crawl
+        self._aside = aside
+        self._lot = lot
+        self._writer = writer
+        self._count = count
+        self._going: Deferred[None] | None = None
+
+    def look(self) -> None:
+        """Begin to let go whom nobody needs now, unless that is under way or the store cannot take it."""
+        if self._going is None and not self._writer.fails:
+            free = {learner: learner.times_met for learner in self._crawl.to_rest() if self._is_free(learner)}
+            going = deferred_from_coro(self._let_go(free)) if free else None
+            self._going = going if going is not None and not going.called else None
+
+    def _is_free(self, learner: Learner) -> bool:
+        return not (self._aside.is_busy(learner.domain) or self._lot.holds(learner)) and learner.may_rest
+
+    async def _let_go(self, times_met: Mapping[Learner, int]) -> None:
+        try:
+            for learner in times_met:
+                async with self._aside.turn(learner.domain):
+                    await self._aside.result(self._crawl.finish(learner, complete=False))
+            await self._writer.catch_up()
+            # Who is met meanwhile stays; and what is not written, the store would not give back.
+            for learner, times in times_met.items():
+                if self._is_free(learner) and learner.times_met == times and not self._writer.fails:
+                    self._crawl.rest(learner)
+                    self._count("domains/rested", 1)
+        except CrawlEndedError:
+            return
+        except Exception:
+            logger.exception("What is known of some domains stays in memory because of a defect in scrapy_dedup")
+        finally:
+            self._going = None
 
 
 class RunEnd(Struct, frozen=True):

@@ -183,6 +183,11 @@ class Settings:
         "HTML that waits at most, over all domains; beyond it the largest batches are let go.",
         integer(0, 10**10, "bytes"),
     )
+    held_pages: int = setting(
+        5_000,
+        "Pages that are held to learn from, over all domains; beyond it domains go till they are met again.",
+        integer(1, 10**7, "pages"),
+    )
     max_page_bytes: int = setting(
         8_000_000, "Larger pages go out uncleaned and flagged.", integer(1_000, 10**9, "bytes")
     )

@@ -36,7 +36,7 @@ FAMILIES: Final[Mapping[str, Mapping[str, str]]] = {
     "adaptive": {"enabled": "adaptive"} | _with("adaptive_", "first shortest longest"),
     "removed": _with("removed_", "after max_share max_failures") | {"emit": "emit_removed"},
     "batch": {"pages": "batch_pages"}
-    | _with("", "learn_pages learn_after max_wait")
+    | _with("", "learn_pages learn_after held_pages max_wait")
     | {"max_bytes": "max_parked_bytes"},
     "pdf": _with("pdf_", "enabled max_pages timeout"),
     "title": _with("title_", "trust agreement common"),

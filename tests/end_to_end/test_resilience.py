@@ -12,7 +12,7 @@ from tests.trap_site import EndlessSite, OtherTrapSite, TrapSite, sentences
 pytestmark = pytest.mark.crawl
 
 MOST_SHARE = 1.3
-ENOUGH = 450
+ENOUGH = 600
 """Pages after which a crawl that does not end is stopped: three times as many as there are."""
 _OURS = "scrapy_dedup.plugin.resilience.extension.ResilienceExtension"
 ON: dict[str, Any] = {

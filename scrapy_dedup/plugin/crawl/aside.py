@@ -66,6 +66,10 @@ class Aside:
         """Return what lets nobody else work on a domain meanwhile; who asks first is first."""
         return Turn(self._last, domain)
 
+    def is_busy(self, domain: str) -> bool:
+        """Say whether somebody works on a domain, or waits for it."""
+        return domain in self._last
+
     async def result(self, steps: Steps[T]) -> T:
         """Return what comes of steps, whose long parts run in a thread.
 

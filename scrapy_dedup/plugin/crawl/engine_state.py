@@ -20,7 +20,7 @@ def forget_tree(response: Response) -> None:
     The tree's selector holds the response, too, so that neither would go before garbage is collected.
     """
     if getattr(response, "_cached_selector", None) is not None:
-        response._cached_selector = None  # type: ignore[attr-defined]
+        response._cached_selector = None  # type: ignore[attr-defined]  # noqa: SLF001 (Scrapy has no other way)
 
 
 class EngineState:

@@ -101,6 +101,10 @@ class ParkingLot:
             self._release(self._largest(), Release.PRESSURE)
         return deferred
 
+    def holds(self, learner: Learner) -> bool:
+        """Say whether pages wait for what a learner finds out."""
+        return (learner.domain, learner.method) in self._batches
+
     def settle(self, learner: Learner) -> bool:
         """Let go what waited to know whether a site was designed anew; return whether anything did."""
         batch = self._batches.get((learner.domain, learner.method))

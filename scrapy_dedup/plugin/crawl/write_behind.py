@@ -95,6 +95,11 @@ class WriteBehind:
         return self._failed is None and len(self._crawl.rows) + self._under_way >= self._every_rows
 
     @property
+    def fails(self) -> bool:
+        """Whether the last try to write came to nothing."""
+        return self._failed is not None
+
+    @property
     def is_full(self) -> bool:
         """Whether the store, though it can be written, is written more slowly than the crawl notes rows."""
         if self._failed is not None:

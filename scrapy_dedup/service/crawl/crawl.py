@@ -5,7 +5,7 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -50,6 +50,7 @@ from scrapy_dedup.service.learning.learning import (
     html_samples,
     knowledge_of,
     text_samples,
+    to_rest,
 )
 from scrapy_dedup.service.policies import repeat_policy
 from scrapy_dedup.service.recrawl.run_pages import Given
@@ -224,6 +225,9 @@ class Crawl:
     rows: list[Record] = dataclasses.field(default_factory=list)
     """What waits to be written, in order."""
     learners: dict[tuple[str, Method], Learner] = dataclasses.field(default_factory=dict)
+    """Those met last come last."""
+    small: dict[tuple[str, Method], BoilerplateRecord] = dataclasses.field(default_factory=dict)
+    """What is to be remembered, after a complete run, of domains that were let go with too few pages to learn from."""
     given: Given = dataclasses.field(default_factory=Given)
     aliases: Aliases = dataclasses.field(default_factory=Aliases)
     evidence: RunEvidence = dataclasses.field(default_factory=RunEvidence)
@@ -242,7 +246,11 @@ class Crawl:
 
     def learner(self, domain: str, method: Method) -> Learner | None:
         """Return what is known of a domain; None before the store was asked."""
-        return self.learners.get((domain, method))
+        learner = self.learners.pop((domain, method), None)
+        if learner is not None:
+            learner.times_met += 1
+            self.learners[domain, method] = learner
+        return learner
 
     def meet(self, domain: str, method: Method, stored: Stored | None) -> Learner:
         """Start to learn a domain, from what the store said of it."""
@@ -253,6 +261,7 @@ class Crawl:
             learner.recall(knowledge_of(stored.boilerplate[method]))
         if stored and site is not None and (known := site_of(domain, stored.templates)) is not None:
             site.recall(known)
+        self.small.pop((domain, method), None)
         return self.learners.setdefault((domain, method), learner)
 
     def keeps(self, draft: Draft) -> bool:
@@ -495,6 +504,22 @@ class Crawl:
             self.rows.append(learner.record())
         if learner.site is not None:
             self.rows += learner.site.take_records(datetime.now(UTC))
+
+    def to_rest(self) -> list[Learner]:
+        """Return the learners to let go, so that what a crawl of many domains holds of them is bounded."""
+        return to_rest(self.learners.values(), self.settings.held_pages)
+
+    def rest(self, learner: Learner) -> None:
+        """Let a domain go that has learned what there is to learn: met again, it begins with what the store knows."""
+        del self.learners[learner.domain, learner.method]
+        if not learner.known:
+            self.small[learner.domain, learner.method] = learner.record()
+        if not any((learner.domain, method) in self.learners for method in get_args(Method)):
+            self.configs.pop(learner.domain, None)
+
+    def finish_small(self) -> None:
+        """Let the smallest domains be known that were let go: for the end of a complete run."""
+        self.rows += self.small.values()
 
     def take_over(self, rules: UrlRules) -> None:
         """Take over what an earlier part of this run completed; blocks, for the start of a crawl."""

@@ -36,6 +36,8 @@ from scrapy_dedup.store.records.stored import StoredBoilerplate
 
 # Pages of a new design, or that no template fits, are learned from when there are so many of them.
 _FRESH_AT: Final = (5, 8, 16, 32)
+# What a site's templates take in memory, in pages that are learned from.
+_PAGES_OF_TEMPLATES: Final = 8
 
 
 class SiteLearner:
@@ -80,6 +82,17 @@ class SiteLearner:
         """The first pages are over: nothing more is learned from pages that fit, and they cost no memory."""
         known = self.knowledge
         return known is not None and (known.pages >= self._settings.learn_pages or bool(self.alarms))
+
+    @property
+    def held_pages(self) -> int:
+        """How many pages are held to learn from; templates count as some."""
+        pages = sum(map(len, (self._sample, self._strays, self._fresh)))
+        return pages + (_PAGES_OF_TEMPLATES if self.knowledge is not None else 0)
+
+    @property
+    def may_rest(self) -> bool:
+        """Whether the store gives back all that counts: neither a browser nor a new design is waited for."""
+        return not (self.is_taught or self.is_judging or self._former is not None)
 
     def see(self, page_key: bytes, url: str, html: str, page: Page) -> None:
         """Take in a page before it is cut."""
@@ -332,6 +345,8 @@ class Learner:
         self.shadowed_in_doubt: list[tuple[Any, Settings]] = []
         self.is_new = False
         """Whether this run has learned something, which is noted again at its end."""
+        self.times_met = 0
+        """How often pages asked for it."""
         self._counted: set[bytes] = set()
         self._done = False
         self._pages_cut = self._bytes_removed = 0
@@ -373,6 +388,17 @@ class Learner:
             self._counted.clear()
         return True
 
+    @property
+    def held_pages(self) -> int:
+        """How many pages' worth of memory it takes, itself included."""
+        return 1 + (self.site.held_pages if self.site is not None else self.counts.pages)
+
+    @property
+    def may_rest(self) -> bool:
+        """Whether no page waits for what it finds out."""
+        waiting = self.in_doubt or self.shadowed or self.shadowed_in_doubt
+        return not waiting and (self.site is None or self.site.may_rest)
+
     def note_cut(self, bytes_removed: int) -> None:
         """Note that a page goes out without so many bytes of its text."""
         self._pages_cut += 1
@@ -403,3 +429,29 @@ class Learner:
             min_block_chars=self.policy.min_block_chars,
             evidence=evidence,
         )
+
+
+def to_rest(learners: Iterable[Learner], most_pages: int) -> list[Learner]:
+    """Return whom to let go so that the others hold nine tenths of so many pages; nobody while all hold no more.
+
+    Known domains first: the store gives back what they know. Then those with the fewest pages, the last met before
+    others: where more domains are crawled in turn than there is room for, some are learned, and then the next.
+
+    Args:
+        learners: in the order in which they were met last.
+        most_pages: that all together may hold.
+    """
+    held = {learner: learner.held_pages for learner in learners}
+    rest = sum(held.values())
+    if rest <= most_pages:
+        return []
+    known = [learner for learner in held if learner.known]
+    young = sorted((learner for learner in reversed(held) if not learner.known), key=held.__getitem__)
+    chosen: list[Learner] = []
+    for learner in (*known, *young):
+        if rest <= most_pages * 9 // 10:
+            break
+        if learner.may_rest:
+            chosen.append(learner)
+            rest -= held[learner]
+    return chosen

@@ -72,7 +72,7 @@ def test_scheduler_that_fails_counts_as_busy_and_is_told_once(caplog: pytest.Log
         (False, 100, 100, False),
     ],
 )
-def test_full_scraper_presses_where_most_of_it_is_parked(full: bool, held: int, parked: int, pressed: bool) -> None:
+def test_full_scraper_presses_where_most_of_it_is_parked(*, full: bool, held: int, parked: int, pressed: bool) -> None:
     assert state_of(an_engine(full=full, held=held)).pressed(parked) is pressed
 
 

@@ -1,5 +1,6 @@
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate, RepeatPolicy
-from scrapy_dedup.service.learning.learning import CHECKPOINTS, DomainKnowledge, Learner, Sample
+from scrapy_dedup.service.learning.learning import CHECKPOINTS, DomainKnowledge, Learner, Sample, to_rest
+from scrapy_dedup.settings import Settings
 
 MENU, FOOTER = 1, 2
 POLICY = RepeatPolicy(threshold_pct=0.7, min_pages=5)
@@ -59,3 +60,53 @@ class TestLearning:
 
         assert learner.learn()
         assert dict(learner.boilerplate.counts) == {MENU: 30}
+
+
+class TestResting:
+    """Each domain holds its pages and one more."""
+
+    def domains(self, **pages: int) -> list[Learner]:
+        learners = []
+        for name, number in pages.items():
+            learner = Learner(f"{name}.example", "html", POLICY, 20)
+            learn_from(learner, number)
+            learner.known = name.startswith("known")
+            learners.append(learner)
+        return learners
+
+    def named(self, learners: list[Learner], most_pages: int) -> list[str]:
+        return [learner.domain.partition(".")[0] for learner in to_rest(learners, most_pages)]
+
+    def test_nobody_goes_while_there_is_room(self) -> None:
+        assert self.named(self.domains(known=3, young=4), 9) == []
+
+    def test_known_domains_go_first_and_of_them_those_met_longest_ago(self) -> None:
+        assert self.named(self.domains(young=1, known_a=3, known_b=3, known_c=3), 12) == ["known_a"]
+        assert self.named(self.domains(young=1, known_a=3, known_b=3, known_c=3), 7) == ["known_a", "known_b"]
+
+    def test_of_others_those_go_that_have_the_fewest_pages_and_the_last_met_first(self) -> None:
+        young = self.domains(a=4, b=1, c=4, d=1)
+
+        assert self.named(young, 13) == ["d", "b"]
+        assert self.named(young, 10) == ["d", "b", "c"]
+
+    def test_domain_whose_pages_wait_stays(self) -> None:
+        busy, free = self.domains(known_a=3, known_b=3)
+        busy.in_doubt.append(("a page", Settings()))
+
+        assert to_rest([busy, free], 2) == [free]
+
+    def test_domains_met_in_turn_are_learned_though_there_is_no_room_for_all(self) -> None:
+        learners = {name: Learner(name, "html", POLICY, 20) for name in "abcdefghij"}
+        learned: set[str] = set()
+        for number in range(60):
+            for name in learners:
+                learner = learners.setdefault(name, Learner(name, "html", POLICY, 20))
+                learner.count(b"%d" % number, a_page(number, MENU))
+                if learner.learn():
+                    learned.add(name)
+                for gone in to_rest(list(learners.values()), 20):
+                    learners[gone.domain] = Learner(gone.domain, "html", POLICY, 20)
+                    learners[gone.domain].known = gone.domain in learned
+
+        assert learned == set("abcdefghij")
