@@ -71,7 +71,9 @@ TASKS: Final = (
         "benchmarks.crawl_overhead --pages 60 --pairs 1 --only 'and chunk: the default'",
     ),
     Task("startup", ("benchmarks.startup",), 5, "benchmarks.startup --pairs 2"),
-    Task("memory", ("benchmarks.memory",), 30),
+    Task(
+        "memory", ("benchmarks.memory --pages 6000 --domains 3000",), 300, "benchmarks.memory --pages 400 --domains 200"
+    ),
     Task(
         "recrawl_overhead",
         ("benchmarks.recrawl_overhead",),

@@ -428,6 +428,15 @@ def _matrix(results: Results) -> Lines:
         yield f"{outcome.capitalize()}: {', '.join(name for name, one in rows.items() if one['outcome'] == outcome)}."
 
 
+def _memory(results: Results) -> Lines:
+    found = results["memory"]["figures"]
+    peak = found["peak_mb"]
+    yield (
+        f"{found['pages']:,} pages of {found['domains']:,} domains: peak {peak['bare']:.0f} MB bare,"
+        f" {peak['with']:.0f} MB with the add-on."
+    )
+
+
 def _soak(results: Results) -> Lines:
     found = results["soak"]["figures"]
     yield "![Memory, descriptors, store and pace by crawl](soak.svg)"
@@ -461,6 +470,7 @@ BLOCKS: Final[dict[str, tuple[tuple[str, ...], Callable[[Results], Lines]]]] = {
     "fuzz": (("fuzz",), _fuzz),
     "suites": (SUITES, _suites),
     "matrix": (("matrix",), _matrix),
+    "memory": (("memory",), _memory),
     "soak": (("soak",), _soak),
     "spark": (("spark",), _spark),
     "spark_skew": (("spark_skew",), _spark_skew),

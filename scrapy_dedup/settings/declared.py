@@ -185,7 +185,7 @@ class Settings:
     )
     held_pages: int = setting(
         5_000,
-        "Pages that are held to learn from, over all domains; beyond it domains go till they are met again.",
+        "Pages held to learn from, over all domains; beyond it some domains go till met again.",
         integer(1, 10**7, "pages"),
     )
     max_page_bytes: int = setting(
