@@ -112,9 +112,7 @@ def test_items_with_odd_fields_all_go_out(fields: Crawled) -> None:
     assert fields.count("store/rows_given_up") == 0
 
 
-def test_item_without_a_url_stands_for_its_response_and_one_whose_url_has_no_domain_is_flagged(
-    fields: Crawled,
-) -> None:
+def test_item_without_a_url_stands_for_its_response_and_one_whose_url_has_no_domain_is_flagged(fields: Crawled) -> None:
     for name in ("url-none", "url-empty", "url-number"):
         assert str(fields.reports[name]["url"]).endswith("/page")
     for name in ("url-words", "url-brackets", "url-script", "url-port"):

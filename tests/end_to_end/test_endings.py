@@ -45,11 +45,7 @@ INT, KILL = signal.SIGINT, signal.SIGKILL
 BATCHES: dict[str, Any] = {"FEEDS": {"feed-%(batch_id)d.jsonl": {"format": "jsonlines", "batch_item_count": 4}}}
 SLOW = {"STORAGE_SECONDS": 0.3}
 BROKEN = {
-    "ITEM_PIPELINES": {
-        **BASE["ITEM_PIPELINES"],
-        f"{PIPELINES}.Failing": 10,
-        f"{PIPELINES}.FailingBehind": 600,
-    },
+    "ITEM_PIPELINES": {**BASE["ITEM_PIPELINES"], f"{PIPELINES}.Failing": 10, f"{PIPELINES}.FailingBehind": 600},
     "FAILS": ["p3", "p4"],
     "FAILS_BEHIND": ["p5", "p6"],
 }

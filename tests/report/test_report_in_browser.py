@@ -12,14 +12,7 @@ from playwright.sync_api import Browser, FloatRect, Locator
 from scrapy_dedup.report.drawing import render_explanation, render_report
 from scrapy_dedup.report.values import ExplainedPage, Report
 from tests.browser import Observed, Scheme, opened, shared_chromium
-from tests.report.builders import (
-    a_full_report,
-    a_large_report,
-    a_report,
-    a_sample,
-    an_explained_page,
-    removed,
-)
+from tests.report.builders import a_full_report, a_large_report, a_report, a_sample, an_explained_page, removed
 from tests.report.hostile import HOSTILE, a_hostile_page, a_hostile_report
 
 pytestmark = pytest.mark.browser

@@ -6,14 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.chunks.chunks import Chunk, ChunkKind
-from scrapy_dedup.core.chunks.language import (
-    Detect,
-    LanguagePolicy,
-    LanguageReason,
-    careful,
-    judge_languages,
-    light,
-)
+from scrapy_dedup.core.chunks.language import Detect, LanguagePolicy, LanguageReason, careful, judge_languages, light
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.declared import primary
 from tests.growth import assert_in_proportion

@@ -52,9 +52,7 @@ class TestPageAlone:
             pytest.param(replace(DUTCH, language_enabled=False), ["added", "added", "removed"], id="language-off"),
             pytest.param(replace(DUTCH, chunk_enabled=False), ["added", "removed", "removed"], id="chunk-off"),
             pytest.param(
-                replace(DUTCH, shadow=frozenset(["chunk"])),
-                ["added", "removed", "removed"],
-                id="chunk-shadow",
+                replace(DUTCH, shadow=frozenset(["chunk"])), ["added", "removed", "removed"], id="chunk-shadow"
             ),
             pytest.param(replace(DUTCH, shadow=frozenset(["language"])), ["added", "added", "removed"], id="shadow"),
         ],

@@ -1,3 +1,5 @@
+import pytest
+
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate, RepeatPolicy
 from scrapy_dedup.service.learning.learning import CHECKPOINTS, DomainKnowledge, Learner, Sample, to_rest
 from scrapy_dedup.settings import Settings
@@ -62,36 +64,38 @@ class TestLearning:
         assert dict(learner.boilerplate.counts) == {MENU: 30}
 
 
+KNOWN = {"young": 1, "known_a": 3, "known_b": 3, "known_c": 3}
+YOUNG = {"a": 4, "b": 1, "c": 4, "d": 1}
+
+
+def domains(pages: dict[str, int]) -> list[Learner]:
+    learners = [Learner(name, "html", POLICY, 20) for name in pages]
+    for learner in learners:
+        learn_from(learner, pages[learner.domain])
+        learner.known = learner.domain.startswith("known")
+    return learners
+
+
 class TestResting:
     """Each domain holds its pages and one more."""
 
-    def domains(self, **pages: int) -> list[Learner]:
-        learners = []
-        for name, number in pages.items():
-            learner = Learner(f"{name}.example", "html", POLICY, 20)
-            learn_from(learner, number)
-            learner.known = name.startswith("known")
-            learners.append(learner)
-        return learners
-
-    def named(self, learners: list[Learner], most_pages: int) -> list[str]:
-        return [learner.domain.partition(".")[0] for learner in to_rest(learners, most_pages)]
-
-    def test_nobody_goes_while_there_is_room(self) -> None:
-        assert self.named(self.domains(known=3, young=4), 9) == []
-
-    def test_known_domains_go_first_and_of_them_those_met_longest_ago(self) -> None:
-        assert self.named(self.domains(young=1, known_a=3, known_b=3, known_c=3), 12) == ["known_a"]
-        assert self.named(self.domains(young=1, known_a=3, known_b=3, known_c=3), 7) == ["known_a", "known_b"]
-
-    def test_of_others_those_go_that_have_the_fewest_pages_and_the_last_met_first(self) -> None:
-        young = self.domains(a=4, b=1, c=4, d=1)
-
-        assert self.named(young, 13) == ["d", "b"]
-        assert self.named(young, 10) == ["d", "b", "c"]
+    @pytest.mark.parametrize(
+        ("pages", "most_pages", "gone"),
+        [
+            (KNOWN, 14, []),
+            (KNOWN, 12, ["known_a"]),
+            (KNOWN, 7, ["known_a", "known_b"]),
+            (YOUNG, 13, ["d", "b"]),
+            (YOUNG, 10, ["d", "b", "c"]),
+        ],
+    )
+    def test_known_domains_go_met_longest_ago_and_then_those_with_the_fewest_pages(
+        self, pages: dict[str, int], most_pages: int, gone: list[str]
+    ) -> None:
+        assert [learner.domain for learner in to_rest(domains(pages), most_pages)] == gone
 
     def test_domain_whose_pages_wait_stays(self) -> None:
-        busy, free = self.domains(known_a=3, known_b=3)
+        busy, free = domains({"known_a": 3, "known_b": 3})
         busy.in_doubt.append(("a page", Settings()))
 
         assert to_rest([busy, free], 2) == [free]

@@ -2,11 +2,7 @@
 
 from itertools import count
 
-from scrapy_dedup.service.views.page_lists import (
-    PAGES,
-    SearchChoice,
-    search_pages,
-)
+from scrapy_dedup.service.views.page_lists import PAGES, SearchChoice, search_pages
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import a_document, a_source, a_time, a_url
