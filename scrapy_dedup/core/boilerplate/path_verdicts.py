@@ -57,7 +57,7 @@ class SiteVerdicts(Struct, frozen=True):
 
     pages: int
     paths: Mapping[str, PathVerdict]
-    """By folded path (`path_names.Folding`), each after the one above it."""
+    """By folded path (`names.Folding`), each after the one above it."""
     repeated: Mapping[int, int]
     """Fingerprints of blocks that many pages share, and how many."""
     surrounding: Mapping[int, int]

@@ -42,7 +42,7 @@ class Override(Struct, frozen=True):
 
 
 class LayoutTemplate(Struct, frozen=True):
-    """How the pages of one layout are cut; for what stands here see `store.records.layout_records.TemplateRecord`."""
+    """How the pages of one layout are cut; for what stands here see `store.records.records.TemplateRecord`."""
 
     layout: int
     template: Template
