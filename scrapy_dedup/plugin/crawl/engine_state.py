@@ -1,6 +1,7 @@
 """What the engine is doing; the only place that reads what Scrapy does not promise, each time with a way out."""
 
 import logging
+import sys
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -12,15 +13,31 @@ logger = logging.getLogger(__name__)
 
 # Between two looks a callback may still be working on its next requests.
 _QUIET_LOOKS = 3
+# A spider may keep its first responses.
+_COMPARED_FIRST = 20
 
 
-def forget_tree(response: Response) -> None:
-    """Let go of the tree that a callback's selectors have made, ten times the HTML; Scrapy makes it again when asked.
+class Trees:
+    """Lets go of the trees of callbacks' selectors, ten times the HTML each, while items wait in the pipeline.
 
-    The tree's selector holds the response, too, so that neither would go before garbage is collected.
+    The tree's selector holds the response, too, so that neither would go before garbage is collected. Scrapy makes it
+    again when asked, but as the page came: whoever else has the response may have changed the tree, so that it stays.
     """
-    if getattr(response, "_cached_selector", None) is not None:
-        response._cached_selector = None  # type: ignore[attr-defined]  # noqa: SLF001 (Scrapy has no other way)
+
+    def __init__(self) -> None:
+        self._fewest = sys.maxsize
+        """References to a response that nobody has but Scrapy and its middlewares."""
+        self._compared = 0
+
+    def forget(self, response: Response) -> None:
+        """Let go of a response's tree, once its callback has ended."""
+        if getattr(response, "_cached_selector", None) is None:
+            return
+        references = sys.getrefcount(response)
+        self._fewest = min(self._fewest, references)
+        self._compared += 1
+        if self._compared > _COMPARED_FIRST and references == self._fewest:
+            response._cached_selector = None  # type: ignore[attr-defined]  # noqa: SLF001 (there is no other way)
 
 
 class EngineState:

@@ -1,6 +1,5 @@
 """Stand-ins for the engine: what Scrapy does not promise may be missing, or fail."""
 
-import gc
 from types import SimpleNamespace
 from typing import Any
 from weakref import ref
@@ -8,17 +7,15 @@ from weakref import ref
 import pytest
 from scrapy.http import HtmlResponse
 
-from scrapy_dedup.plugin.crawl.engine_state import EngineState, forget_tree
+from scrapy_dedup.plugin.crawl.engine_state import EngineState, Trees
 
 
-def an_engine(
-    *, pending: bool = False, active: tuple[str, ...] = (), closing: object = None, full: bool = False, held: int = 0
-) -> Any:
+def an_engine(*, pending: bool = False, active: Any = (), closing: object = None, full: bool = False) -> Any:
     scheduler = SimpleNamespace(has_pending_requests=lambda: pending)
     return SimpleNamespace(
         _slot=SimpleNamespace(closing=closing, scheduler=scheduler),
         downloader=SimpleNamespace(active=set(active)),
-        scraper=SimpleNamespace(slot=SimpleNamespace(needs_backout=lambda: full, active_size=held)),
+        scraper=SimpleNamespace(slot=SimpleNamespace(needs_backout=lambda: full, active_size=100)),
     )
 
 
@@ -64,22 +61,35 @@ def test_scheduler_that_fails_counts_as_busy_and_is_told_once(caplog: pytest.Log
 
 def test_full_scraper_presses_where_half_of_it_is_parked() -> None:
     """What is worked on leaves by itself, and pages let go early are cut by few others of their domain."""
-    full, other = (state_of(an_engine(full=full, held=100)) for full in (True, False))
+    full, other = (state_of(an_engine(full=full)) for full in (True, False))
 
     assert [full.pressed(parked) for parked in (100, 50, 49)] == [True, True, False]
     assert not other.pressed(100)
 
 
-def test_response_without_its_tree_goes_with_its_last_user_and_makes_the_tree_again_when_asked() -> None:
-    response = HtmlResponse("http://a.example/", body=b"<p>text</p>", encoding="utf-8")
-    gc.disable()
-    try:
-        paragraph, gone = response.css("p"), ref(response)
-        forget_tree(response)
+def a_response() -> HtmlResponse:
+    response = HtmlResponse("http://a.example/", body=b"<p>text</p><p>more</p>", encoding="utf-8")
+    response.css("p")[1].drop()
+    return response
 
-        assert paragraph.css("::text").get() == response.css("p::text").get() == "text"
-        forget_tree(response)
-        del response, paragraph
-        assert gone() is None
-    finally:
-        gc.enable()
+
+def left_of(trees: Trees, held: list[HtmlResponse]) -> list[str]:
+    """Return what a response's selectors find once its tree may go, while somebody else may hold it."""
+    response = a_response()
+    held.extend([response] if held else [])
+    trees.forget(response)
+    return response.css("p::text").getall()
+
+
+def test_tree_goes_where_nobody_else_has_the_response_and_is_made_again_when_asked() -> None:
+    trees = Trees()
+    for _ in range(20):
+        assert left_of(trees, []) == ["text"], "none goes before it is known what a response that nobody has is like"
+
+    assert left_of(trees, []) == ["text", "more"]
+    assert left_of(trees, [a_response()]) == ["text"]
+    response = a_response()
+    gone = ref(response)
+    trees.forget(response)
+    del response
+    assert gone() is None, "nobody needs to collect garbage"
