@@ -21,6 +21,7 @@ from scrapy_dedup.core.duplicates.matching import NEAR_DUPLICATE
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.urls.canonical import Alias
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
+from scrapy_dedup.plugin.crawl.engine_state import forget_tree
 from scrapy_dedup.plugin.crawl.items import (
     CONTENT,
     FILLED,
@@ -214,7 +215,7 @@ class DedupPipeline:
         runtime.crawl.evidence.note(draft, fields, settings)
         compares = settings.canonical_enabled and item_page.stands_for_page and draft.page is not None
         compares = compares and not draft.checked
-        learner = await self._learn(draft, settings) if settings.boilerplate_enabled else None
+        learner = await self._learn(item_page) if settings.boilerplate_enabled else None
         if draft.domain not in runtime.crawl.configs and settings.patterns_enabled:
             await self._meet(draft)
         compares = compares and not runtime.crawl.keeps(draft)
@@ -224,7 +225,7 @@ class DedupPipeline:
             if draft.cleaned is None:
                 await runtime.aside.result(runtime.crawl.clean(draft, learner, settings))
             if learner is not None and settings.acts("boilerplate"):
-                verdict = await self._judged(draft, learner)
+                verdict = await self._judged(item_page, learner)
         if verdict is not None:
             why = await maybe_deferred_to_future(verdict)
             draft.released = str(why)
@@ -418,20 +419,20 @@ class DedupPipeline:
             f"dedup: {layer}: {duplicate.reason}: {draft.url}", duplicate.document_key if is_other else None
         )
 
-    async def _learn(self, draft: Draft, settings: Settings) -> Learner:
+    async def _learn(self, item_page: ItemPage) -> Learner:
         """Let the domain learn from the page; wait for its siblings while the domain is unknown."""
-        runtime = self._runtime
+        draft, runtime = item_page.draft, self._runtime
         crawl = runtime.crawl
         # In the order in which they came: the first item of a page stands for it.
         async with runtime.aside.turn(draft.domain):
             learner = crawl.learner(draft.domain, draft.method) or await self._meet(draft)
             await runtime.aside.result(crawl.take_in(draft, learner))
-        if not learner.known and settings.acts("boilerplate"):
-            why = await maybe_deferred_to_future(self._park(draft, learner))
+        if not learner.known and item_page.settings.acts("boilerplate"):
+            why = await maybe_deferred_to_future(self._park(item_page, learner))
             draft.released = str(why)
         return learner
 
-    async def _judged(self, draft: Draft, learner: Learner) -> "Deferred[str] | None":
+    async def _judged(self, item_page: ItemPage, learner: Learner) -> "Deferred[str] | None":
         """Return what a page waits for while its site may have been designed anew, or let go who waited for that.
 
         In the domain's turn, so that the pages go on in their order.
@@ -439,13 +440,17 @@ class DedupPipeline:
         if learner.site is None or not learner.known:
             return None
         if learner.site.is_judging:
-            return self._park(draft, learner)
+            return self._park(item_page, learner)
         if self._runtime.lot.settle(learner):
             # They go on first.
             await pause(0)
         return None
 
-    def _park(self, draft: Draft, learner: Learner) -> "Deferred[str]":
+    def _park(self, item_page: ItemPage, learner: Learner) -> "Deferred[str]":
+        draft, visit = item_page.draft, item_page.visit
+        response = visit.response() if visit is not None and visit.callback_ended else None
+        if response is not None:
+            forget_tree(response)
         self._runtime.count("items/parked")
         return self._runtime.lot.park(learner, draft.page_key, len(draft.source), time.monotonic())
 

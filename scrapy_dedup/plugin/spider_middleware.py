@@ -9,7 +9,7 @@ from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 
 from scrapy_dedup.core.recrawl.values import encode
-from scrapy_dedup.plugin.crawl.engine_state import EngineState, Trees
+from scrapy_dedup.plugin.crawl.engine_state import EngineState, untie
 from scrapy_dedup.plugin.crawl.outcomes import watched
 from scrapy_dedup.plugin.crawl.overrides import is_left_alone, with_request
 from scrapy_dedup.plugin.crawl.request_meta import READMITTED, mark_new
@@ -82,7 +82,6 @@ class DedupSpiderMiddleware:
         self._repeated = RepeatedLinks(crawler)
         self._readmits = self._runtime.crawl.run.lost_requests
         self._readmitted = Names()
-        self._trees = Trees()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -120,7 +119,7 @@ class DedupSpiderMiddleware:
         finally:
             if callback_output.repeated:
                 self._repeated.count(callback_output.repeated, response)
-            self._trees.forget(response)
+            untie(response)
             if visit is not None:
                 visit.callback_ended = True
                 self._runtime.done.settle(visit)

@@ -1,11 +1,11 @@
 """What the engine is doing; the only place that reads what Scrapy does not promise, each time with a way out."""
 
 import logging
-import sys
 from collections.abc import Set as AbstractSet
 from typing import Any
+from weakref import proxy
 
-from scrapy import Request
+from scrapy import Request, Selector
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
@@ -13,31 +13,30 @@ logger = logging.getLogger(__name__)
 
 # Between two looks a callback may still be working on its next requests.
 _QUIET_LOOKS = 3
-# A spider may keep its first responses.
-_COMPARED_FIRST = 20
+# What is made to compare takes a millisecond for 50 kB.
+_LARGE_BYTES = 500_000
 
 
-class Trees:
-    """Lets go of the trees of callbacks' selectors, ten times the HTML each, while items wait in the pipeline.
+def untie(response: Response) -> None:
+    """Let a response whose callback has ended go with its last user: its selector holds it, and it the selector.
 
-    The tree's selector holds the response, too, so that neither would go before garbage is collected. Scrapy makes it
-    again when asked, but as the page came: whoever else has the response may have changed the tree, so that it stays.
+    Else both, and a tree of ten times the HTML, stay until garbage is collected.
     """
+    if (selector := getattr(response, "_cached_selector", None)) is not None:
+        selector.response = proxy(response)
 
-    def __init__(self) -> None:
-        self._fewest = sys.maxsize
-        """References to a response that nobody has but Scrapy and its middlewares."""
-        self._compared = 0
 
-    def forget(self, response: Response) -> None:
-        """Let go of a response's tree, once its callback has ended."""
-        if getattr(response, "_cached_selector", None) is None:
-            return
-        references = sys.getrefcount(response)
-        self._fewest = min(self._fewest, references)
-        self._compared += 1
-        if self._compared > _COMPARED_FIRST and references == self._fewest:
-            response._cached_selector = None  # type: ignore[attr-defined]  # noqa: SLF001 (there is no other way)
+def forget_tree(response: Response) -> None:
+    """Let go of the tree of a response that waits, where Scrapy makes the same again when asked.
+
+    A callback may have taken elements out of it, or named its namespaces, and handed the response on.
+    """
+    known = getattr(response, "_cached_selector", None)
+    if known is None or len(response.body) > _LARGE_BYTES:
+        return
+    made = Selector(response)  # type: ignore[arg-type]  # it has a selector
+    if made.namespaces == known.namespaces and made.get() == known.get():
+        response._cached_selector = None  # type: ignore[attr-defined]  # noqa: SLF001 (there is no other way)
 
 
 class EngineState:

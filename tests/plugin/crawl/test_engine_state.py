@@ -7,7 +7,7 @@ from weakref import ref
 import pytest
 from scrapy.http import HtmlResponse
 
-from scrapy_dedup.plugin.crawl.engine_state import EngineState, Trees
+from scrapy_dedup.plugin.crawl.engine_state import EngineState, forget_tree, untie
 
 
 def an_engine(*, pending: bool = False, active: Any = (), closing: object = None, full: bool = False) -> Any:
@@ -68,28 +68,27 @@ def test_full_scraper_presses_where_half_of_it_is_parked() -> None:
 
 
 def a_response() -> HtmlResponse:
-    response = HtmlResponse("http://a.example/", body=b"<p>text</p><p>more</p>", encoding="utf-8")
-    response.css("p")[1].drop()
-    return response
+    return HtmlResponse("http://a.example/", body=b"<p>text</p><p>more</p>", encoding="utf-8")
 
 
-def left_of(trees: Trees, held: list[HtmlResponse]) -> list[str]:
-    """Return what a response's selectors find once its tree may go, while somebody else may hold it."""
+def test_response_whose_callback_has_ended_goes_with_its_last_user() -> None:
     response = a_response()
-    held.extend([response] if held else [])
-    trees.forget(response)
-    return response.css("p::text").getall()
+    paragraphs, gone = response.css("p"), ref(response)
+    untie(response)
 
-
-def test_tree_goes_where_nobody_else_has_the_response_and_is_made_again_when_asked() -> None:
-    trees = Trees()
-    for _ in range(20):
-        assert left_of(trees, []) == ["text"], "none goes before it is known what a response that nobody has is like"
-
-    assert left_of(trees, []) == ["text", "more"]
-    assert left_of(trees, [a_response()]) == ["text"]
-    response = a_response()
-    gone = ref(response)
-    trees.forget(response)
+    assert response.selector.response == response
     del response
-    assert gone() is None, "nobody needs to collect garbage"
+    assert gone() is None, "no garbage was to be collected"
+    assert paragraphs.css("::text").getall() == ["text", "more"]
+
+
+def test_tree_of_a_response_that_waits_goes_where_the_same_is_made_again() -> None:
+    plain, cut, named, unread = (a_response() for _ in range(4))
+    assert plain.css("p::text").getall() == ["text", "more"]
+    cut.css("p")[1].drop()
+    named.selector.register_namespace("q", "http://q.example/")
+    for response in (plain, cut, named, unread):
+        forget_tree(response)
+
+    assert [response._cached_selector is None for response in (plain, cut, named, unread)] == [True, False, False, True]
+    assert plain.css("p::text").getall() == ["text", "more"]
