@@ -58,11 +58,6 @@ class Addon:
         if replaced not in (Fingerprinter, "scrapy_dedup.Fingerprinter"):
             settings.set("DEDUP_FALLBACK_REQUEST_FINGERPRINTER_CLASS", replaced, priority="addon")
             settings.set("REQUEST_FINGERPRINTER_CLASS", Fingerprinter, priority=_priority(settings))
-        if (settings.getpriority("SCRAPER_SLOT_MAX_ACTIVE_SIZE") or 0) < _ADDON_PRIORITY:
-            # What is parked counts against it, and leaves as much as there is without us for what is worked on. Not
-            # more: pages come faster than they are cut, and each takes some twenty times its HTML while it waits.
-            size_bytes = settings.getint("SCRAPER_SLOT_MAX_ACTIVE_SIZE") + ours.max_parked_bytes
-            settings.set("SCRAPER_SLOT_MAX_ACTIVE_SIZE", size_bytes, priority="addon")
 
 
 _ADDON_PRIORITY = 15

@@ -247,6 +247,7 @@ class Runtime:
             self.teaching.begin()
         if not self._ended and self.writer.takes_more:
             self.crawl.rows += islice(self.delivery.released(), ROWS_AT_ONCE)
+        self._engine.make_room(self.lot.size_bytes)
         if len(self.lot):
             at, state = time.monotonic(), self._engine
             quiet = state.quiet(self._arrived)

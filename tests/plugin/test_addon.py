@@ -47,16 +47,6 @@ def test_add_on_that_runs_twice_does_not_stand_behind_itself() -> None:
     assert "scrapy_dedup" not in str(settings["DEDUP_FALLBACK_REQUEST_FINGERPRINTER_CLASS"])
 
 
-OF_1_KB = {"DEDUP_BATCH": {"max_bytes": 1_000}}
-
-
-@pytest.mark.parametrize(
-    ("given", "slot"), [({}, 13_000_000), (OF_1_KB, 5_001_000), ({"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1}, 1)]
-)
-def test_scraper_has_room_for_parked_responses(given: dict[str, Any], slot: int) -> None:
-    assert settings_with_addon(**given)["SCRAPER_SLOT_MAX_ACTIVE_SIZE"] == slot
-
-
 def test_what_is_switched_off_is_not_imported() -> None:
     code = (
         "import sys, scrapy_dedup\nfrom scrapy.settings import Settings\n"

@@ -53,12 +53,22 @@ class EngineState:
         slot = self._slot()
         return slot is not None and getattr(slot, "closing", None) is not None
 
+    def make_room(self, parked_bytes: int) -> None:
+        """Let the scraper hold what is parked besides what it holds by itself, unless the project has set how much.
+
+        Not more: pages come faster than they are cut, and each takes some twenty times its HTML while it waits.
+        """
+        scraper_slot = self._scraper_slot()
+        settings, name = self._crawler.settings, "SCRAPER_SLOT_MAX_ACTIVE_SIZE"
+        if hasattr(scraper_slot, "max_active_size") and not settings.getpriority(name):
+            scraper_slot.max_active_size = settings.getint(name) + parked_bytes
+
     def pressed(self, parked_bytes: int) -> bool:
         """Say whether the scraper holds so much that the downloader is told to wait, most of it parked pages.
 
         What else it holds is worked on, and leaves by itself.
         """
-        scraper_slot = getattr(getattr(self._engine(), "scraper", None), "slot", None)
+        scraper_slot = self._scraper_slot()
         needs_backout = getattr(scraper_slot, "needs_backout", None)
         if needs_backout is None or not needs_backout():
             return False
@@ -66,7 +76,7 @@ class EngineState:
 
     def scraping(self) -> bool:
         """Say whether a callback runs, or an item is in a pipeline."""
-        scraper_slot = getattr(getattr(self._engine(), "scraper", None), "slot", None)
+        scraper_slot = self._scraper_slot()
         return bool(getattr(scraper_slot, "active", None) or getattr(scraper_slot, "queue", None))
 
     def quiet(self, arrived: int) -> bool:
@@ -122,6 +132,9 @@ class EngineState:
         next_call = getattr(self._slot(), "nextcall", None)
         if next_call is not None:
             next_call.schedule()
+
+    def _scraper_slot(self) -> Any:
+        return getattr(getattr(self._engine(), "scraper", None), "slot", None)
 
     def _slot(self) -> Any:
         engine = self._engine()

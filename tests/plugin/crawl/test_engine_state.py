@@ -5,7 +5,9 @@ from typing import Any
 from weakref import ref
 
 import pytest
+from scrapy.core.scraper import Slot
 from scrapy.http import HtmlResponse
+from scrapy.settings import Settings
 
 from scrapy_dedup.plugin.crawl.engine_state import EngineState, forget_tree, untie
 
@@ -67,6 +69,16 @@ def test_full_scraper_presses_where_half_of_it_is_parked() -> None:
     assert not other.pressed(100)
 
 
+@pytest.mark.parametrize(("given", "room"), [({}, 5_000_300), ({"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 7}, 7)])
+def test_scraper_has_room_for_what_is_parked_unless_the_project_says_how_much(given: dict[str, int], room: int) -> None:
+    settings = Settings(given)
+    slot = Slot(settings.getint("SCRAPER_SLOT_MAX_ACTIVE_SIZE"))
+    crawler: Any = SimpleNamespace(engine=SimpleNamespace(scraper=SimpleNamespace(slot=slot)), settings=settings)
+    EngineState(crawler).make_room(300)
+
+    assert slot.max_active_size == room
+
+
 def a_response() -> HtmlResponse:
     return HtmlResponse("http://a.example/", body=b"<p>text</p><p>more</p>", encoding="utf-8")
 
@@ -75,7 +87,6 @@ def test_response_whose_callback_has_ended_goes_with_its_last_user() -> None:
     response = a_response()
     paragraphs, gone = response.css("p"), ref(response)
     untie(response)
-
     assert response.selector.response == response
     del response
     assert gone() is None, "no garbage was to be collected"
