@@ -85,7 +85,7 @@ def test_a_repeat_is_what_the_projects_own_filter_takes_for_one(
 def test_crawls_in_one_process_share_nothing_and_one_begins_without_what_another_left(
     tmp_path: Path, server: WebServer
 ) -> None:
-    """Three one after the other, and two at once."""
+    """Four one after the other, and two at once: on a busy machine one may stay until the second after it begins."""
     program = f"""
 import asyncio, gc, weakref
 import scrapy
@@ -117,12 +117,12 @@ async def crawl():
     # Nothing is collected but by the crawl itself.
     gc.disable()
     runner, before = AsyncCrawlerRunner({{"ADDONS": {ADDON["ADDONS"]}, "LOG_LEVEL": "ERROR"}}), []
-    for _ in range(3):
+    for _ in range(4):
         crawler = runner.create_crawler(Pages)
         before.append(weakref.ref(crawler))
         await runner.crawl(crawler)
         del crawler
-    print([crawler() is None for crawler in before])
+    print([crawler() is None for crawler in before[:2]])
     await asyncio.gather(runner.crawl(First), runner.crawl(Second))
     reactor.stop()
 
@@ -133,7 +133,7 @@ reactor.run()
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
 
-    assert (done.stdout, done.stderr) == ("[True, True, False]\n", "")
+    assert (done.stdout, done.stderr) == ("[True, True]\n", "")
     for name in ("first", "second"):
         items = [json.loads(line) for line in (tmp_path / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
         assert {item["spider"] for item in items} == {name}
