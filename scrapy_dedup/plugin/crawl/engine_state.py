@@ -13,8 +13,8 @@ logger = logging.getLogger(__name__)
 
 # Between two looks a callback may still be working on its next requests.
 _QUIET_LOOKS = 3
-# What is made to compare takes a millisecond for 50 kB.
-_LARGE_BYTES = 500_000
+# To compare takes 1.5 ms for 50 kB, 10 for 250 kB, during which the reactor waits.
+_LARGE_BYTES = 250_000
 
 
 def untie(response: Response) -> None:
@@ -22,7 +22,7 @@ def untie(response: Response) -> None:
 
     Else both, and a tree of ten times the HTML, stay until garbage is collected.
     """
-    if (selector := getattr(response, "_cached_selector", None)) is not None:
+    if type(selector := getattr(response, "_cached_selector", None)) is Selector:
         selector.response = proxy(response)
 
 
@@ -32,10 +32,11 @@ def forget_tree(response: Response) -> None:
     A callback may have taken elements out of it, or named its namespaces, and handed the response on.
     """
     known = getattr(response, "_cached_selector", None)
-    if known is None or len(response.body) > _LARGE_BYTES:
+    # A response of a project's own may make another kind of selector.
+    if type(known) is not Selector or len(response.body) > _LARGE_BYTES:
         return
     made = Selector(response)  # type: ignore[arg-type]  # it has a selector
-    if made.namespaces == known.namespaces and made.get() == known.get():
+    if (made.type, made.namespaces, made.get()) == (known.type, known.namespaces, known.get()):
         response._cached_selector = None  # type: ignore[attr-defined]  # noqa: SLF001 (there is no other way)
 
 
