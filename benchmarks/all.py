@@ -72,7 +72,7 @@ TASKS: Final = (
     ),
     Task("startup", ("benchmarks.startup",), 5, "benchmarks.startup --pairs 2"),
     Task(
-        "memory", ("benchmarks.memory --pages 6000 --domains 3000",), 300, "benchmarks.memory --pages 400 --domains 200"
+        "memory", ("benchmarks.memory --pages 6000 --domains 3000",), 15, "benchmarks.memory --pages 400 --domains 200"
     ),
     Task(
         "recrawl_overhead",

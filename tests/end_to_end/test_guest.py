@@ -85,7 +85,7 @@ def test_a_repeat_is_what_the_projects_own_filter_takes_for_one(
 def test_crawls_in_one_process_share_nothing_and_one_begins_without_what_another_left(
     tmp_path: Path, server: WebServer
 ) -> None:
-    """Four one after the other, and two at once: on a busy machine one may stay until the second after it begins."""
+    """Four in turn, and two at once: on a busy machine a crawler may stay until the second one after it begins."""
     program = f"""
 import asyncio, gc, weakref
 import scrapy
