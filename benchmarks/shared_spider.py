@@ -5,7 +5,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,7 +26,11 @@ class SharedSpider(Spider):
 
     def __init__(self, *, start: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.start_urls = [start]
+        self._start = start
+
+    async def start(self) -> AsyncIterator[Any]:
+        """Ask for the first page as for any other: the menu of each page leads to it."""
+        yield Request(self._start)
 
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:
         """Yield the page with its number, and its links."""

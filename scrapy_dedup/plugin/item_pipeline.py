@@ -2,10 +2,10 @@
 
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from itemadapter import ItemAdapter
 from msgspec import Struct
@@ -16,7 +16,7 @@ from scrapy.utils.asyncio import call_later, run_in_thread
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
-from scrapy_dedup.core.duplicates.evidence import NO_FIELDS
+from scrapy_dedup.core.duplicates.evidence import PageEvidence, proves_near
 from scrapy_dedup.core.duplicates.matching import NEAR_DUPLICATE
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.urls.canonical import Alias
@@ -41,14 +41,19 @@ from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
 from scrapy_dedup.plugin.intake import Intake, ItemPage, ItemSkipReason, SkippedItem
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
-from scrapy_dedup.service.crawl.crawl import load
+from scrapy_dedup.service.crawl.crawl import is_shown, load, shown_of
 from scrapy_dedup.service.crawl.drafts import Draft, hold_as_before
 from scrapy_dedup.service.crawl.provenance import is_made_otherwise, provenance, verdict_of
 from scrapy_dedup.service.crawl.start_check import keeping_all, marking_all
 from scrapy_dedup.service.duplicates.aliases import Duplicate
 from scrapy_dedup.service.duplicates.chunking import makes_chunks
-from scrapy_dedup.service.duplicates.claims import claims_of, waits_for_title, with_holders
-from scrapy_dedup.service.duplicates.comparison import would_drop
+from scrapy_dedup.service.duplicates.claims import (
+    claims_of,
+    page_claim,
+    recalled_claims,
+    waits_for_title,
+    with_holders,
+)
 from scrapy_dedup.service.duplicates.index import KnownDuplicates, asked_layers
 from scrapy_dedup.service.duplicates.page_facts import PageFacts, facts_of
 from scrapy_dedup.service.learning.learning import Learner
@@ -58,7 +63,8 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import AwayStoreError, StoreError
 from scrapy_dedup.store.records.page_records import ClaimKey
 from scrapy_dedup.store.records.records import DecisionRecord
-from scrapy_dedup.store.workers.claims import Lost
+from scrapy_dedup.store.records.stored import StoredPage
+from scrapy_dedup.store.workers.claims import Lost, Shown
 
 logger = logging.getLogger(__name__)
 
@@ -67,6 +73,8 @@ _PAUSE_SECONDS: Final = 0.3
 _OF_ITEMS: Final = "url canonical boilerplate patterns title duplicate near_duplicate language chunk".split()
 # Pages with one text that an item is compared with.
 _MOST_KEEPERS: Final = 50
+
+Answer = TypeVar("Answer")
 
 
 class DuplicateItem(DropItem):
@@ -191,17 +199,19 @@ class DedupPipeline:
         draft, settings = item_page.draft, item_page.settings
         # As it comes in here: what we add to it is no field of its own.
         fields = noted.fields if noted is not None else item_hash(item, not_own(settings))
-        if draft.held is not None and runtime.crawl.duplicates.with_text(draft, settings):
-            # Another page of this run has its text: it is judged as if nothing were known of it.
-            item_page = self._intake.read_anew(item_page)
-            draft = item_page.draft
+        if draft.held is not None:
+            if draft.evidence is not None:
+                # Cut for the first of its page's items.
+                runtime.crawl.evidence.note(draft, fields, settings)
+            else:
+                runtime.crawl.evidence.recall(draft, fields)
+            if await self._duplicates.is_text_of_another(draft, settings):
+                # It is judged as if nothing were known of it.
+                item_page = self._intake.read_anew(item_page)
+                draft = item_page.draft
         if draft.held is None:
             await self._judge(item_page, fields)
-        elif draft.evidence is not None:
-            # Cut for the first of its page's items.
-            runtime.crawl.evidence.note(draft, fields, settings)
-        else:
-            runtime.crawl.evidence.recall(draft, fields)
+        await self._duplicates.show(draft, settings)
         if self._emit(item, adapter, item_page) and settings.emit_chunks:
             await self._send_chunks(item_page)
 
@@ -234,7 +244,8 @@ class DedupPipeline:
             learner = None
         if compares:
             await self._drop_alias(item_page, fields, learner)
-        if draft.comparison is None and not runtime.crawl.duplicates.with_text(draft, settings):
+        is_unchanged = draft.judgement is not None and draft.judgement.is_unchanged and draft.comparison is None
+        if is_unchanged and not await self._duplicates.is_text_of_another(draft, settings):
             hold_as_before(draft, settings)
         if draft.held is None:
             await self._duplicates.check(draft, settings)
@@ -346,6 +357,7 @@ class DedupPipeline:
             asked.add(keeper)
             duplicate = Duplicate(same.reason, keeper, same.layer)
             if await self._is_proven(draft, fields, duplicate, learner):
+                self._runtime.crawl.release(draft)
                 self._drop(item_page, same.layer, duplicate)
         self._runtime.count(f"{same.layer}/unproven")
         # At once: who comes while the store is asked is compared with it.
@@ -369,38 +381,57 @@ class DedupPipeline:
         self, draft: Draft, fields: bytes | None, duplicate: Duplicate, learner: Learner | None
     ) -> bool:
         """Say whether nothing is lost with an item: one with its fields, of a page with its text, went out."""
-        crawl, keeper = self._runtime.crawl, duplicate.document_key
-        if not draft.went_out and not crawl.evidence.has(keeper):
-            await self._read_keeper(keeper)
-        if draft.went_out:
-            # Perhaps while the store was asked.
+        keeper = duplicate.document_key
+        shown = self._runtime.crawl.evidence.of(keeper)
+        if shown is None and not draft.went_out:
+            is_first = duplicate.layer != "canonical" and (draft.was_first or duplicate.layer == NEAR_DUPLICATE)
+            shown = await self._shown_by(keeper, must_be_out=is_first)
+        if shown is None or draft.went_out or draft.evidence is None:
+            # Perhaps it went out while the store was asked.
             return False
-        if crawl.evidence.proves(draft, fields, keeper, learner):
+        if is_shown(draft, shown, fields, learner):
             return True
-        if duplicate.layer == NEAR_DUPLICATE and crawl.evidence.proves_near(draft, fields, keeper):
-            return True
-        # What another worker claimed may not be written yet; of a text alone nothing more is to be known.
-        is_claimed = crawl.run.worker is not None and not crawl.evidence.has(keeper) and duplicate.layer != "canonical"
-        return is_claimed and fields == NO_FIELDS
+        return duplicate.layer == NEAR_DUPLICATE and proves_near(draft.evidence, shown, fields)
 
-    async def _read_keeper(self, key: bytes) -> None:
-        """Read a page of this run from the store: one that did not change, or that another process gave."""
-        crawl = self._runtime.crawl
+    async def _shown_by(self, key: bytes, *, must_be_out: bool) -> PageEvidence | None:
+        """Return what a page of this run shows that did not change, or that another process gave."""
+        evidence = self._runtime.crawl.evidence
         try:
-            stored = await run_in_thread(crawl.store.page, key)
+            shown, stored = await self._duplicates.patiently(self._ask, key, must_be_out)
         except StoreError:
-            self._runtime.count("store/errors")
-            return
-        if crawl.evidence.has(key):
+            return None
+        if stored is None or evidence.of(key) is not None:
             # It came while the store was asked: what it shows itself counts.
-            return
-        document, source = (stored.document, stored.source) if stored is not None else (None, None)
+            return evidence.of(key) or shown
+        return self._read(key, stored, shown)
+
+    def _ask(self, key: bytes, must_be_out: bool) -> tuple[PageEvidence | None, StoredPage | None]:  # noqa: FBT001
+        """Return what a worker has shown of a page, and the page, where that is not all; blocks."""
+        seen = self._runtime.crawl.store.shown_by(key)
+        if seen is not None and must_be_out and not seen.is_out:
+            # It may still be left out for this one.
+            return None, None
+        shown = PageEvidence.unpack(seen.evidence) if seen is not None else None
+        if shown is not None and shown.is_read:
+            return shown, None
+        return shown, self._runtime.crawl.store.page(key)
+
+    def _read(self, key: bytes, stored: StoredPage, shown: PageEvidence | None) -> PageEvidence | None:
+        """Return what a page of the store shows, where it is one of this run."""
+        crawl, document, source = self._runtime.crawl, stored.document, stored.source
         if document is None or source is None or source.content is None or source.field != "html":
-            return
-        if crawl.evidence.knows(key) or (document.run_id == crawl.run.id and document.status != "failed"):
-            page = parse_page(source.content, self._runtime.limits)
-            if isinstance(page, Page):
-                crawl.evidence.read(key, page, source.content)
+            return None
+        url = stored.crawled_url
+        is_left_out = url is not None and url.run_id == crawl.run.id and url.document_key not in (None, key)
+        is_given = document.run_id == crawl.run.id and document.status != "failed" and not is_left_out
+        if not (is_given or shown is not None or crawl.evidence.knows(key)):
+            return None
+        page = parse_page(source.content, self._runtime.limits)
+        if not isinstance(page, Page):
+            return None
+        if shown is not None:
+            return shown_of(page, source.content, shown.fields)
+        return crawl.evidence.read(key, page, source.content)
 
     def _drop(self, item_page: ItemPage, layer: str, duplicate: Duplicate) -> None:
         draft, runtime = item_page.draft, self._runtime
@@ -612,7 +643,8 @@ class DuplicateCheck:
 
     async def _compare(self, draft: Draft, facts: PageFacts, found: KnownDuplicates, settings: Settings) -> None:
         crawl = self._runtime.crawl
-        if self._is_shared and not would_drop(crawl.duplicates, facts, found, settings):
+        if self._is_shared:
+            # Also of a page for which another stands: that one may not come, or come later.
             found = await self._claimed(draft, facts, found, settings)
         # All items of a page share its fate; while this one waited, another may have decided it.
         if draft.comparison is None:
@@ -626,28 +658,78 @@ class DuplicateCheck:
         if not claims:
             return found
         began = time.monotonic()
-        draft.claims = claims
-        lost = await self._claim(facts.page_key, claims, began)
-        while waits_for_title(facts, found, lost, settings) and not self._has_lease_passed(began):
+        lost = await self._claim(draft, claims, began)
+        while waits_for_title(facts, found, lost, settings) or await self._is_open(lost):
+            if self._has_lease_passed(began):
+                break
             await pause(_PAUSE_SECONDS)
             found = await self._look_again(facts, found, settings)
-            lost = await self._claim(facts.page_key, claims, began)
+            lost = await self._claim(draft, claims, began)
+        draft.was_first = not lost
         self._runtime.count("claims/asked", len(claims))
         self._runtime.count("claims/lost", len(lost))
         self._runtime.count("claims/waited_seconds", time.monotonic() - began)
         return with_holders(found, facts, lost, settings)
 
-    async def _claim(self, page_key: bytes, claims: list[ClaimKey], began: float) -> Lost:
-        """Return what others have; a store that is away is asked again, for a lease at most: nothing is lost."""
+    async def show(self, draft: Draft, settings: Settings) -> None:
+        """Show the other workers what a page has that goes out, where they do not know it yet."""
+        is_asked = self._is_shared and (settings.canonical_enabled or asked_layers(settings))
+        if is_asked and draft.fields_shown < len(self._shown(draft).fields):
+            shown = self._shown(draft)
+            await self._claim(draft, [], time.monotonic(), is_out=True)
+            draft.fields_shown = len(shown.fields)
+
+    async def is_text_of_another(self, draft: Draft, settings: Settings) -> bool:
+        """Say whether another page of this run has the text of one that did not change."""
+        if self._runtime.crawl.duplicates.with_text(draft, settings):
+            return True
+        if not self._is_shared or draft.fields_shown >= len(self._shown(draft).fields):
+            return False
+        claims = recalled_claims(draft.domain, draft.text_hash, settings)
+        if draft.held is None:
+            # All at once, as later: of two pages that each have what the other lost, neither could be decided.
+            facts, found = await run_in_thread(self._look, draft, settings)
+            claims = claims_of(facts, found or KnownDuplicates(), settings)
+        return bool(claims and await self._claim(draft, claims, time.monotonic(), shows=False))
+
+    def _shown(self, draft: Draft) -> PageEvidence:
+        return draft.evidence or PageEvidence.unread(self._runtime.crawl.evidence.recalled(draft.page_key))
+
+    async def _claim(
+        self, draft: Draft, claims: list[ClaimKey], began: float, *, shows: bool = True, is_out: bool = False
+    ) -> Lost:
+        """Return what others have; nothing is lost where the store stays away. Where it is first, they see the page."""
+        draft.claims = list(dict.fromkeys([*draft.claims, *claims, page_claim(draft.page_key)]))
+        shown = Shown(self._shown(draft).pack(), is_out) if shows else None
+        try:
+            return await self.patiently(self._runtime.crawl.store.claim, draft.page_key, claims, shown, began=began)
+        except StoreError:
+            self._runtime.count("claims/given_up", len(claims))
+            return {}
+
+    async def patiently(self, ask: Callable[..., Answer], *args: Any, began: float = 0) -> Answer:
+        """Return what the store answers; of several workers one asks again while it is away, for a lease at most.
+
+        Raises:
+            StoreError: it does not answer.
+        """
+        began = began or time.monotonic()
         while True:
             try:
-                return await run_in_thread(self._runtime.crawl.store.claim, page_key, claims)
+                return await run_in_thread(ask, *args)
             except StoreError:
                 self._runtime.count("store/errors")
-            if self._has_lease_passed(began):
-                self._runtime.count("claims/given_up", len(claims))
-                return {}
+                if not self._is_shared or self._has_lease_passed(began):
+                    raise
             await pause(_PAUSE_SECONDS)
+
+    async def _is_open(self, lost: Lost) -> bool:
+        """Say whether nobody knows yet what becomes of a page that holds what another one has."""
+        try:
+            seen = [await self.patiently(self._runtime.crawl.store.shown_by, key) for key in set(lost.values())]
+        except StoreError:
+            return False
+        return None in seen
 
     def _has_lease_passed(self, began: float) -> bool:
         return time.monotonic() - began > self._runtime.settings.shared_lease.total_seconds()

@@ -47,7 +47,7 @@ from scrapy_dedup.store.tables.models import (
 )
 from scrapy_dedup.store.tables.upserts import Row, chunks, insert_into, table_of, upsert
 from scrapy_dedup.store.workers import claims, workers
-from scrapy_dedup.store.workers.claims import Claimant, Lost
+from scrapy_dedup.store.workers.claims import Claimant, Lost, Shown
 from scrapy_dedup.store.workers.workers import Ending
 
 LEASE: Final = timedelta(seconds=60)
@@ -142,13 +142,21 @@ class CrawlRuns(CrawledDomains):
             return None
         return Claimant(self.id, self.run.id, self.run.worker)
 
-    def claim(self, owner: bytes, keys: Collection[ClaimKey]) -> Lost:
-        """Claim a title and a text for a page; return what of them another worker of the run has."""
+    def claim(self, owner: bytes, keys: Collection[ClaimKey], shown: Shown | None = None) -> Lost:
+        """Claim a title and a text for a page; return what of them another worker has, see `claims.claim`."""
         claimant = self.claimant
         if claimant is None:
             return {}
         with self._database.transaction(write=True) as connection:
-            return claims.claim(connection, claimant, owner, keys)
+            return claims.claim(connection, claimant, owner, keys, shown)
+
+    def shown_by(self, page_key: bytes) -> Shown | None:
+        """Return what is seen of a page of this run that a worker has; None: nothing, or nothing yet."""
+        claimant = self.claimant
+        if claimant is None:
+            return None
+        with self._database.transaction() as connection:
+            return claims.shown_by(connection, claimant.run_id, page_key)
 
     def forget_claims(self, run_id: uuid.UUID) -> None:
         """Delete the claims of a run that is over, in parts.

@@ -12,7 +12,7 @@ from scrapy_dedup.batch.columns import raw
 from scrapy_dedup.batch.run import Judge
 from scrapy_dedup.batch.shared_facts import CHUNK, LookupWriter, PageTally, facts_json, keys_of, look_up
 from scrapy_dedup.batch.steps_pages import PAGE, KnowledgeFile
-from scrapy_dedup.core.duplicates.evidence import PageEvidence, blocks_of_text
+from scrapy_dedup.core.duplicates.evidence import NO_FIELDS, PageEvidence, blocks_of_text
 from scrapy_dedup.core.duplicates.near import shingles, sketch_of
 from scrapy_dedup.core.pages.fingerprints import text_hash
 from scrapy_dedup.service.duplicates.chunking import ACROSS, divide
@@ -49,6 +49,7 @@ def a_line(number: int, words: list[str], title: str) -> CleanedLine:
         "dedup": {},
     }
     evidence = PageEvidence.of(text, blocks_of_text(text), with_numbers=True)
+    evidence.add(NO_FIELDS)
     return CleanedLine(row, "template", None, facts, evidence=evidence, own_words=len(words))
 
 

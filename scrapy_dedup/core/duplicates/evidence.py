@@ -6,7 +6,7 @@ A title, a canonical link, or the text that a cut leaves only say where to look.
 import json
 import re
 from array import array
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, Self
 
 from msgspec import Struct, field
@@ -26,7 +26,10 @@ MOST_ITEMS: Final = 100
 ITEM_BYTES: Final = 8
 NO_FIELDS: Final = b""
 """Stands for the fields of an item that has none of its own."""
+_NONE: Final = bytes(ITEM_BYTES)
+"""In the place of NO_FIELDS, which has no bytes."""
 _NOBODY_ASKED: Final = bytes(ITEM_BYTES)
+_NOT_READ: Final = bytes(ITEM_BYTES)
 _NUMBER: Final = re.compile(r"\d+")
 
 Blocks = Sequence[tuple[int, str]]
@@ -65,15 +68,26 @@ class PageEvidence(Struct):
             shown.numbers = short_hash(" ".join(number for _, text in blocks for number in _NUMBER.findall(text)))
         return shown
 
+    @classmethod
+    def unread(cls, fields: list[bytes]) -> Self:
+        """Return what is known of a page that did not change, of which nothing but its items was looked at."""
+        return cls(_NOT_READ, array("Q"), fields)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether it is known what the page shows."""
+        return self.body != _NOT_READ
+
     def pack(self) -> bytes:
-        """Return it as bytes in this machine's order, without the fields of its items."""
-        return self.body + self.numbers + self.blocks.tobytes()
+        """Return it as bytes in this machine's order."""
+        return bytes([len(self.fields)]) + pack_fields(self.fields) + self.body + self.numbers + self.blocks.tobytes()
 
     @classmethod
     def unpack(cls, packed: bytes) -> Self:
-        """Return what `pack` packed, of a page whose items have no fields of their own."""
-        blocks = array("Q", packed[2 * ITEM_BYTES :])
-        return cls(packed[:ITEM_BYTES], blocks, [NO_FIELDS], packed[ITEM_BYTES : 2 * ITEM_BYTES])
+        """Return what `pack` packed."""
+        end = 1 + packed[0] * ITEM_BYTES
+        body, numbers, blocks = (packed[end + at :] for at in (0, ITEM_BYTES, 2 * ITEM_BYTES))
+        return cls(body[:ITEM_BYTES], array("Q", blocks), unpack_fields(packed[1:end]), numbers[:ITEM_BYTES])
 
     def add(self, fields: bytes | None) -> None:
         """Note the fields of an item; None: they cannot be compared."""
@@ -87,6 +101,17 @@ class SiteSeen(Struct, frozen=True):
     common: Collection[int] = frozenset()
     """Blocks that half of its pages have."""
     pages: int = 0
+
+
+def pack_fields(fields: Iterable[bytes]) -> bytes:
+    """Return what stands for the fields of items as bytes, eight for each."""
+    return b"".join(one or _NONE for one in fields)
+
+
+def unpack_fields(packed: bytes) -> list[bytes]:
+    """Return what `pack_fields` packed."""
+    parts = (packed[start : start + ITEM_BYTES] for start in range(0, len(packed), ITEM_BYTES))
+    return [NO_FIELDS if one == _NONE else one for one in parts]
 
 
 def blocks_of_text(text: str) -> Blocks:

@@ -20,7 +20,6 @@ from scrapy_dedup.core.duplicates.evidence import (
     blocks_of_text,
     own_words,
     proves,
-    proves_near,
     short_hash,
 )
 from scrapy_dedup.core.metadata.choice import Metadata, metadata_of
@@ -39,7 +38,6 @@ from scrapy_dedup.service.cut.removals import removal_decisions, shadow_decision
 from scrapy_dedup.service.cut.site_cleaning import SiteCut
 from scrapy_dedup.service.cut.site_patterns import patterns_of
 from scrapy_dedup.service.duplicates.aliases import Aliases
-from scrapy_dedup.service.duplicates.claims import not_needed
 from scrapy_dedup.service.duplicates.comparison import compare, withdraw
 from scrapy_dedup.service.duplicates.index import DuplicateIndex, KnownDuplicates
 from scrapy_dedup.service.duplicates.page_facts import PageFacts
@@ -84,6 +82,11 @@ def _blocks_of(draft: Draft) -> Blocks:
     return blocks_of_text(draft.text)
 
 
+def shown_of(page: Page, source: str, fields: Sequence[bytes]) -> PageEvidence:
+    """Return what a page of the store shows, with the fields that its items have."""
+    return PageEvidence(short_hash(source), array("Q", (block.fingerprint for block in page.blocks)), list(fields))
+
+
 class RunEvidence(Struct):
     """Of the last pages that went out, or are about to."""
 
@@ -104,14 +107,19 @@ class RunEvidence(Struct):
         """Say whether a page came in this run, as far as is remembered."""
         return page_key in self._pages or page_key in self._recalled
 
-    def has(self, page_key: bytes) -> bool:
-        """Say whether it is held what a page shows."""
-        return page_key in self._pages
+    def of(self, page_key: bytes) -> PageEvidence | None:
+        """Return what a page shows, where that is held."""
+        return self._pages.get(page_key)
 
-    def read(self, page_key: bytes, page: Page, source: str) -> None:
+    def recalled(self, page_key: bytes) -> list[bytes]:
+        """Return the fields of a page's items that were recalled."""
+        return self._recalled.get(page_key, [])
+
+    def read(self, page_key: bytes, page: Page, source: str) -> PageEvidence:
         """Take in what a page of this run shows; where none of its items was recalled, one without fields stands."""
-        blocks = array("Q", (block.fingerprint for block in page.blocks))
-        self._put(page_key, PageEvidence(short_hash(source), blocks, list(self._recalled.get(page_key, [NO_FIELDS]))))
+        shown = shown_of(page, source, self.recalled(page_key) or [NO_FIELDS])
+        self._put(page_key, shown)
+        return shown
 
     def note(self, draft: Draft, fields: bytes | None, settings: Settings) -> None:
         """Let an item count for those that come after it."""
@@ -136,20 +144,13 @@ class RunEvidence(Struct):
         gone = self._pages.pop(page_key, None)
         self._blocks -= len(gone.blocks) if gone is not None else 0
 
-    def proves_near(self, draft: Draft, fields: bytes | None, keeper: bytes) -> bool:
-        """Say whether fields and numbers are those of a page of this run; how alike the texts are others say."""
-        own, other = draft.evidence, self._pages.get(keeper)
-        if own is None or other is None:
-            return False
-        return proves_near(own, other, fields)
 
-    def proves(self, draft: Draft, fields: bytes | None, keeper: bytes, learner: Learner | None) -> bool:
-        """Say whether an item is one that a page of this run gave."""
-        other = self._pages.get(keeper)
-        if other is None or draft.evidence is None:
-            return False
-        site = learner.seen if learner is not None else SiteSeen()
-        return proves(draft.evidence, other, fields, own_words(_blocks_of(draft), site), site)
+def is_shown(draft: Draft, other: PageEvidence, fields: bytes | None, learner: Learner | None) -> bool:
+    """Say whether an item is one that a page of this run gave, by what that page shows."""
+    if draft.evidence is None:
+        return False
+    site = learner.seen if learner is not None else SiteSeen()
+    return proves(draft.evidence, other, fields, own_words(_blocks_of(draft), site), site)
 
 
 Count = Callable[[str, float], None]
@@ -387,7 +388,6 @@ class Crawl:
         self.rows += comparison.records(settings, at)
         for name, number in comparison.counts().items():
             self.count(name, number)
-        self.rows += not_needed(draft.page_key, draft.claims, comparison)
 
     def emit(self, draft: Draft, at: datetime) -> None:
         """Note that a page goes out: its document is in work, where anything is written of it anew."""
@@ -436,6 +436,10 @@ class Crawl:
         self.rows.append(self._document(draft, "failed", at, error))
         if draft.comparison is not None:
             self.rows.append(withdraw(self.duplicates, draft.page_key, self.settings))
+        self.release(draft)
+
+    def release(self, draft: Draft) -> None:
+        """Let other workers have what a page claimed that does not go out."""
         self.rows += [ReleaseRecord(claim, draft.page_key) for claim in draft.claims]
 
     def _document(

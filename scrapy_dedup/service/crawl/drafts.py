@@ -95,6 +95,10 @@ class Draft(Struct):
     """That page is gone: this one is it, at another address."""
     claims: Sequence[ClaimKey] = ()
     """What it claimed, in a run that several workers share."""
+    was_first: bool = True
+    """No other worker had any of it."""
+    fields_shown: int = -1
+    """Of how many of its items, which go out whatever others do, the other workers know the fields; -1: of none yet."""
     judgement: Judgement | None = None
     """What the visit comes to that brought it."""
     held: HeldText | None = None

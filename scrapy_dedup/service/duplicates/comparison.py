@@ -78,12 +78,6 @@ def compare(index: DuplicateIndex, facts: PageFacts, found: KnownDuplicates, set
     return PageComparison(facts, same, dropped, chunks, shadowed, found)
 
 
-def would_drop(index: DuplicateIndex, facts: PageFacts, found: KnownDuplicates, settings: Settings) -> bool:
-    """Say whether another page stands for one, as things are."""
-    same, _ = _same(index, facts, found, settings)
-    return same is not None and drops(same, settings)
-
-
 def _same(
     index: DuplicateIndex, facts: PageFacts, found: KnownDuplicates, settings: Settings
 ) -> tuple[Same | None, tuple[Same, ...]]:

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from msgspec import Struct, field
 
-from scrapy_dedup.core.duplicates.evidence import PageEvidence, SiteSeen, blocks_of_text, own_words
+from scrapy_dedup.core.duplicates.evidence import NO_FIELDS, PageEvidence, SiteSeen, blocks_of_text, own_words
 from scrapy_dedup.core.patterns.config import SiteConfig
 from scrapy_dedup.core.urls.canonical import Declaration
 from scrapy_dedup.core.urls.normal_form import extract_domain
@@ -201,7 +201,10 @@ def _evidence(cleaned: CleanedPage, html: str, site: SiteSeen, settings: Setting
     page = cleaned.page
     blocks = blocks_of_text(source) if page is None else [(block.fingerprint, block.text) for block in page.blocks]
     with_numbers = settings.near_duplicate == "drop"
-    return PageEvidence.of(source, blocks, with_numbers=with_numbers), own_words(blocks, site)
+    evidence = PageEvidence.of(source, blocks, with_numbers=with_numbers)
+    # A file has no fields beside its text.
+    evidence.add(NO_FIELDS)
+    return evidence, own_words(blocks, site)
 
 
 def as_json(row: dict[str, Any]) -> bytes:

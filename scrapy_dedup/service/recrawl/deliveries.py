@@ -7,15 +7,13 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from scrapy_dedup.core.duplicates.evidence import ITEM_BYTES, NO_FIELDS
+from scrapy_dedup.core.duplicates.evidence import ITEM_BYTES, pack_fields, unpack_fields
 from scrapy_dedup.core.recrawl.plan import GONE
 from scrapy_dedup.core.recrawl.verdicts import VerdictKind
 from scrapy_dedup.service.recrawl.run_pages import PagesMet, RecentPages
 from scrapy_dedup.store.writer import ProjectStore
 
 _KEY_BYTES: Final = 16
-# In the place of NO_FIELDS, which has no bytes.
-_NONE: Final = bytes(ITEM_BYTES)
 # Of some 400 bytes each. Of a page that is forgotten counts what the store has.
 _MOST_SHOWN: Final = 50_000
 
@@ -53,9 +51,8 @@ class Delivered(Struct):
 
     def packed(self) -> tuple[bytes, bytes, bytes]:
         """Return items, fields and what was left out, as a `DeliveryRecord` has them."""
-        pairs = ((item or _NONE) + keeper for item, keeper in sorted(self.left_out.items()))
-        items, fields = (b"".join(sorted(one or _NONE for one in some)) for some in (self.items, self.fields))
-        return items, fields, b"".join(pairs)
+        pairs = (pack_fields([item]) + keeper for item, keeper in sorted(self.left_out.items()))
+        return pack_fields(sorted(self.items)), pack_fields(sorted(self.fields)), b"".join(pairs)
 
 
 class DeliveredFields:
@@ -105,8 +102,8 @@ class Recall(Struct, frozen=True):
                 given = self.store.deliveries(key)
                 # By another callback, where it is not this one's page.
                 some = [given[giver]] if giver in given else given.values()
-                keepers[key] = frozenset(one for delivery in some for one in _hashes(delivery.fields))
-        return Earlier(Counter(_hashes(last.items)), left_out, keepers)
+                keepers[key] = frozenset(one for delivery in some for one in unpack_fields(delivery.fields))
+        return Earlier(Counter(unpack_fields(last.items)), left_out, keepers)
 
     def _is_over(self, alias: bytes, keeper: bytes, since: datetime | None) -> bool:
         """Say whether a page that stood for another is gone, redirects, was removed, or is another one since then."""
@@ -124,14 +121,9 @@ class Recall(Struct, frozen=True):
         return False
 
 
-def _hashes(packed: bytes) -> Iterable[bytes]:
-    parts = (packed[start : start + ITEM_BYTES] for start in range(0, len(packed), ITEM_BYTES))
-    return (NO_FIELDS if one == _NONE else one for one in parts)
-
-
 def _pairs(packed: bytes) -> Iterable[tuple[bytes, bytes]]:
     """Return items that were left out, with the keys of the pages that stand for them."""
     size = ITEM_BYTES + _KEY_BYTES
     for start in range(0, len(packed), size):
-        (item,) = _hashes(packed[start : start + ITEM_BYTES])
+        (item,) = unpack_fields(packed[start : start + ITEM_BYTES])
         yield item, packed[start + ITEM_BYTES : start + size]

@@ -57,6 +57,8 @@ class ClaimKind(IntEnum):
 
     TITLE = 1
     TEXT = 2
+    PAGE = 3
+    """Itself: kept with what it shows, by which others find out whether it has what they have."""
 
 
 class ClaimKey(NamedTuple):

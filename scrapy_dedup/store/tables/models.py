@@ -58,7 +58,7 @@ class RunWorker(Base):
 
 
 class Claim(Base):
-    """A title or a text that a page of one worker of a run has, so that no other worker gives it."""
+    """A title or a text that a page of one worker of a run has, so that no other gives it; and that page."""
 
     __tablename__ = "claims"
     __table_args__ = (Index("ix_claims_project", "project_id"),)
@@ -70,6 +70,9 @@ class Claim(Base):
     worker_id: ColumnClause[uuid.UUID]
     # The page that holds it.
     owner: ColumnClause[bytes] = column(Key)
+    # Of a page: what it shows, with the fields of its items, and whether it goes out whatever others do.
+    shown: ColumnClause[bytes | None] = column(LargeBinary)
+    is_out: ColumnClause[bool]
 
 
 class SeenScope(Base):

@@ -1,7 +1,11 @@
 """Titles and texts that the workers of one run give: of two that have the same at once, one is told that it is first.
 
-A claim bridges the moment until the page is in the store, where others find it. All statements touch rows in the order
-of (kind, key), so that two workers never wait for each other in a circle.
+The first shows what it has: by that the others find out whether theirs is the same. A claim bridges the moment until
+the page is in the store, where others find it. All statements touch rows in the order of (kind, key), so that two
+workers never wait for each other in a circle.
+
+Two pages must not be left out for each other. So of a page is seen that was first with all that it claimed, or that
+goes out whatever others do; and a page that was first is left out for one of the latter alone.
 """
 
 import uuid
@@ -28,27 +32,61 @@ Lost = Mapping[ClaimKey, bytes]
 """What other workers have of what was claimed: the key of the page that holds it."""
 
 
-def claim(connection: Connection, claimant: Claimant, owner: bytes, keys: Collection[ClaimKey]) -> Lost:
+class Shown(Struct, frozen=True):
+    """What a page has, for others to see."""
+
+    evidence: bytes
+    """By which they find out whether theirs is the same, as `PageEvidence` packs it."""
+    is_out: bool = False
+    """It goes out, whatever others do."""
+
+
+def claim(
+    connection: Connection, claimant: Claimant, owner: bytes, keys: Collection[ClaimKey], shown: Shown | None = None
+) -> Lost:
     """Claim things for a page; return what of them another worker has.
 
     What a dead worker had is free: what it gave is in the store. So is what a worker has of the page itself.
+
+    Args:
+        connection: to write on.
+        claimant: who claims.
+        owner: the page.
+        keys: of what is claimed.
+        shown: what the page has; others see it where nothing is lost.
     """
     ours = {"project_id": claimant.project_id, "run_id": claimant.run_id, "worker_id": claimant.worker_id}
     statement, claims = insert_into(connection, Claim), table_of(Claim)
-    is_free = or_(claims.c.owner == statement.excluded.owner, claims.c.worker_id.not_in(living(claimant.run_id)))
+    new = statement.excluded
+    is_free = or_(claims.c.owner == new.owner, claims.c.worker_id.not_in(living(claimant.run_id)))
+    of_new = {name: new[name] for name in ("worker_id", "owner", "shown")}
     taken = statement.on_conflict_do_update(
         index_elements=["run_id", "kind", "key"],
-        set_={"worker_id": statement.excluded.worker_id, "owner": statement.excluded.owner},
+        set_=of_new | {"is_out": or_(new.is_out, claims.c.is_out)},
         where=is_free,
     )
-    connection.execute(taken, [{**ours, "kind": int(one.kind), "key": one.key, "owner": owner} for one in sorted(keys)])
+    row = {**ours, "owner": owner, "shown": None, "is_out": False}
+    if keys:
+        connection.execute(taken, [row | {"kind": int(one.kind), "key": one.key} for one in sorted(keys)])
     # The upsert has locked all of these rows, also those that it left as they were: none can go meanwhile.
     theirs = select(Claim.kind, Claim.key, Claim.owner).where(
         Claim.run_id == claimant.run_id,
         tuple_(Claim.kind, Claim.key).in_([(int(one.kind), one.key) for one in keys]),
         Claim.worker_id != claimant.worker_id,
     )
-    return {ClaimKey(ClaimKind(kind), key): holder for kind, key, holder in connection.execute(theirs)}
+    lost = {ClaimKey(ClaimKind(kind), key): holder for kind, key, holder in connection.execute(theirs)}
+    if shown is not None and not lost:
+        # The last in the order of (kind, key).
+        page = {"kind": int(ClaimKind.PAGE), "key": owner, "shown": shown.evidence, "is_out": shown.is_out}
+        connection.execute(taken, row | page)
+    return lost
+
+
+def shown_by(connection: Connection, run_id: uuid.UUID, page_key: bytes) -> Shown | None:
+    """Return what is seen of a page of a run; None: nothing, or nothing yet."""
+    of_page = (Claim.run_id == run_id, Claim.kind == int(ClaimKind.PAGE), Claim.key == page_key)
+    row = connection.execute(select(Claim.shown, Claim.is_out).where(*of_page)).one_or_none()
+    return Shown(row.shown, row.is_out) if row is not None and row.shown is not None else None
 
 
 def release(connection: Connection, claimant: Claimant | None, records: Iterable[ReleaseRecord]) -> None:

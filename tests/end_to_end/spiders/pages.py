@@ -37,13 +37,14 @@ class Filtered(FromStart):
 class Pages(Filtered):
     """Follows every link and yields every page that is no hub.
 
-    `-a close_after=N` stops in a callback, `-a break_on=NAME` breaks that of a page.
+    `-a close_after=N` stops in a callback, `-a break_on=NAME` breaks that of a page, `-a section=NAME` is a field.
     """
 
     name = "pages"
 
-    def __init__(self, close_after: str = "0", break_on: str = "", **kwargs: Any) -> None:
+    def __init__(self, close_after: str = "0", break_on: str = "", section: str = "", **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self.fields = {"section": section} if section else {}
         self.close_after = int(close_after)
         self.break_on = break_on
         self.pages = 0
@@ -52,7 +53,7 @@ class Pages(Filtered):
         if self.break_on and response.url.endswith(f"/{self.break_on}"):
             raise RuntimeError("broken")
         if not response.url.endswith("/hub"):
-            yield noted({"url": response.url, "html": response.text})
+            yield noted({"url": response.url, "html": response.text, **self.fields})
         for link in response.css("main a::attr(href)").getall():
             yield response.follow(link)
         self.pages += 1

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from scrapy_dedup.core.duplicates.evidence import NO_FIELDS, fields_hash
+from scrapy_dedup.core.duplicates.evidence import NO_FIELDS, PageEvidence, fields_hash, proves_near
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.service.crawl.crawl import RunEvidence
+from scrapy_dedup.service.crawl.crawl import RunEvidence, is_shown
 from scrapy_dedup.service.crawl.drafts import Draft
 from scrapy_dedup.settings import Settings
 from tests.store.builders import NOON, a_key
@@ -22,6 +22,11 @@ def a_draft(name: str, html: str) -> Draft:
     return Draft(f"https://a.example/{name}", a_key(name), "a.example", html, NOON, page=page)
 
 
+def shows(evidence: RunEvidence, draft: Draft, other: Draft, fields: bytes | None) -> bool:
+    shown = evidence.of(other.page_key)
+    return shown is not None and is_shown(draft, PageEvidence.unpack(shown.pack()), fields, None)
+
+
 @table("service/fields_of_two_items_are_the_same")
 def test_fields_of_two_items_are_the_same(one: dict[str, Any], other: dict[str, Any], *, same: bool) -> None:
     assert (fields_hash(one) == fields_hash(other)) is same
@@ -34,7 +39,7 @@ def test_fields_that_cannot_be_kept_equal_nothing() -> None:
     evidence.note(second, value, Settings())
 
     assert value is None
-    assert not evidence.proves(second, value, first.page_key, None)
+    assert not shows(evidence, second, first, value)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +56,10 @@ def test_nearly_equal_pages_have_the_same_numbers(html: str, settings: Settings,
     evidence.note(first, NO_FIELDS, settings)
     evidence.note(second, NO_FIELDS, settings)
 
-    assert evidence.proves_near(second, NO_FIELDS, first.page_key) is proven
+    known, own = evidence.of(first.page_key), evidence.of(second.page_key)
+    assert known is not None
+    assert own is not None
+    assert proves_near(own, PageEvidence.unpack(known.pack()), NO_FIELDS) is proven
 
 
 def test_page_that_was_forgotten_proves_nothing() -> None:
@@ -60,8 +68,8 @@ def test_page_that_was_forgotten_proves_nothing() -> None:
     second = replace(first, page_key=a_key("second"), evidence=None)
     evidence.note(first, NO_FIELDS, Settings())
     evidence.note(second, NO_FIELDS, Settings())
-    known = evidence.proves(second, NO_FIELDS, first.page_key, None)
+    known = shows(evidence, second, first, NO_FIELDS)
     evidence.forget(first.page_key)
 
     assert known
-    assert not evidence.proves(second, NO_FIELDS, first.page_key, None)
+    assert not shows(evidence, second, first, NO_FIELDS)

@@ -6,13 +6,11 @@ from itertools import count
 
 import pytest
 
-from scrapy_dedup.core.duplicates.matching import Same
-from scrapy_dedup.service.duplicates.claims import claims_of, not_needed, waits_for_title, with_holders
-from scrapy_dedup.service.duplicates.comparison import PageComparison, would_drop
+from scrapy_dedup.service.duplicates.claims import claims_of, waits_for_title, with_holders
+from scrapy_dedup.service.duplicates.comparison import PageComparison
 from scrapy_dedup.service.duplicates.index import KnownDuplicates
 from scrapy_dedup.service.duplicates.page_facts import PageFacts
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.page_records import ClaimKind
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.known_facts import SETTINGS, Run, a_fact
@@ -32,15 +30,11 @@ class Worker:
         self.chosen = chosen
 
     def claim(self, facts: PageFacts, found: KnownDuplicates) -> KnownDuplicates:
-        if would_drop(self.run.index, facts, found, self.chosen):
-            return found
         lost = self.project.claim(facts.page_key, claims_of(facts, found, self.chosen))
         return with_holders(found, facts, lost, self.chosen)
 
     def decide(self, facts: PageFacts, found: KnownDuplicates) -> PageComparison:
-        comparison = self.run.decide(facts, found)
-        self.project.write(not_needed(facts.page_key, claims_of(facts, KnownDuplicates(), self.chosen), comparison))
-        return comparison
+        return self.run.decide(facts, found)
 
     def give(self, facts: PageFacts, found: KnownDuplicates) -> PageComparison:
         return self.decide(facts, self.claim(facts, found))
@@ -95,23 +89,17 @@ def test_else_the_text_of_the_page_that_has_the_title_is_waited_for(lasting: Sto
     assert not waits_for_title(other, second.run.ask(other), lost, second.chosen)
 
 
-@pytest.mark.parametrize(
-    ("same", "dropped", "given_back"),
-    [
-        pytest.param(None, False, [], id="goes-out"),
-        pytest.param(Same("near_duplicate", a_key(2), "", 0.95), False, [], id="marked"),
-        pytest.param(Same("title", a_key(2), "", 1.0), True, [], id="the-other-has-both"),
-        pytest.param(Same("duplicate", a_key(2), "", 1.0), True, [ClaimKind.TITLE], id="the-other-has-the-text"),
-        pytest.param(Same("title", a_key(2), "", 0.9), True, [ClaimKind.TEXT], id="the-other-has-the-title"),
-        pytest.param(Same("near_duplicate", a_key(2), "", 0.95), True, [*ClaimKind], id="the-other-has-neither"),
-    ],
-)
-def test_a_page_that_is_left_out_gives_back_what_the_other_has_not(
-    same: Same | None, given_back: list[ClaimKind], *, dropped: bool
-) -> None:
-    facts = a_fact(1, [1], title="T")
-    claims = claims_of(facts, KnownDuplicates(), SETTINGS)
+def test_a_page_that_an_earlier_crawl_left_out_counts_where_it_is_first_now(lasting: Store) -> None:
+    first, second = workers(lasting)
+    facts, other = a_fact(1, [1], title="T"), a_fact(2, [1], title="T")
+    assert second.run.decide(facts, second.run.ask(facts)).same is None
+    assert second.run.decide(other, second.run.ask(other)).dropped
+    second.run.write()
+    first.claim(other, first.run.ask(other))
+    found = second.run.ask(facts)
 
-    released = not_needed(facts.page_key, claims, PageComparison(facts, same, dropped))
+    left = second.project.claim(facts.page_key, claims_of(facts, found, SETTINGS))
 
-    assert [(one.claim.kind, one.owner) for one in released] == [(kind, facts.page_key) for kind in given_back]
+    assert {twin.page_key: twin.dropped for twin in with_holders(found, facts, left, SETTINGS).answer.titles} == {
+        other.page_key: False
+    }

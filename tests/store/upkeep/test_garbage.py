@@ -103,7 +103,7 @@ def test_claims_and_seen_urls_go_with_runs_that_nobody_goes_on_with(
     with store.session() as session:
         for run_id in (finished, silent, running, resumable):
             project_and_run = {"project_id": project.id, "run_id": run_id}
-            these = {**project_and_run, "kind": 1, "worker_id": run_id}
+            these = {**project_and_run, "kind": 1, "worker_id": run_id, "is_out": False}
             session.execute(insert(Claim).values([{**these, "key": a_key(n), "owner": a_key(n)} for n in range(300)]))
         session.commit()
     ends = [f"run {finished}", f"run {silent}", f"run {resumable}", "job left", "odd\x1b"]

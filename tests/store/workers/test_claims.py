@@ -6,13 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import URL, text, update
 
 from scrapy_dedup.store.records.page_records import ClaimKey, ClaimKind, ReleaseRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import RunWorker
 from scrapy_dedup.store.workers import claims
-from scrapy_dedup.store.workers.claims import Claimant
+from scrapy_dedup.store.workers.claims import Claimant, Shown
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.at_once import at_once
 from tests.store.builders import a_key, a_time
@@ -54,6 +55,23 @@ def test_the_first_worker_has_it_and_every_other_is_told_which_page_holds_it(sto
     assert second.claim(a_key("b"), [a_text(), title, a_text(2)]) == {a_text(): a_key("a"), title: a_key("a")}
     assert first.claim(a_key("c"), [a_text(), a_text(2)]) == {a_text(2): a_key("b")}
     assert a_worker(store, "another job").claim(a_key("d"), [a_text()]) == {}
+
+
+def test_of_a_page_is_seen_that_lost_nothing_or_that_goes_out_all_the_same(store: Store) -> None:
+    first, second = a_worker(store), a_worker(store)
+    won, lost = Shown(b"first"), Shown(b"second")
+
+    first.claim(a_key("a"), [a_text()], won)
+    second.claim(a_key("b"), [a_text(), a_text(2)], lost)
+    before = [second.shown_by(a_key(page)) for page in "ab"]
+    second.claim(a_key("b"), [], replace(lost, is_out=True))
+    second.claim(a_key("b"), [a_text(3)], lost)
+
+    assert before == [won, None]
+    assert first.shown_by(a_key("b")) == replace(lost, is_out=True)
+    second.write([ReleaseRecord(ClaimKey(ClaimKind.PAGE, a_key("b")), a_key("b"))])
+    assert first.shown_by(a_key("b")) is None
+    assert a_worker(store, "another job").shown_by(a_key("a")) is None
 
 
 def test_what_a_dead_worker_had_is_taken_over_once(store: Store) -> None:

@@ -40,6 +40,8 @@ CREATE TABLE claims (
     project_id UUID NOT NULL,
     worker_id UUID NOT NULL,
     owner BYTEA NOT NULL,
+    shown BYTEA,
+    is_out BOOLEAN NOT NULL,
     CONSTRAINT pk_claims PRIMARY KEY (run_id, kind, key),
     CONSTRAINT fk_claims_project_id FOREIGN KEY(project_id) REFERENCES projects (id) ON DELETE CASCADE
 );

@@ -41,6 +41,8 @@ CREATE TABLE claims (
     project_id BLOB NOT NULL,
     worker_id BLOB NOT NULL,
     owner BLOB NOT NULL,
+    shown BLOB,
+    is_out BOOLEAN NOT NULL,
     CONSTRAINT pk_claims PRIMARY KEY (run_id, kind, "key"),
     CONSTRAINT fk_claims_project_id FOREIGN KEY(project_id) REFERENCES projects (id) ON DELETE CASCADE
 );
