@@ -73,6 +73,11 @@ class Block:
     def __repr__(self) -> str:
         return f"Block{self._values()!r}"
 
+    @property
+    def may_lead_here(self) -> bool:
+        """Whether a link to a place on its own page may be in it, told without its pieces."""
+        return True
+
     def __reduce__(self) -> tuple[type["Block"], tuple[object, ...]]:
         return Block, self._values()
 
@@ -113,6 +118,12 @@ class FoundBlock(Block):
         else:
             raise AttributeError(name)
         return object.__getattribute__(self, name)
+
+    @property
+    def may_lead_here(self) -> bool:
+        """Whether a link to a place on its own page may be in it; an attribute is written with double quotes."""
+        source = self._source
+        return not source or bool(self._marks.tags) or ' href="#' in source
 
     def forget_source(self) -> None:
         """Make what is made of the source, which says no more."""

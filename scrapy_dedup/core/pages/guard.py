@@ -93,6 +93,7 @@ class ParseLimits(Struct, frozen=True):
 # Names on a page, for each attribute that one tag may have; attributes on a page, for each element: 400,000 take
 # 110 MB.
 _MOST_NAMES = 2
+_CHARS_A_NAME = 2
 _MOST_ATTRIBUTES = 5
 # Each tag may be compared with every element that is open: 150 million comparisons take 0.3 to 0.6 s.
 _MOST_COMPARISONS = 150_000_000
@@ -109,8 +110,9 @@ _FORMATTING_WITH_ATTRIBUTES = re.compile(
 _MOST_OF_A_KIND = 3
 _KINDS_WITHOUT_ATTRIBUTES = 14
 _LONG = 300
-_LONG_TAG = re.compile(rf"<[^>]{{{_LONG},}}+")
+_LONG_TAG = re.compile(rf"<[a-zA-Z/][^>]{{{_LONG},}}+")
 _TAG = re.compile(r"<[a-zA-Z/][^>]*+")
+_ELEMENT = re.compile(r"<[^\s/>]++")
 _LONG_PART = re.compile(rf">[^>]{{{_LONG},}}+")
 # From a quote that holds a ">" on: there a tag ends later than at its first ">".
 _QUOTED_END = re.compile(r"=\s*+(?:\"[^\">]*+>|'[^'>]*+>)")
@@ -161,19 +163,28 @@ def _may_have_attributes(html: str, most: int) -> bool:
     if len(html) <= 3 * most:
         return False
     quoted_ends = len(_QUOTED_END.findall(html))
-    # Before each stands one of these; a page has few of them, or many tags' worth is counted.
-    if sum(map(html.count, " \t\n\f\r/\"'")) > _MOST_NAMES * most and (
-        quoted_ends or _attributes("".join(_TAG.findall(html))) > most
-    ):
-        return True
+    most_names = _MOST_NAMES * most
+    # A page has few of what stands before each, or its tags have, or they are counted.
+    if len(html) > _CHARS_A_NAME * most_names and _most_begun(html) > most_names:
+        if quoted_ends:
+            return True
+        source = "".join(_TAG.findall(html))
+        begun, elements = _most_begun(source), source.count("<")
+        if begun + elements > most_names and begun + len(set(_ELEMENT.findall(source))) > most_names:
+            return True
     if not quoted_ends:
         tags = _LONG_TAG.findall(html)
         # Most tags are too short to be looked into.
         if sum((len(tag) // 2) ** 2 for tag in tags) <= most**2:
             return False
-        return sum(_attributes(tag) ** 2 for tag in tags) > most**2
+        return sum(len(_ONE_ATTRIBUTE.findall(tag)) ** 2 for tag in tags) > most**2
     in_long_parts = sum(map(_attributes, _LONG_PART.findall(f">{html}")))
     return in_long_parts + quoted_ends * _LONG // 2 > most
+
+
+def _most_begun(part: str) -> int:
+    """Return how many attributes begin at most: each after white space, a slash, or the second quote of a value."""
+    return sum(map(part.count, " \t\n\f\r/")) + (part.count('"') + 1) // 2 + (part.count("'") + 1) // 2
 
 
 def _attributes(part: str) -> int:

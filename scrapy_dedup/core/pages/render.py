@@ -62,7 +62,7 @@ def _as_text(page: Page, keep: Sequence[bool], _base_url: str | None) -> str:
         step = block.path.rpartition(">")[2].partition(".")[0].partition("#")[0]
         if parts:
             parts.append("\n" if step == last_step and step in _CLOSE_TOGETHER else "\n\n")
-        parts.append(without_permalinks(block)[0])
+        parts.append(without_permalinks(block)[0] if block.may_lead_here else block.text)
         last_step = step
     return "".join(parts)
 
