@@ -43,12 +43,8 @@ def hosts_of(host: str, port: int, allowed: Iterable[str]) -> Hosts:
         names |= {*LOOPBACK, own}
     for one in allowed:
         # Behind a proxy the port is the proxy's, which browsers leave out where it is the usual one.
-        names |= {one, f"{one}:{port}"} if _has_no_port(one) else {one}
+        names |= {one, f"{one}:{port}"} if ":" not in one.rsplit("]", 1)[-1] else {one}
     return Hosts(frozenset(name.lower() for name in names if name))
-
-
-def _has_no_port(name: str) -> bool:
-    return ":" not in name.rsplit("]", 1)[-1]
 
 
 def is_loopback(host: str) -> bool:

@@ -2,6 +2,7 @@
 
 import logging
 import time
+from array import array
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
@@ -16,7 +17,7 @@ from scrapy.utils.asyncio import call_later, run_in_thread
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
-from scrapy_dedup.core.duplicates.evidence import PageEvidence, proves_near
+from scrapy_dedup.core.duplicates.evidence import NOT_READ, PageEvidence, proves_near
 from scrapy_dedup.core.duplicates.matching import NEAR_DUPLICATE
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.urls.canonical import Alias
@@ -47,13 +48,7 @@ from scrapy_dedup.service.crawl.provenance import is_made_otherwise, provenance,
 from scrapy_dedup.service.crawl.start_check import keeping_all, marking_all
 from scrapy_dedup.service.duplicates.aliases import Duplicate
 from scrapy_dedup.service.duplicates.chunking import makes_chunks
-from scrapy_dedup.service.duplicates.claims import (
-    claims_of,
-    page_claim,
-    recalled_claims,
-    waits_for_title,
-    with_holders,
-)
+from scrapy_dedup.service.duplicates.claims import claims_of, recalled_claims, with_holders
 from scrapy_dedup.service.duplicates.index import KnownDuplicates, asked_layers
 from scrapy_dedup.service.duplicates.page_facts import PageFacts, facts_of
 from scrapy_dedup.service.learning.learning import Learner
@@ -61,14 +56,14 @@ from scrapy_dedup.service.recrawl.deliveries import DeliveredFields
 from scrapy_dedup.service.recrawl.removed import is_tombstone
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import AwayStoreError, StoreError
-from scrapy_dedup.store.records.page_records import ClaimKey
+from scrapy_dedup.store.records.page_records import ClaimKey, ClaimKind
 from scrapy_dedup.store.records.records import DecisionRecord
 from scrapy_dedup.store.records.stored import StoredPage
 from scrapy_dedup.store.workers.claims import Lost, Shown
 
 logger = logging.getLogger(__name__)
 
-# Between two questions to a store that is away, or that does not know yet what another worker gives.
+# Between two questions to a store that is away, or of a page of which it is not known yet what becomes of it.
 _PAUSE_SECONDS: Final = 0.3
 _OF_ITEMS: Final = "url canonical boilerplate patterns title duplicate near_duplicate language chunk".split()
 # Pages with one text that an item is compared with.
@@ -408,11 +403,10 @@ class DedupPipeline:
     def _ask(self, key: bytes, must_be_out: bool) -> tuple[PageEvidence | None, StoredPage | None]:  # noqa: FBT001
         """Return what a worker has shown of a page, and the page, where that is not all; blocks."""
         seen = self._runtime.crawl.store.shown_by(key)
-        if seen is not None and must_be_out and not seen.is_out:
-            # It may still be left out for this one.
+        if seen is not None and must_be_out and not seen.is_out:  # it may still be left out for this one
             return None, None
         shown = PageEvidence.unpack(seen.evidence) if seen is not None else None
-        if shown is not None and shown.is_read:
+        if shown is not None and shown.body != NOT_READ:
             return shown, None
         return shown, self._runtime.crawl.store.page(key)
 
@@ -631,7 +625,13 @@ class DuplicateCheck:
             facts, found = await run_in_thread(self._look, draft, settings)
             if found is None:
                 self._runtime.count("store/errors")
-            await self._compare(draft, facts, found or KnownDuplicates(), settings)
+            found = found or KnownDuplicates()
+            if self._is_shared:
+                # Also of a page for which another stands: that one may not come, or come later.
+                found = await self._claimed(draft, facts, found, settings)
+            # All items of a page share its fate; while this one waited, another may have decided it.
+            if draft.comparison is None:
+                self._runtime.crawl.compare(draft, facts, found, settings, datetime.now(UTC))
 
     def let_out(self, draft: Draft, settings: Settings) -> None:
         """Let a page go out whatever its title and its text have in common with another."""
@@ -640,15 +640,6 @@ class DuplicateCheck:
         draft.comparison = None
         found = comparison.found_of_chunks
         self._runtime.crawl.compare(draft, comparison.facts, found, marking_all(settings), datetime.now(UTC))
-
-    async def _compare(self, draft: Draft, facts: PageFacts, found: KnownDuplicates, settings: Settings) -> None:
-        crawl = self._runtime.crawl
-        if self._is_shared:
-            # Also of a page for which another stands: that one may not come, or come later.
-            found = await self._claimed(draft, facts, found, settings)
-        # All items of a page share its fate; while this one waited, another may have decided it.
-        if draft.comparison is None:
-            crawl.compare(draft, facts, found, settings, datetime.now(UTC))
 
     async def _claimed(
         self, draft: Draft, facts: PageFacts, found: KnownDuplicates, settings: Settings
@@ -659,11 +650,8 @@ class DuplicateCheck:
             return found
         began = time.monotonic()
         lost = await self._claim(draft, claims, began)
-        while waits_for_title(facts, found, lost, settings) or await self._is_open(lost):
-            if self._has_lease_passed(began):
-                break
+        while await self._is_open(lost) and not self._has_lease_passed(began):
             await pause(_PAUSE_SECONDS)
-            found = await self._look_again(facts, found, settings)
             lost = await self._claim(draft, claims, began)
         draft.was_first = not lost
         self._runtime.count("claims/asked", len(claims))
@@ -674,10 +662,10 @@ class DuplicateCheck:
     async def show(self, draft: Draft, settings: Settings) -> None:
         """Show the other workers what a page has that goes out, where they do not know it yet."""
         is_asked = self._is_shared and (settings.canonical_enabled or asked_layers(settings))
-        if is_asked and draft.fields_shown < len(self._shown(draft).fields):
-            shown = self._shown(draft)
+        fields = len(self._shown(draft).fields)
+        if is_asked and draft.fields_shown < fields:
             await self._claim(draft, [], time.monotonic(), is_out=True)
-            draft.fields_shown = len(shown.fields)
+            draft.fields_shown = fields
 
     async def is_text_of_another(self, draft: Draft, settings: Settings) -> bool:
         """Say whether another page of this run has the text of one that did not change."""
@@ -693,13 +681,14 @@ class DuplicateCheck:
         return bool(claims and await self._claim(draft, claims, time.monotonic(), shows=False))
 
     def _shown(self, draft: Draft) -> PageEvidence:
-        return draft.evidence or PageEvidence.unread(self._runtime.crawl.evidence.recalled(draft.page_key))
+        recalled = self._runtime.crawl.evidence.recalled(draft.page_key)
+        return draft.evidence or PageEvidence(NOT_READ, array("Q"), recalled)
 
     async def _claim(
         self, draft: Draft, claims: list[ClaimKey], began: float, *, shows: bool = True, is_out: bool = False
     ) -> Lost:
         """Return what others have; nothing is lost where the store stays away. Where it is first, they see the page."""
-        draft.claims = list(dict.fromkeys([*draft.claims, *claims, page_claim(draft.page_key)]))
+        draft.claims = list(dict.fromkeys([*draft.claims, *claims, ClaimKey(ClaimKind.PAGE, draft.page_key)]))
         shown = Shown(self._shown(draft).pack(), is_out) if shows else None
         try:
             return await self.patiently(self._runtime.crawl.store.claim, draft.page_key, claims, shown, began=began)
@@ -733,13 +722,6 @@ class DuplicateCheck:
 
     def _has_lease_passed(self, began: float) -> bool:
         return time.monotonic() - began > self._runtime.settings.shared_lease.total_seconds()
-
-    async def _look_again(self, facts: PageFacts, before: KnownDuplicates, settings: Settings) -> KnownDuplicates:
-        try:
-            return await run_in_thread(self._runtime.crawl.duplicates.ask, facts, settings)
-        except StoreError:
-            self._runtime.count("store/errors")
-            return before
 
     def _look(self, draft: Draft, settings: Settings) -> tuple[PageFacts, KnownDuplicates | None]:
         crawl = self._runtime.crawl

@@ -8,7 +8,7 @@ from scrapy.http import Response, TextResponse
 from scrapy.utils.asyncio import run_in_thread
 
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.core.teacher.numbering import NumberedPage, numbered
+from scrapy_dedup.core.teacher.numbering import numbered
 from scrapy_dedup.core.templates.layouts import skeleton_of
 from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.plugin.crawl.visits import is_html
@@ -79,9 +79,5 @@ class Rendering:
             count(f"teacher/not_rendered/{answer.reason if isinstance(answer, NotShown) else 'failed'}")
             return response
         count("teacher/rendered")
-        body = _without_numbers(answer.html, with_numbers).encode("utf-8", "replace")
+        body = re.sub(rf' {with_numbers.attribute}="\d+"', "", answer.html).encode("utf-8", "replace")
         return response.replace(body=body, encoding="utf-8", flags=[*response.flags, RENDERED])
-
-
-def _without_numbers(html: str, page: NumberedPage) -> str:
-    return re.sub(rf' {page.attribute}="\d+"', "", html)

@@ -257,14 +257,12 @@ def test_two_workers_that_meet_the_same_texts_give_each_once(
         settings = {"DEDUP_DATABASE_URL": store, "DEDUP_LAYERS": {"boilerplate": False}}
         lists = [" ".join(url for url in server.site if f"/{way}" in url[8:]) for way in "ab"]
         crews = [worker(f"p{n}", **settings) for n in range(2)]
-        for _ in ("all is new", "nothing has changed"):
-            args = [("pages", "-a", f"start={urls}", "-a", "section=news") for urls in lists]
-            crawls = [one.finish() for one in [crew.start(*own) for crew, own in zip(crews, args, strict=True)]]
-
+        for pages in (lists, lists[::-1]):
+            starts = zip(crews, (("pages", "-a", f"start={urls}", "-a", "section=news") for urls in pages), strict=True)
+            crawls = [one.finish() for one in [crew.start(*args) for crew, args in starts]]
             assert [crawl.errors for crawl in crawls] == [[], []]
             given = Counter(line["cleaned"] for crawl in crawls for line in crawl.stored)
             assert Counter(given.values()) == {1: len(texts)}
-            lists.reverse()
     assert sum(crawl.sum("title/dropped") + crawl.sum("duplicate/dropped") for crawl in crawls) == len(texts)
 
 

@@ -94,7 +94,7 @@ def _run(call: Call, spark: Any, watcher: Any) -> int:
         _check_out(files, out, overwrite=options.overwrite)
     inputs = files.find(options.inputs)
     outcome = CleanOutcome(options.plan, settings=call.settings)
-    with ExitStack() as end, opened_knowledge(call, remember=_remembers(options)) as knowledge:
+    with ExitStack() as end, opened_knowledge(call, remember=bool(options.remember and not options.plan)) as knowledge:
         files.remove(part)
         end.callback(files.remove, part)
         with BatchRun(spark, inputs, call.settings, watcher, f"{part}/{_WORK}", strict=options.strict) as batch:
@@ -155,10 +155,6 @@ def _clean(batch: "BatchRun", outcome: CleanOutcome, part: str) -> None:
     batch.cut()
     outcome.tally = batch.judge()
     batch.write(part)
-
-
-def _remembers(options: argparse.Namespace) -> bool:
-    return bool(options.remember and not options.plan)
 
 
 def _remember(batch: "BatchRun", outcome: CleanOutcome, knowledge: CleanKnowledge) -> None:

@@ -71,7 +71,7 @@ def run(call: Call) -> int:
         raise WrongCallError(
             "which command? For example: scrapy dedup supervise -- scrapy crawl NAME -s JOBDIR=jobs/NAME"
         )
-    if not _names_jobdir(command) and not call.source.get("JOBDIR"):
+    if not any("JOBDIR=" in word for word in command) and not call.source.get("JOBDIR"):
         _tell("neither the command nor the project sets JOBDIR: each restart begins anew")
     policy = SupervisionPolicy(restarts=options.restarts, window=options.window)
     watching = Watching(options.hung_after, options.grace)
@@ -85,10 +85,6 @@ def run(call: Call) -> int:
     if options.json:
         print_json({"exit_code": done.exit_code, "reason": done.reason, "restarts": done.restarts})
     return done.exit_code
-
-
-def _names_jobdir(command: list[str]) -> bool:
-    return any("JOBDIR=" in word for word in command)
 
 
 def _seconds(given: str) -> timedelta:

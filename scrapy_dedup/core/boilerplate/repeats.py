@@ -105,14 +105,10 @@ def strip_boilerplate(content: str, boilerplate_hashes: Collection[str], min_blo
     kept = [
         part
         for part in _BLANK_LINES_KEPT.split(content)
-        if not _is_boilerplate(part, boilerplate_hashes, min_block_chars)
+        if not (len(part.strip()) >= min_block_chars and hash_block(part) in boilerplate_hashes)
     ]
     cleaned = _MANY_NEWLINES.sub("\n\n", "".join(kept))
     return cleaned, _utf8_length(content) - _utf8_length(cleaned)
-
-
-def _is_boilerplate(part: str, hashes: Collection[str], min_block_chars: int) -> bool:
-    return len(part.strip()) >= min_block_chars and hash_block(part) in hashes
 
 
 def _utf8_length(text: str) -> int:

@@ -26,10 +26,10 @@ MOST_ITEMS: Final = 100
 ITEM_BYTES: Final = 8
 NO_FIELDS: Final = b""
 """Stands for the fields of an item that has none of its own."""
+NOT_READ: Final = bytes(ITEM_BYTES)
 _NONE: Final = bytes(ITEM_BYTES)
 """In the place of NO_FIELDS, which has no bytes."""
 _NOBODY_ASKED: Final = bytes(ITEM_BYTES)
-_NOT_READ: Final = bytes(ITEM_BYTES)
 _NUMBER: Final = re.compile(r"\d+")
 
 Blocks = Sequence[tuple[int, str]]
@@ -53,7 +53,7 @@ class PageEvidence(Struct):
     """What a page shows, uncut, and which fields its items have."""
 
     body: bytes
-    """Of the HTML, or of the content, as it came."""
+    """Of the HTML, or of the content, as it came; NOT_READ where nothing but the page's items was looked at."""
     blocks: "array[int]"
     """Fingerprints of all its blocks, in their order."""
     fields: list[bytes] = field(default_factory=list)
@@ -67,16 +67,6 @@ class PageEvidence(Struct):
         if with_numbers:
             shown.numbers = short_hash(" ".join(number for _, text in blocks for number in _NUMBER.findall(text)))
         return shown
-
-    @classmethod
-    def unread(cls, fields: list[bytes]) -> Self:
-        """Return what is known of a page that did not change, of which nothing but its items was looked at."""
-        return cls(_NOT_READ, array("Q"), fields)
-
-    @property
-    def is_read(self) -> bool:
-        """Whether it is known what the page shows."""
-        return self.body != _NOT_READ
 
     def pack(self) -> bytes:
         """Return it as bytes in this machine's order."""

@@ -93,7 +93,6 @@ class ParseLimits(Struct, frozen=True):
 # Names on a page, for each attribute that one tag may have; attributes on a page, for each element: 400,000 take
 # 110 MB.
 _MOST_NAMES = 2
-_CHARS_A_NAME = 2
 _MOST_ATTRIBUTES = 5
 # Each tag may be compared with every element that is open: 150 million comparisons take 0.3 to 0.6 s.
 _MOST_COMPARISONS = 150_000_000
@@ -164,8 +163,8 @@ def _may_have_attributes(html: str, most: int) -> bool:
         return False
     quoted_ends = len(_QUOTED_END.findall(html))
     most_names = _MOST_NAMES * most
-    # A page has few of what stands before each, or its tags have, or they are counted.
-    if len(html) > _CHARS_A_NAME * most_names and _most_begun(html) > most_names:
+    # Each takes two characters; a page has few of what stands before them, or its tags have.
+    if len(html) > 2 * most_names and _most_begun(html) > most_names:
         if quoted_ends:
             return True
         source = "".join(_TAG.findall(html))

@@ -35,7 +35,7 @@ def in_order(lines: Sequence[PdfLine]) -> list[Region]:
     """Return the lines of a page as they are read; those that run up or down the page come last."""
     level = [line for line in lines if not is_turned(line)]
     turned = sorted((line for line in lines if is_turned(line)), key=lambda line: (line.left, line.top, line.text))
-    regions = list(_ordered(level, 0)) if len(level) <= _MOST_LINES else [_stacked(level)]
+    regions = list(_ordered(level, 0)) if len(level) <= _MOST_LINES else [[joined(row) for row in rows_of(level)]]
     return [region for region in regions if region] + [[line] for line in turned]
 
 
@@ -51,10 +51,6 @@ def _ordered(lines: Sequence[PdfLine], depth: int) -> Iterator[Region]:
                 yield from _ordered(right, depth + 1)
             return
     yield [joined(row) for row in rows]
-
-
-def _stacked(lines: Sequence[PdfLine]) -> Region:
-    return [joined(row) for row in rows_of(lines)]
 
 
 def _bands(rows: Sequence[list[PdfLine]], gutter: float) -> list[tuple[list[PdfLine], list[PdfLine]]]:

@@ -234,7 +234,7 @@ class ParameterTrials(Struct):
 
 def _hypotheses(url: str) -> list[tuple[str, ...]]:
     """Return the parameters one by one, and together those whose values look made up: each may be new in every link."""
-    names = [name for name in names_in(url) if not _selects(name)]
+    names = [name for name in names_in(url) if not (name.lower() in _SELECTING or is_part_name(name))]
     singles: list[tuple[str, ...]] = [(name,) for name in names]
     made_up = tuple(name for name in names if all(map(is_token, values_in(url, (name,)))))
     return [*singles, made_up] if len(made_up) > 1 else singles
@@ -248,7 +248,3 @@ def _shown(texts: Sequence[str]) -> bytes:
     words = (word for text in texts for word in text.split())
     said = " ".join(word for word in words if not (_HAS_DIGIT.search(word) and is_token(word) and not word.isdigit()))
     return blake2b(_CLOCK.sub(":", fold(said)).encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def _selects(name: str) -> bool:
-    return name.lower() in _SELECTING or is_part_name(name)

@@ -5,7 +5,6 @@ from itertools import count
 from typing import Final
 
 from msgspec import Struct
-from selectolax.lexbor import LexborNode
 
 from scrapy_dedup.core.pages.blocks import Page, parse_tree
 from scrapy_dedup.core.pages.gather import Gatherer
@@ -50,7 +49,7 @@ def numbered(html: str, page: Page) -> NumberedPage | None:
     parents: list[int] = []
     tags: list[str] = []
     numbers: dict[int, int] = {}
-    for node in _elements(body):
+    for node in [node for node in body.traverse(include_text=False) if node.is_element_node]:
         above = node.parent
         parents.append(numbers.get(above.mem_id, 0) if above is not None and numbers else NO_ELEMENT)
         numbers[node.mem_id] = len(tags)
@@ -62,10 +61,6 @@ def numbered(html: str, page: Page) -> NumberedPage | None:
     if len(of_blocks) != len(page.blocks):
         return None
     return NumberedPage(tree.html or "", attribute, tuple(parents), tuple(tags), of_blocks)
-
-
-def _elements(body: LexborNode) -> list[LexborNode]:
-    return [node for node in body.traverse(include_text=False) if node.is_element_node]
 
 
 def _of_blocks(source: str, attribute: str) -> tuple[int, ...]:

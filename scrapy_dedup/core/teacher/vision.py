@@ -65,7 +65,7 @@ def unseen_text(page: Page, numbered: NumberedPage, snapshot: Snapshot, *, close
     reasons = unseen_elements(numbered, snapshot, closed=closed)
     found = []
     for place, (block, number) in enumerate(zip(page.blocks, numbered.of_blocks, strict=True)):
-        reason = UnseenReason.ZERO_WIDTH if _has_no_width(block.text) else reasons.get(number)
+        reason = UnseenReason.ZERO_WIDTH if not _ZERO_WIDTH.sub("", block.text).strip() else reasons.get(number)
         if reason is not None:
             found.append(Unseen(place, reason, block.text[:_MOST_CHARS]))
             if len(found) == _MOST:
@@ -102,10 +102,6 @@ def reason_unseen(run: TextRun, snapshot: Snapshot) -> UnseenReason | None:
 
 def _is_far(box: Box, snapshot: Snapshot) -> bool:
     return box.x + box.width <= -_FAR or box.y + box.height <= -_FAR or box.x >= snapshot.width + _FAR
-
-
-def _has_no_width(text: str) -> bool:
-    return not _ZERO_WIDTH.sub("", text).strip()
 
 
 class SeenPage(Struct, frozen=True):

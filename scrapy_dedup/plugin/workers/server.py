@@ -97,7 +97,7 @@ class LeasedServer:
         if not found:
             return None
         token, body = found
-        return _text(token), body or b""
+        return (token.decode() if isinstance(token, bytes) else token), body or b""
 
     def done(self, tokens: Sequence[str]) -> int:
         """Forget requests that are done; return how many were named."""
@@ -141,10 +141,6 @@ class LeasedServer:
 
     def _run(self, script: Any, args: list[Any]) -> Any:
         return script(keys=[self.name], args=args)
-
-
-def _text(value: bytes | str) -> str:
-    return value.decode() if isinstance(value, bytes) else value
 
 
 # What happens in the server in one step each, in its Lua.

@@ -28,40 +28,20 @@ def recalled_claims(domain: str, text_hash: bytes | None, settings: Settings) ->
     return [text_claim(domain, text_hash, settings)] if is_asked and text_hash is not None else []
 
 
-def page_claim(page_key: bytes) -> ClaimKey:
-    """Return by what is known what a page shows."""
-    return ClaimKey(ClaimKind.PAGE, page_key)
-
-
-def waits_for_title(facts: PageFacts, found: KnownDuplicates, lost: Lost, settings: Settings) -> bool:
-    """Say whether another worker's page has the title, and its text, which decides, is not in the store yet."""
-    if facts.title_key is None or settings.title_trust == "always":
-        return False
-    holder, text = lost.get(_title(facts)), lost.get(text_claim(facts.domain, facts.text_hash, settings))
-    known = {twin.page_key for twin in found.answer.titles} | {facts.page_key}
-    return holder is not None and holder != text and holder not in known
-
-
 def with_holders(found: KnownDuplicates, facts: PageFacts, lost: Lost, settings: Settings) -> KnownDuplicates:
     """Return what the store answered, and what workers that were first have of a page.
 
-    Their pages count as any that went out: what that means, the layers say.
+    Whether the page that holds a title has its text, too, is told by what that one shows.
     """
     text = lost.get(text_claim(facts.domain, facts.text_hash, settings))
     title = lost.get(_title(facts)) if facts.title_key is not None else None
-    # Of an earlier crawl the store may say that a page was left out that goes out in this one.
-    held = {page: facts.text_hash if page == text else None for page in (title, text) if page is not None}
-    titles = [
-        Twin(twin.page_key, held[twin.page_key] or twin.text_hash, dropped=False) if twin.page_key in held else twin
-        for twin in found.answer.titles
-    ]
-    texts = [*found.answer.texts, *([text] if text is not None and text not in found.answer.texts else [])]
-    if title is not None and title not in {twin.page_key for twin in titles}:
-        if title == text:
-            titles.append(Twin(title, facts.text_hash, dropped=False))
-        elif settings.title_trust == "always":
-            # Some other text: which one does not matter.
-            titles.append(Twin(title, b"", dropped=False))
+    # Of an earlier crawl the store may say that one was left out that goes out in this one.
+    titles = [twin for twin in found.answer.titles if twin.page_key not in (title, text)]
+    if title is not None:
+        titles.append(Twin(title, facts.text_hash, dropped=False))
+    texts = [*found.answer.texts]
+    if text is not None and text not in texts:
+        texts.append(text)
     return replace(found, answer=replace(found.answer, texts=texts, titles=titles))
 
 

@@ -53,7 +53,7 @@ def descend(parent_url: str, parent: Lineage, url: str) -> Lineage:
     shape, from_shape = shape_of(url), shape_of(parent_url)
     if shape is None or from_shape is None:
         return Lineage()
-    kinds = (_kind(from_shape), *parent.kinds)[:_ANCESTORS]
+    kinds = (f"{from_shape.host}{from_shape.path}?{'&'.join(from_shape.names)}", *parent.kinds)[:_ANCESTORS]
     is_own = shape.repeats or any(_is_same_kind(shape, kind) for kind in kinds)
     # The days of a month that was found on another month; but what a listing lists is of another kind.
     inherits = (
@@ -62,10 +62,6 @@ def descend(parent_url: str, parent: Lineage, url: str) -> Lineage:
         and listing_part(parent_url) is None
     )
     return Lineage(is_own or inherits, kinds=kinds)
-
-
-def _kind(shape: UrlShape) -> str:
-    return f"{shape.host}{shape.path}?{'&'.join(shape.names)}"
 
 
 def _is_same_kind(shape: UrlShape, kind: str) -> bool:

@@ -255,7 +255,7 @@ def import_templates(
         StoreError: the store failed; nothing was written.
     """
     rows = list(records)
-    before = _newest(project)
+    before = {(one.domain, one.layout): one.version for one in project.template_figures()}
     with store.session(read_only=False) as session:
         numbers = TemplateRepository(session, project.id).add(rows)
         if not dry_run:
@@ -263,10 +263,6 @@ def import_templates(
     added = sum(1 for row, number in zip(rows, numbers, strict=True) if number != before.get((row.domain, row.layout)))
     domains = tuple(sorted({row.domain for row in rows}))
     return ImportedTemplates(added, len(rows) - added, domains, done=not dry_run)
-
-
-def _newest(project: ProjectStore) -> dict[tuple[str, int], int]:
-    return {(one.domain, one.layout): one.version for one in project.template_figures()}
 
 
 Action = Literal["keep", "drop", "forget"]

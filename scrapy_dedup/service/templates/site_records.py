@@ -12,7 +12,7 @@ from scrapy_dedup.core.teacher.vision import Vision
 from scrapy_dedup.core.templates.layouts import LayoutIndex
 from scrapy_dedup.core.templates.templates import Template, selector, selectors
 from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, SiteKnowledge, overrides_of
-from scrapy_dedup.store.records.records import TemplateRecord, TemplateSource, TemplateStateRecord
+from scrapy_dedup.store.records.records import TemplateRecord, TemplateStateRecord
 from scrapy_dedup.store.records.stored import StoredTemplate
 
 
@@ -30,7 +30,7 @@ def template_record(knowledge: SiteKnowledge, layout: int, at: datetime) -> Temp
         selectors=readable(one),
         overrides=[each.to_json() for each in one.overrides],
         paths=one.paths,
-        source=_source(one),
+        source="visual" if one.source == "visual" else "static",
         **_alike(one),
     )
 
@@ -54,10 +54,6 @@ def changes(
     reason = "pages of this layout are now of another one"
     gone = sorted(set(known) - set(after.templates))
     return [*new, *(TemplateStateRecord(after.domain, layout, None, "retired", reason, at) for layout in gone)]
-
-
-def _source(one: LayoutTemplate) -> TemplateSource:
-    return "visual" if one.source == "visual" else "static"
 
 
 def readable(one: LayoutTemplate) -> dict[str, Any]:

@@ -153,7 +153,7 @@ def _stored(
             _PAGES.c.project_id == project_id, _PAGES.c.page_key.in_(some)
         )
         for key, number, bands in connection.execute(of_pages):
-            yield key, _Stored(number, _unpack(bands))
+            yield key, _Stored(number, frozenset(struct.unpack(f">{len(bands) // _BAND_BYTES}q", bands)))
 
 
 def _delete_bands(connection: Connection, pages: Iterable[_Stored]) -> None:
@@ -178,7 +178,3 @@ def _row(project_id: uuid.UUID, record: SignatureRecord) -> Row:
     )
     del row["sketch"]
     return row
-
-
-def _unpack(bands: bytes) -> frozenset[int]:
-    return frozenset(struct.unpack(f">{len(bands) // _BAND_BYTES}q", bands))

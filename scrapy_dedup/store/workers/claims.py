@@ -4,8 +4,8 @@ The first shows what it has: by that the others find out whether theirs is the s
 the page is in the store, where others find it. All statements touch rows in the order of (kind, key), so that two
 workers never wait for each other in a circle.
 
-Two pages must not be left out for each other. So of a page is seen that was first with all that it claimed, or that
-goes out whatever others do; and a page that was first is left out for one of the latter alone.
+No two pages are left out for each other: one is seen that was first with all that it claimed, or that goes out for
+sure, and one that was first is left out for one of the latter alone.
 """
 
 import uuid

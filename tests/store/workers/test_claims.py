@@ -71,7 +71,6 @@ def test_of_a_page_is_seen_that_lost_nothing_or_that_goes_out_all_the_same(store
     assert first.shown_by(a_key("b")) == replace(lost, is_out=True)
     second.write([ReleaseRecord(ClaimKey(ClaimKind.PAGE, a_key("b")), a_key("b"))])
     assert first.shown_by(a_key("b")) is None
-    assert a_worker(store, "another job").shown_by(a_key("a")) is None
 
 
 def test_what_a_dead_worker_had_is_taken_over_once(store: Store) -> None:
