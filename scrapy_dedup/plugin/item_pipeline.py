@@ -311,15 +311,16 @@ class DedupPipeline:
     async def _drop_alias(self, item_page: ItemPage, fields: bytes | None, learner: Learner | None) -> None:
         """Drop an item whose page is another address of one that went out; else note the page's own."""
         draft, in_shadow = item_page.draft, item_page.settings.shadows("canonical")
-        proven, asked = None, set[bytes]()
-        # Looked for anew after each: while the store is asked another of the equal pages may go out.
+        proven, asked, evidence = None, set[tuple[bytes, bool]](), self._runtime.crawl.evidence
+        # Looked for anew after each: while the store is asked another of the equal pages may go out, or one may come.
         while proven is None:
-            candidates = [one for one in await self._aliases.candidates(item_page) if one.document_key not in asked]
-            if not candidates:
+            found = ((one, evidence.of(one.document_key) is None) for one in await self._aliases.candidates(item_page))
+            first = next(((one, away) for one, away in found if (one.document_key, away) not in asked), None)
+            if first is None:
                 break
-            asked.add(candidates[0].document_key)
-            if await self._is_proven(draft, fields, candidates[0], learner):
-                proven = candidates[0]
+            asked.add((first[0].document_key, first[1]))
+            if await self._is_proven(draft, fields, first[0], learner):
+                proven = first[0]
         if draft.checked:
             # Another of its page's items was first, while the store was asked.
             return
