@@ -44,7 +44,9 @@ def main() -> None:
 
 def _growth(measured: Measured) -> float:
     """Return by how much resident memory grew from the middle of the crawl to its end, in MB."""
-    return (measured.memory[-1][1] - measured.memory[len(measured.memory) // 2][1]) / MB
+    # One that is over before anybody looked has but its peak.
+    seen = measured.memory or [(0, measured.peak_bytes)]
+    return (seen[-1][1] - seen[len(seen) // 2][1]) / MB
 
 
 if __name__ == "__main__":
