@@ -325,7 +325,8 @@ def _crawlers(results: Results) -> Lines:
     outcomes = results["many_crawlers"]["figures"]["outcomes"]
     # What is equal for all, and what the store was left as.
     skipped = {"name", "documents", "aliases", "runs", "ended", "size_bytes", "links dropped", "redirects"}
-    skipped |= {"duplicate dropped", "canonical dropped", "given so many seconds before"}
+    skipped |= {"duplicate dropped", "canonical dropped", "given so many seconds before", "fewest pages of a worker"}
+    skipped |= {"seconds from first to last page"}
     rows = [
         (what, *(plain(outcome.get(what, "")) for outcome in outcomes)) for what in outcomes[0] if what not in skipped
     ]
