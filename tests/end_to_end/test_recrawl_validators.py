@@ -29,16 +29,16 @@ def test_last_modified_alone_is_enough(project: Project, server: WebServer) -> N
 def test_validators_that_are_new_every_time_are_ignored_after_enough_checks(
     project: Project, server: WebServer
 ) -> None:
-    """As the counts say that are behind it."""
-    site = ChangingSite(server, 20)
+    """As the counts say; of as many pages as checks the last is asked for before it is known what came of all."""
+    site = ChangingSite(server, 19)
     counts, found = [], []
     for deploy in range(3):
         site.publish(others=with_headers(site, ETag=f'"deploy {deploy}"'))
         found.append(verdicts(site.crawl(project)))
         counts += rows(project, COUNTS)
 
-    assert found == [{"new": 21}, {"unchanged": 21}, {"unchanged": 21}]
-    assert counts == [(21, 0, 21, 0), (21, 0, 21, 0)]
+    assert found == [{"new": 20}, {"unchanged": 20}, {"unchanged": 20}]
+    assert counts == [(20, 0, 20, 0), (20, 0, 20, 0)]
 
 
 def test_server_whose_304_hides_a_change_is_found_out_and_not_asked_again(project: Project, server: WebServer) -> None:
