@@ -311,16 +311,15 @@ class DedupPipeline:
     async def _drop_alias(self, item_page: ItemPage, fields: bytes | None, learner: Learner | None) -> None:
         """Drop an item whose page is another address of one that went out; else note the page's own."""
         draft, in_shadow = item_page.draft, item_page.settings.shadows("canonical")
-        proven, asked, evidence = None, set[tuple[bytes, bool]](), self._runtime.crawl.evidence
-        # Looked for anew after each: while the store is asked another of the equal pages may go out, or one may come.
+        proven, asked = None, set[bytes]()
+        # Looked for anew after each: while the store is asked another of the equal pages may go out.
         while proven is None:
-            found = ((one, evidence.of(one.document_key) is None) for one in await self._aliases.candidates(item_page))
-            first = next(((one, away) for one, away in found if (one.document_key, away) not in asked), None)
-            if first is None:
+            candidates = [one for one in self._aliases.candidates(item_page) if one.document_key not in asked]
+            if not candidates:
                 break
-            asked.add((first[0].document_key, first[1]))
-            if await self._is_proven(draft, fields, first[0], learner):
-                proven = first[0]
+            asked.add(candidates[0].document_key)
+            if await self._is_proven(draft, fields, candidates[0], learner):
+                proven = candidates[0]
         if draft.checked:
             # Another of its page's items was first, while the store was asked.
             return
@@ -417,8 +416,10 @@ class DedupPipeline:
         if document is None or source is None or source.content is None or source.field != "html":
             return None
         url = stored.crawled_url
-        is_left_out = url is not None and url.run_id == crawl.run.id and url.document_key not in (None, key)
-        is_given = document.run_id == crawl.run.id and document.status != "failed" and not is_left_out
+        if url is not None and url.run_id == crawl.run.id and url.document_key not in (None, key):
+            # It was left out itself, perhaps for this one, which a worker gave that was killed.
+            return None
+        is_given = document.run_id == crawl.run.id and document.status != "failed"
         if not (is_given or shown is not None or crawl.evidence.knows(key)):
             return None
         page = parse_page(source.content, self._runtime.limits)
@@ -567,12 +568,10 @@ class AliasCheck:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
-    async def candidates(self, item_page: ItemPage) -> list[Duplicate]:
+    def candidates(self, item_page: ItemPage) -> list[Duplicate]:
         """Return which pages may stand for a page, and why."""
         draft, alias = item_page.draft, self._runtime.alias_of(item_page.visit, item_page.draft)
         target = alias.target if isinstance(alias, Alias) else None
-        if target is not None and await self._was_left_out_for(draft, target.page_key):
-            target = None
         return self._runtime.crawl.aliases.candidates(draft.page_key, target)
 
     def dropped(self, item_page: ItemPage, keeper: bytes) -> None:
@@ -589,24 +588,6 @@ class AliasCheck:
             draft.canonical = alias.target
             self._runtime.count("canonical/before_target")
         crawl.aliases.go_out(draft.page_key, draft.canonical)
-
-    async def _was_left_out_for(self, draft: Draft, target: bytes) -> bool:
-        """Say whether the page that one declares canonical was left out for it.
-
-        Of a worker that was killed a page comes again, and others have decided by what that one gave.
-        """
-        crawl = self._runtime.crawl
-        if crawl.run.worker is None:
-            return False
-        if crawl.duplicates.keeper_of(target) == draft.page_key:
-            return True
-        try:
-            stored = await run_in_thread(crawl.store.page, target)
-        except StoreError:
-            self._runtime.count("store/errors")
-            return False
-        url = stored.crawled_url if stored is not None else None
-        return url is not None and url.run_id == crawl.run.id and url.document_key == draft.page_key
 
 
 class DuplicateCheck:

@@ -226,11 +226,6 @@ class DuplicateIndex:
             self._knows_all = False
             self.forget(next(iter(self._recent)))
 
-    def keeper_of(self, key: bytes) -> bytes | None:
-        """Return the page for which one of this run was left out; None where it was not, or that is long ago."""
-        recent = self._recent.get(key)
-        return recent.same.keeper if recent is not None and recent.dropped and recent.same is not None else None
-
     def withdraw(self, key: bytes) -> None:
         """Let a page count no more, whose items failed, whatever the store said of it."""
         self.forget(key)
