@@ -25,7 +25,7 @@ from scrapy_dedup.core.pages.fingerprints import parts_hash, text_hash
 from scrapy_dedup.core.pages.guard import ParseLimits
 from scrapy_dedup.core.recrawl.passages import page_keys
 from scrapy_dedup.core.recrawl.plan import GONE, Fetch, FetchReason, Revalidate, Skip, SkipReason
-from scrapy_dedup.core.recrawl.verdicts import NEW, Verdict, VerdictKind
+from scrapy_dedup.core.recrawl.verdicts import NEW, ChangePolicy, Verdict, VerdictKind
 from scrapy_dedup.core.resilience.sitemaps import DEFAULT_LIMITS, Sitemap, read_sitemap
 from scrapy_dedup.core.resilience.soft404 import ErrorPage, judge_page, probe_url
 from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
@@ -59,7 +59,6 @@ from scrapy_dedup.service.recrawl.recrawling import (
     word_kept,
 )
 from scrapy_dedup.service.recrawl.recrawling import plan as make_plan
-from scrapy_dedup.service.recrawl.versions import SAME_BLOCKS
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.codec import pack_fingerprints, unpack_fingerprints
 from scrapy_dedup.store.engine.errors import DamagedError, StoreError
@@ -406,8 +405,8 @@ class Comparing:
             judgement.verdict = BACK
         elif state.content_hash is None and state.blocks is None:
             judgement.verdict = FIRST_VERSION
-        elif state.blocks is not None and self._is_same(state.blocks, page, site):
-            judgement.verdict = SAME_BLOCKS
+        elif found := self._by_blocks(state.blocks, page, site, change_policy(settings)):
+            judgement.verdict = found
         else:
             await self._slowly(page, site, judgement, state, settings)
 
@@ -424,12 +423,14 @@ class Comparing:
         else:
             judgement.verdict = SAME_BYTES if judgement.content == state.content_hash else OTHER_BYTES
 
-    def _is_same(self, blocks: bytes, page: Page, site: Site) -> bool:
+    def _by_blocks(self, blocks: bytes | None, page: Page, site: Site, policy: ChangePolicy) -> Verdict | None:
+        if blocks is None:
+            return None
         try:
-            return site.versions.is_same(unpack_fingerprints(blocks), page)
+            return site.versions.verdict_by_blocks(unpack_fingerprints(blocks), page, policy)
         except DamagedError:
             self._count("store/errors", 1)
-            return False
+            return None
 
     async def _slowly(
         self, page: Page, site: Site, judgement: Judgement, state: StoredState, settings: Settings

@@ -84,12 +84,18 @@ def compare(
     found.add(Change.TITLE if of_title in (Change.CONTENT, Change.NUMBERS) else of_title)
     if (old.passages, old.title, old.rest) != (new.passages, new.title, new.rest):
         found.add(Change.BOILERPLATE_ONLY)
+    verdict = verdict_of(found, policy)
+    if verdict.change in (Change.BOILERPLATE_ONLY, Change.NONE):
+        return verdict
+    differing = titles if verdict.change is Change.TITLE or not (before or after) else (before, after)
+    return Verdict(verdict.kind, verdict.change, verdict.reason + _first_difference(*differing))
+
+
+def verdict_of(found: AbstractSet[Change], policy: ChangePolicy) -> Verdict:
+    """Return what is told of a page in which these classes of change were found: the gravest that counts."""
     change = next(change for change in Change if change in (found & policy.classes or found))
     kind = VerdictKind.CHANGED if change in policy.classes else VerdictKind.UNCHANGED
-    if change in (Change.BOILERPLATE_ONLY, Change.NONE):
-        return Verdict(kind, change, _REASONS[change])
-    differing = titles if change is Change.TITLE or not (before or after) else (before, after)
-    return Verdict(kind, change, _REASONS[change] + _first_difference(*differing))
+    return Verdict(kind, change, _REASONS[change])
 
 
 def unified_diff(old: MainText, new: MainText) -> str:

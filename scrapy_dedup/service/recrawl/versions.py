@@ -17,6 +17,7 @@ from scrapy_dedup.core.recrawl.verdicts import (
     compare,
     moves,
     unified_diff,
+    verdict_of,
 )
 
 # Of the version that the last crawl saw, and of today's, which may have another design.
@@ -25,8 +26,6 @@ PAGES_COUNTED = 60
 _RELEARN_AT = (5, 8, 16, 32, PAGES_COUNTED)
 # Pages that are the same have numbers that stood still; so many of them are looked at.
 _STILL_PAGES = 200
-
-SAME_BLOCKS = Verdict(VerdictKind.UNCHANGED, Change.NONE, "main text is the same")
 
 
 class VersionComparison(Struct, frozen=True):
@@ -64,16 +63,16 @@ class SiteVersions(Struct):
         if self.today.pages in _RELEARN_AT:
             self._relearn()
 
-    def is_same(self, old: list[int], page: Page) -> bool:
-        """Say whether a page has the blocks that it had; a quick answer, and where it is no, `compare` knows."""
+    def verdict_by_blocks(self, old: list[int], page: Page, policy: ChangePolicy) -> Verdict | None:
+        """Return the verdict on a page that has the blocks that it had; None where `compare` has to look closer."""
         new = page_keys(page)
         if not same_blocks(old, new, self.repeats.boilerplate):
-            return False
+            return None
         if self._still < _STILL_PAGES:
             self._still += 1
             text = main_text(page, self.repeats)
             self.churn.add(moves(text, text))
-        return True
+        return verdict_of({Change.NONE if old == new else Change.BOILERPLATE_ONLY}, policy)
 
     def compare(
         self, old: Page, new: Page, moved: AbstractSet[int], policy: ChangePolicy, *, with_diff: bool

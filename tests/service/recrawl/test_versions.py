@@ -33,7 +33,14 @@ def test_page_in_a_new_frame_is_unchanged_once_both_frames_are_known() -> None:
     unknown, known = SiteVersions(RepeatPolicy()), a_site(earlier=8, today=8, menu=NEW_MENU)
 
     assert compared(unknown, old, new).verdict.kind is VerdictKind.CHANGED
-    assert known.is_same(page_keys(old), new) or compared(known, old, new).verdict.kind is VerdictKind.UNCHANGED
+    for told in (known.verdict_by_blocks(page_keys(old), new, ChangePolicy()), compared(known, old, new).verdict):
+        assert told is not None
+        assert (told.kind, told.change) == (VerdictKind.UNCHANGED, Change.BOILERPLATE_ONLY)
+    counted = ChangePolicy(frozenset({Change.BOILERPLATE_ONLY}))
+    told = known.verdict_by_blocks(page_keys(old), new, counted)
+    assert told == known.compare(old, new, frozenset(), counted, with_diff=False).verdict
+    assert told is not None
+    assert told.kind is VerdictKind.CHANGED
 
 
 def counter(number: int) -> str:
@@ -61,7 +68,7 @@ def test_number_that_stands_still_elsewhere_is_news_where_it_moves() -> None:
     site = a_site(earlier=8)
     for number in range(20):
         page = page_of(number, footer=counter(5))
-        assert site.is_same(page_keys(page), page)
+        assert site.verdict_by_blocks(page_keys(page), page, ChangePolicy())
     found = [
         compared(site, page_of(number, footer=counter(5)), page_of(number, footer=counter(6))) for number in range(4)
     ]
