@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from scrapy_dedup.plugin.addon import Addon
-    from scrapy_dedup.plugin.crawl.items import ChunkItem, PageItem
+    from scrapy_dedup.plugin.crawl.items import ChunkItem, DuplicateItem, PageItem
     from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
     from scrapy_dedup.plugin.dupefilter import StoreDupeFilter
     from scrapy_dedup.plugin.extension import DedupExtension
     from scrapy_dedup.plugin.fingerprinter import Fingerprinter
-    from scrapy_dedup.plugin.item_pipeline import DedupPipeline, DuplicateItem
+    from scrapy_dedup.plugin.item_pipeline import DedupPipeline
     from scrapy_dedup.plugin.memo import memo
     from scrapy_dedup.plugin.resilience.extension import ResilienceExtension
     from scrapy_dedup.plugin.resilience.heartbeat import Heartbeat
@@ -37,7 +37,7 @@ _HOMES = {
     "DedupExtension": "plugin.extension",
     "DedupPipeline": "plugin.item_pipeline",
     "DedupSpiderMiddleware": "plugin.spider_middleware",
-    "DuplicateItem": "plugin.item_pipeline",
+    "DuplicateItem": "plugin.crawl.items",
     "Fingerprinter": "plugin.fingerprinter",
     "Heartbeat": "plugin.resilience.heartbeat",
     "LeasedDupeFilter": "plugin.workers.queue",

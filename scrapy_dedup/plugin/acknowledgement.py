@@ -12,7 +12,7 @@ from scrapy.http import Response
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.urls.normal_form import UrlRules, page_key
 from scrapy_dedup.plugin.crawl.delivery import Delivery
-from scrapy_dedup.plugin.crawl.items import REPORT, url_of
+from scrapy_dedup.plugin.crawl.items import REPORT, DuplicateItem, url_of
 from scrapy_dedup.plugin.crawl.outcomes import Recorder
 from scrapy_dedup.plugin.crawl.visits import Visit, Visits
 from scrapy_dedup.plugin.crawl.write_behind import WriteBehind
@@ -93,6 +93,9 @@ class Acknowledgement:
         visit = self._visits.of_response(response) if response is not None else None
         self._judge(item, visit, feeds)
         if visit is not None:
+            if not feeds and self._delivery.look():
+                # None of them takes it: one that equals it may be for one of them.
+                self._withdraw(visit)
             visit.scraped += 1
             visit.waits_for |= feeds
         self._item_left(item, visit, feeds)
@@ -112,9 +115,17 @@ class Acknowledgement:
         else:
             self._delivery.put([record], feeds, self._write)
 
-    def item_dropped(self, item: Any, response: Response | None) -> None:
-        """Note that an item was dropped."""
-        self._item_left(item, self._visits.of_response(response) if response is not None else None, set())
+    def item_dropped(self, item: Any, response: Response | None, exception: BaseException) -> None:
+        """Note that an item was dropped; by another pipeline: its page stands for none that was equal."""
+        visit = self._visits.of_response(response) if response is not None else None
+        if not isinstance(exception, DuplicateItem):
+            self._withdraw(visit)
+        self._item_left(item, visit, set())
+
+    def _withdraw(self, visit: Visit | None) -> None:
+        if visit is not None and not visit.scraped:
+            for draft in visit.drafts:
+                self._crawl.evidence.withdraw(draft.page_key)
 
     def _item_left(self, item: Any, visit: Visit | None, feeds: set[Any]) -> None:
         if self._loose and (draft := self._loose_draft(item)) is not None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
 from scrapy.utils.asyncio import run_in_thread
+from scrapy.utils.defer import maybe_deferred_to_future
 
 from scrapy_dedup.core.duplicates.evidence import NOT_READ, PageEvidence, proves_near
 from scrapy_dedup.core.duplicates.matching import NEAR_DUPLICATE
@@ -115,21 +116,25 @@ class DuplicateCheck:
         self._runtime.count("claims/waited_seconds", time.monotonic() - began)
         return with_holders(found, facts, lost, settings)
 
-    async def is_proven(
-        self, draft: Draft, fields: bytes | None, duplicate: Duplicate, learner: Learner | None
-    ) -> bool:
+    async def is_proven(self, item_page: ItemPage, duplicate: Duplicate, learner: Learner | None) -> bool:
         """Say whether nothing is lost with an item: one with its fields, of a page with its text, went out."""
-        keeper = duplicate.document_key
-        shown = self._runtime.crawl.evidence.of(keeper)
+        draft, fields, keeper = item_page.draft, item_page.fields, duplicate.document_key
+        evidence = self._runtime.crawl.evidence
+        shown = evidence.of(keeper)
         if shown is None and not draft.went_out:
             is_first = duplicate.layer != "canonical" and (draft.was_first or duplicate.layer == NEAR_DUPLICATE)
             shown = await self._shown_by(keeper, must_be_out=is_first)
         if shown is None or draft.went_out or draft.evidence is None:
             # Perhaps it went out while the store was asked.
             return False
-        if is_shown(draft, shown, fields, learner):
-            return True
-        return duplicate.layer == NEAR_DUPLICATE and proves_near(draft.evidence, shown, fields)
+        is_near = duplicate.layer == NEAR_DUPLICATE and proves_near(draft.evidence, shown, fields)
+        if not (is_near or is_shown(draft, shown, fields, learner)):
+            return False
+        if item_page.before is not None:
+            # By then it is known whether a later pipeline dropped the keeper's item, or failed with it.
+            evidence.stand_aside(draft, leaves=True)
+            await maybe_deferred_to_future(item_page.before)
+        return not draft.went_out and not evidence.is_withdrawn(keeper)
 
     async def _shown_by(self, key: bytes, *, must_be_out: bool) -> PageEvidence | None:
         """Return what a page of this run shows that did not change, or that another process gave."""
@@ -169,8 +174,8 @@ class DuplicateCheck:
         if not isinstance(page, Page):
             return None
         if shown is not None:
-            return shown_of(page, source.content, shown.fields)
-        return crawl.evidence.read(key, page, source.content)
+            return shown_of(page, source, shown.fields)
+        return crawl.evidence.read(page, source)
 
     async def show(self, draft: Draft, settings: Settings) -> None:
         """Show the other workers what a page has that goes out, where they do not know it yet."""

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from scrapy.http import TextResponse
 from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import maybe_deferred_to_future
-from twisted.internet.defer import DeferredLock
+from twisted.internet.defer import Deferred, DeferredLock
 
 from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.pages.render import render
@@ -60,6 +60,10 @@ class ItemPage(Struct, frozen=True):
     visit: Visit | None
     stands_for_page: bool
     """The item has no URL, or names its response's page."""
+    fields: bytes | None = None
+    """For the item's own fields, by which another page's item may equal it; None: it equals none."""
+    before: "Deferred[None] | None" = None
+    """What fires when the items have left that came before it from its domain."""
 
 
 class Intake:
@@ -75,7 +79,7 @@ class Intake:
         runtime = self._runtime
         url = url_of(adapter, runtime.settings)
         key = page_key(url, runtime.rules) if url else None
-        visit = runtime.visits.of_item(item, key)
+        visit = runtime.visits.of_item(item, url)
         settings = visit.settings if visit is not None else runtime.settings
         if not settings.enabled:
             return SkippedItem(ItemSkipReason.DISABLED)
@@ -152,8 +156,7 @@ class Intake:
     async def read(self, item: Any, adapter: ItemAdapter) -> None:
         """Read the PDF file of an item's response, if it is one, so that `of` finds its text."""
         runtime = self._runtime
-        url = url_of(adapter, runtime.settings)
-        visit = runtime.visits.of_item(item, page_key(url, runtime.rules) if url else None)
+        visit = runtime.visits.of_item(item, url_of(adapter, runtime.settings))
         if visit is None or visit.held is not None or visit.pdf is not None:
             return
         if not (visit.settings.enabled and visit.settings.pdf_enabled):

@@ -9,9 +9,9 @@ from typing import Any, Final, Self
 
 from itemadapter import ItemAdapter
 from msgspec import Struct
+from msgspec.structs import replace
 from scrapy import signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import DropItem
 from scrapy.utils.asyncio import call_later, run_in_thread
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
@@ -24,6 +24,7 @@ from scrapy_dedup.plugin.crawl.items import (
     METADATA,
     REPORT,
     ChunkItem,
+    DuplicateItem,
     ItemFields,
     chunk_items,
     item_hash,
@@ -53,15 +54,6 @@ logger = logging.getLogger(__name__)
 _OF_ITEMS: Final = "url canonical boilerplate patterns title duplicate near_duplicate language chunk".split()
 # Pages with one text that an item is compared with.
 _MOST_KEEPERS: Final = 50
-
-
-class DuplicateItem(DropItem):
-    """The item's page went out before, under this or another URL."""
-
-    def __init__(self, message: str, keeper: bytes | None = None) -> None:
-        super().__init__(message, log_level="DEBUG")
-        self.keeper = keeper
-        """The key of the other page whose item stands for this one."""
 
 
 class Noted(Struct, frozen=True):
@@ -115,15 +107,17 @@ class DedupPipeline:
             self._runtime.count("chunks/items")
             return item
         self._runtime.count("items/in")
-        visit = self._runtime.visits.of_item(item, None)
-        async with self._runtime.items_first.held_up(), self._in_order(self._domain_of(item, visit)):
+        url = self._url_of(item)
+        visit = self._runtime.visits.of_item(item, url)
+        domain = visit.domain if visit is not None else extract_domain(url or "", self._runtime.settings.domain_scope)
+        async with self._runtime.items_first.held_up(), self._in_order(domain) as before:
             await self._runtime.writer.room()
             noted = None
             try:
                 if visit is not None and visit.giver and (noted := self._note(item, visit)) is not None:
                     self._drop_delivered(item, visit, noted)
                 if ItemAdapter.is_item(item):
-                    await self._process(item, ItemAdapter(item), noted)
+                    await self._process(item, ItemAdapter(item), noted, before)
                 else:
                     self._runtime.count(f"left/{ItemSkipReason.NO_ITEM}")
             except DuplicateItem as why:
@@ -134,26 +128,22 @@ class DedupPipeline:
                 self._failed(item, error)
         return item
 
-    def _domain_of(self, item: Any, visit: Visit | None) -> str | None:
-        """Return the domain among whose items one has its place; None where it is of no page."""
-        if visit is not None:
-            return visit.domain
-        url = None
+    def _url_of(self, item: Any) -> str | None:
         # A pipeline before this one may have made another object of it, whose class may fail.
         with suppress(Exception):
-            url = url_of(ItemAdapter(item), self._runtime.settings) if ItemAdapter.is_item(item) else None
-        return extract_domain(url, self._runtime.settings.domain_scope) if url is not None else None
+            return url_of(ItemAdapter(item), self._runtime.settings) if ItemAdapter.is_item(item) else None
+        return None
 
     @asynccontextmanager
-    async def _in_order(self, domain: str | None) -> AsyncIterator[None]:
-        """Let what a domain's pages gave leave in the order in which it came, whoever had to wait for what."""
+    async def _in_order(self, domain: str | None) -> AsyncIterator[Deferred[None] | None]:
+        """Let what a domain's pages gave leave in the order in which it came; give what fires once it is its turn."""
         if domain is None:
-            yield
+            yield None
             return
         before, left = self._last.get(domain), Deferred[None]()
         self._last[domain] = left
         try:
-            yield
+            yield before
         finally:
             if before is not None:
                 await maybe_deferred_to_future(before)
@@ -163,7 +153,9 @@ class DedupPipeline:
                 # Without asyncio the next one would go on inside of `callback`, and leave before this one.
                 call_later(0, left.callback, None)
 
-    async def _process(self, item: Any, adapter: ItemAdapter, noted: Noted | None) -> None:
+    async def _process(
+        self, item: Any, adapter: ItemAdapter, noted: Noted | None, before: Deferred[None] | None
+    ) -> None:
         runtime = self._runtime
         if is_tombstone(item):
             runtime.count("items/tombstones")
@@ -177,6 +169,7 @@ class DedupPipeline:
         draft, settings = item_page.draft, item_page.settings
         # As it comes in here: what we add to it is no field of its own.
         fields = noted.fields if noted is not None else item_hash(item, not_own(settings))
+        item_page = replace(item_page, fields=fields, before=before)
         if draft.held is not None:
             if draft.evidence is not None:
                 # Cut for the first of its page's items.
@@ -188,19 +181,19 @@ class DedupPipeline:
                 item_page = self._intake.read_anew(item_page)
                 draft = item_page.draft
         if draft.held is None:
-            await self._judge(item_page, fields)
+            await self._judge(item_page)
         await self._duplicates.show(draft, settings)
         if self._emit(item, adapter, item_page) and settings.emit_chunks:
             await self._send_chunks(item_page)
 
-    async def _judge(self, item_page: ItemPage, fields: bytes | None) -> None:
+    async def _judge(self, item_page: ItemPage) -> None:
         """Cut a page, and compare it with the others.
 
         Raises:
             DuplicateItem: another page stands for it.
         """
         runtime, draft, settings = self._runtime, item_page.draft, item_page.settings
-        runtime.crawl.evidence.note(draft, fields, settings)
+        runtime.crawl.evidence.note(draft, item_page.fields, settings)
         compares = settings.canonical_enabled and item_page.stands_for_page and draft.page is not None
         compares = compares and not draft.checked
         learner = await self._learn(item_page) if settings.boilerplate_enabled else None
@@ -221,13 +214,13 @@ class DedupPipeline:
             # What the shadow learned proves nothing: it would show on the feed.
             learner = None
         if compares:
-            await self._drop_alias(item_page, fields, learner)
+            await self._drop_alias(item_page, learner)
         is_unchanged = draft.judgement is not None and draft.judgement.is_unchanged and draft.comparison is None
         if is_unchanged and not await self._duplicates.is_text_of_another(draft, settings):
             hold_as_before(draft, settings)
         if draft.held is None:
             await self._duplicates.check(draft, settings)
-            await self._drop_alike(item_page, fields, learner)
+            await self._drop_alike(item_page, learner)
 
     def _note(self, item: Any, visit: Visit) -> Noted | None:
         """Note an item for the next visit, where it can be."""
@@ -291,7 +284,7 @@ class DedupPipeline:
         record = DecisionRecord(draft.page_key, "canonical", "shadow", reason, datetime.now(UTC))
         self._runtime.crawl.rows.append(record)
 
-    async def _drop_alias(self, item_page: ItemPage, fields: bytes | None, learner: Learner | None) -> None:
+    async def _drop_alias(self, item_page: ItemPage, learner: Learner | None) -> None:
         """Drop an item whose page is another address of one that went out; else note the page's own."""
         draft, in_shadow = item_page.draft, item_page.settings.shadows("canonical")
         proven, asked = None, set[bytes]()
@@ -301,7 +294,7 @@ class DedupPipeline:
             if not candidates:
                 break
             asked.add(candidates[0].document_key)
-            if await self._duplicates.is_proven(draft, fields, candidates[0], learner):
+            if await self._duplicates.is_proven(item_page, candidates[0], learner):
                 proven = candidates[0]
         if draft.checked:
             # Another of its page's items was first, while the store was asked.
@@ -318,7 +311,7 @@ class DedupPipeline:
                 self._aliases.goes_out(item_page)
         draft.checked = True
 
-    async def _drop_alike(self, item_page: ItemPage, fields: bytes | None, learner: Learner | None) -> None:
+    async def _drop_alike(self, item_page: ItemPage, learner: Learner | None) -> None:
         """Drop an item where another page stands for its own."""
         draft, comparison = item_page.draft, item_page.draft.comparison
         if comparison is None or not comparison.dropped or comparison.same is None:
@@ -334,9 +327,12 @@ class DedupPipeline:
                 break
             asked.add(keeper)
             duplicate = Duplicate(same.reason, keeper, same.layer)
-            if await self._duplicates.is_proven(draft, fields, duplicate, learner):
+            if await self._duplicates.is_proven(item_page, duplicate, learner):
                 self._runtime.crawl.release(draft)
                 self._drop(item_page, same.layer, duplicate)
+        if draft.comparison is not comparison:
+            # Another of its page's items was first.
+            return
         self._runtime.count(f"{same.layer}/unproven")
         # At once: who comes while the store is asked is compared with it.
         self._duplicates.let_out(draft, item_page.settings)
@@ -445,8 +441,10 @@ class DedupPipeline:
             return False
         crawl = runtime.crawl
         draft.went_out = True
+        if draft.stands_aside:
+            crawl.evidence.stand_aside(draft, leaves=False)
         crawl.emit(draft, datetime.now(UTC))
-        adapter[CONTENT] = draft.cleaned.content if draft.cleaned else ""
+        self._fields.put(item, adapter, CONTENT, draft.cleaned.content if draft.cleaned else "")
         filled = [name for name in METADATA if adapter.get(name) in (None, "")]
         for name in filled:
             self._fields.put(item, adapter, name, getattr(draft.metadata, name))

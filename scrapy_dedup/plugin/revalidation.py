@@ -32,6 +32,13 @@ _OF_THE_BODY: Final = frozenset({b"content-length", b"content-encoding", b"conte
 _NOT_HANDED_ON: Final = frozenset(
     {b"connection", b"keep-alive", b"proxy-authenticate", b"transfer-encoding", b"set-cookie", b"trailer", b"upgrade"}
 )
+# Headers that say nothing of what is asked for, unless a server's `Vary` names them. All others may choose a page, a
+# language or a form, whether or not the server says so: a 304 after another one would stand for the wrong page.
+_CHOOSE_NOTHING: Final = frozenset(
+    b"accept-encoding cache-control connection content-length cookie dnt forwarded host keep-alive origin pragma"
+    b" priority proxy-authorization proxy-connection referer te traceparent tracestate transfer-encoding upgrade"
+    b" upgrade-insecure-requests user-agent via x-forwarded-for x-real-ip".split()
+)
 _LONGEST: Final = 1_000
 
 
@@ -42,6 +49,7 @@ class RevalidationMiddleware:
         self._runtime = Runtime.of(crawler)
         self._crawler = crawler
         self._asked: WeakKeyDictionary[Request, ResponseRecord] = WeakKeyDictionary()
+        self._has_sessions = crawler.settings.getbool("COOKIES_ENABLED")
         self._wires: dict[str, bool] = {}
         """By scheme: whether what its download handler gives came over a wire."""
 
@@ -91,7 +99,7 @@ class RevalidationMiddleware:
             self._runtime.count("unchanged/not_modified")
             self._runtime.crawl.rows.append(ValidatedRecord(held.wire_key, datetime.now(UTC)))
             return _handed_on(response.url, held, request=request, answer=response)
-        if self._may_be_held(response, plan):
+        if self._may_be_held(response, plan) and not self._begins_session(request, response):
             self._hold(request, response)
         return response
 
@@ -134,6 +142,13 @@ class RevalidationMiddleware:
             and b"*" not in (headers.get("Vary") or b"")
         )
 
+    def _begins_session(self, request: Request, response: Response) -> bool:
+        """Say whether a page gave a cookie that its request had not: the next crawl needs one, which no 304 gives."""
+        if not self._has_sessions:
+            return False
+        had = {one.partition(b"=")[0].strip() for one in b";".join(request.headers.getlist("Cookie")).split(b";")}
+        return any(one.partition(b"=")[0].strip() not in had for one in response.headers.getlist("Set-Cookie"))
+
     def _may_be_skipped(self, plan: FetchPlan) -> bool:
         """Say whether pages may be left alone without having been asked for."""
         settings = self._runtime.settings
@@ -168,7 +183,7 @@ class RevalidationMiddleware:
         )
 
     def _fits(self, held: ResponseRecord, request: Request) -> bool:
-        """Say whether a request has the headers by which the server's answers vary."""
+        """Say whether a request has the headers by which the server's answers vary, or may vary."""
         vary = [value.encode("latin-1") for name, value in held.headers if name.lower() == "vary"]
         return held.sent_hash == _sent(vary, request)
 
@@ -189,9 +204,11 @@ def _forget_conditions(request: Request) -> None:
 
 
 def _sent(vary: list[bytes], request: Request) -> bytes:
-    """Return what stands for the headers of a request that `Vary` names."""
-    names = sorted({name.strip().lower() for value in vary for name in value.split(b",") if name.strip()})
-    return parts_hash(*(part for name in names for part in (name, b",".join(request.headers.getlist(name)))))
+    """Return what stands for the headers of a request that may choose the answer, or that `Vary` names."""
+    sent = {name.lower() for name in request.headers}
+    names = {name.strip().lower() for value in vary for name in value.split(b",") if name.strip()}
+    names |= sent - _CHOOSE_NOTHING - {name.lower().encode() for name in _CONDITIONS}
+    return parts_hash(*(part for name in sorted(names) for part in (name, b",".join(request.headers.getlist(name)))))
 
 
 def _cookies(request: Request) -> bytes:

@@ -10,6 +10,7 @@ from scrapy.http.request import NO_CALLBACK
 
 from scrapy_dedup.core.recrawl.values import encode
 from scrapy_dedup.plugin.crawl.engine_state import EngineState, untie
+from scrapy_dedup.plugin.crawl.items import detached
 from scrapy_dedup.plugin.crawl.outcomes import watched
 from scrapy_dedup.plugin.crawl.overrides import is_left_alone, with_request
 from scrapy_dedup.plugin.crawl.request_meta import READMITTED, mark_new
@@ -98,7 +99,7 @@ class DedupSpiderMiddleware:
                     self._runtime.resilience.starts(output)
                 yield self._readmit(output) if self._readmits else output
             else:
-                yield output
+                yield detached(output)
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Hand on what the callback yields."""
@@ -127,7 +128,7 @@ class DedupSpiderMiddleware:
     def _passed(self, output: Any, visit: Visit | None, callback_output: CallbackOutput, response: Response) -> Any:
         """Return what goes on of one output; None where it ends here."""
         if not isinstance(output, Request):
-            return self._attached(output, visit) if callback_output.passes_item(output) else None
+            return self._attached(output, visit, response) if callback_output.passes_item(output) else None
         if not callback_output.passes_request(output) or not self._is_asked(output):
             return None
         # First: whoever takes a fingerprint reads the request's redirects.
@@ -157,9 +158,12 @@ class DedupSpiderMiddleware:
             if (passed := self._passed(request, visit, callback_output, response)) is not None:
                 yield passed
 
-    def _attached(self, item: Any, visit: Visit | None) -> Any:
+    def _attached(self, item: Any, visit: Visit | None, response: Response) -> Any:
+        item = detached(item)
         if visit is not None:
             self._runtime.visits.attach(item, visit)
+        else:
+            self._runtime.visits.attach_to_none(item, response)
         return item
 
     def _visit(self, response: Response) -> Visit | None:

@@ -48,7 +48,7 @@ def a_line(number: int, words: list[str], title: str) -> CleanedLine:
         "title": None,
         "dedup": {},
     }
-    evidence = PageEvidence.of(text, blocks_of_text(text), with_numbers=True)
+    evidence = PageEvidence.of(text, blocks_of_text(text), "", with_numbers=True)
     evidence.add(NO_FIELDS)
     return CleanedLine(row, "template", None, facts, evidence=evidence, own_words=len(words))
 

@@ -107,7 +107,7 @@ def test_requests_for_one_visitor_or_with_conditions_of_their_own_are_left_alone
 
 
 def test_304_has_the_last_word_and_no_cookie_is_handed_out_twice(project: Project, site: ChangingSite) -> None:
-    project.settings["DOWNLOADER_MIDDLEWARES"] = {f"{AROUND}.Watcher": 940}
+    project.settings |= {"DOWNLOADER_MIDDLEWARES": {f"{AROUND}.Watcher": 940}, "COOKIES_ENABLED": False}
     for age in ("10", "20"):
         with_headers(site, ETag='"1"', Set_Cookie=f"visit={age}", Age=age, X_First=age)
         if age == "20":

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from itemadapter import ItemAdapter
-from scrapy import Request, Spider
+from scrapy import FormRequest, Request, Spider
 from scrapy.exceptions import DropItem
 from scrapy.http import Response
 
@@ -76,6 +77,84 @@ class MixedSpider(QuotesSpider):
     def items(self, response: Any) -> Iterator[Any]:
         for item in super().items(response):
             yield {"url": response.url, **item}
+
+
+class UrlSpider(PathsSpider):
+    """Items with nothing but their URL."""
+
+    name = "url"
+
+    def items(self, response: Any) -> Iterator[Any]:
+        yield {"url": response.url}
+
+
+class SharedItemSpider(PathsSpider):
+    """Fills one item again and again, as many spiders do by mistake, and yields it each time."""
+
+    name = "shared"
+    item: ClassVar[dict[str, Any]] = {"shop": "ours", "tags": []}
+
+    def items(self, response: Any) -> Iterator[Any]:
+        for part in ("first", "second"):
+            self.item |= {"url": response.url, "name": response.css("h1::text").get(), "part": part}
+            self.item["tags"][:] = [response.url, part]
+            yield self.item
+
+
+@dataclass(frozen=True)
+class Product:
+    """An item that nobody may change, with the fields of ours."""
+
+    url: str
+    name: str
+    cleaned_content: str | None = None
+    dedup: dict[str, Any] | None = None
+
+
+class Offer(Product):
+    """The same under another name."""
+
+
+class ProductSpider(PathsSpider):
+    """Products; of `/offer/...` offers."""
+
+    name = "product"
+
+    def items(self, response: Any) -> Iterator[Any]:
+        kind = Offer if "/offer/" in response.url else Product
+        yield kind(response.url, response.css("h1::text").get())
+
+
+class LanguagesSpider(PathsSpider):
+    """Asks for each page in two languages, one after the other."""
+
+    name = "languages"
+
+    async def start(self) -> AsyncIterator[Any]:
+        for language in ("en", "de"):
+            for url in self.start_urls:
+                yield Request(url, headers={"Accept-Language": language}, dont_filter=True)
+
+
+class FormSpider(PathsSpider):
+    """Posts a form to its own page."""
+
+    name = "form"
+
+    def items(self, response: Any) -> Iterator[Any]:
+        yield {"url": response.url, "name": response.css("h1::text").get()}
+        if response.request.method == "GET":
+            yield FormRequest(response.url, formdata={"page": "2"}, callback=self.parse)
+
+
+class SessionSpider(PathsSpider):
+    """Follows the links of its first page, which begins a session."""
+
+    name = "session"
+
+    def items(self, response: Any) -> Iterator[Any]:
+        yield {"url": response.url, "name": response.css("h1::text").get()}
+        yield from response.follow_all(css="a.row", callback=self.parse)
 
 
 class JarsSpider(Spider):
@@ -150,6 +229,22 @@ class Unpound:
     def process_item(self, item: Any) -> Any:
         adapter = ItemAdapter(item)
         adapter["price"] = float(adapter["price"].replace("£", ""))
+        return item
+
+
+class AsDict:
+    """Item pipeline that hands on another object."""
+
+    def process_item(self, item: Any) -> Any:
+        return dict(item)
+
+
+class NoPrint:
+    """Item pipeline that drops what was made for paper."""
+
+    def process_item(self, item: Any) -> Any:
+        if "/print/" in item["url"]:
+            raise DropItem("for paper")
         return item
 
 

@@ -6,8 +6,9 @@ import json
 import marshal
 import sqlite3
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from tests.law.commands import scrapy, serving
 from tests.law.crawls import ADDON, Crawl, Crawls, Job
 from tests.law.scenarios import MODES, Scenario, tried
 from tests.law.seen_spiders import NamelessSpider
-from tests.law.site import ORIGIN, SLOTS, Answer, Asked, Change, FixedWorld, Server, World, first_site
+from tests.law.site import ORIGIN, SLOTS, Answer, Asked, Change, FixedWorld, Server, World, first_site, is_unchanged
 from tests.law.spiders import Plan
 
 EVERYTHING = Plan(tuple((slot, "as it is") for slot in SLOTS if slot != "listed"))
@@ -473,3 +474,118 @@ class TestTransfers:
 def _with_etags(world: FixedWorld) -> FixedWorld:
     answers: Sequence[tuple[str, Answer]] = list(world.answers.items())
     return FixedWorld({at: replace(one, headers={"ETag": f'"{number}"'}) for number, (at, one) in enumerate(answers)})
+
+
+@dataclass
+class Answering(FixedWorld):
+    """A server whose answers depend on more than the path."""
+
+    by: Callable[[Asked], Answer] = field(kw_only=True)
+
+    def answer(self, asked: Asked) -> Answer:
+        answer = self.by(asked)
+        return Answer(304) if is_unchanged(asked, answer.headers) else answer
+
+
+def _in_two_languages(asked: Asked, headers: Mapping[str, str]) -> Answer:
+    word = {"de": "Stuhl", "en": "Chair"}[asked.headers["accept-language"]]
+    return replace(page(word, f"<h1>{word} {asked.path}</h1><p>{word} {PROSE} {asked.path}"), headers=headers)
+
+
+def _behind_a_session(asked: Asked) -> Answer:
+    if asked.path != "/":
+        return _shop(8).answers[asked.path] if asked.cookies else Answer(403, b"closed")
+    links = "".join(f"<a class=row href=/p/{number}>Chair</a>" for number in range(8))
+    answer = page("Shop", f"<h1>Shop</h1><p>{PROSE}{links}")
+    return replace(answer, headers={"ETag": '"1"'} | ({} if asked.cookies else {"Set-Cookie": "sid=1; Path=/"}))
+
+
+def _of_a_form(asked: Asked) -> Answer:
+    return page(asked.method, f"<h1>{asked.method}</h1><p>{asked.method} {PROSE}")
+
+
+def _all_show_their_names(crawl: Crawl) -> bool:
+    return all(item["name"] in item["cleaned_content"] for item in crawl.items)
+
+
+class TestOneUrlWithSeveralAnswers:
+    def test_page_that_begins_a_session_is_asked_for_whole(self, crawls: Crawls, tmp_path: Path) -> None:
+        """A 304 brings no cookie, and without it the rest of the site is closed."""
+        beside = Beside(crawls, tmp_path, "SessionSpider")
+        for _ in range(2):
+            bare, crawl = beside.crawl(Answering({}, by=_behind_a_session), paths="/")
+            assert len(bare.items) == 9
+            assert compare.emitted(bare, crawl) == []
+
+    @pytest.mark.parametrize("headers", [{}, {"Last-Modified": "Mon, 01 Jun 2026 10:00:00 GMT"}], ids=["bare", "date"])
+    @pytest.mark.parametrize("pipelines", [{}, {"tests.law.seen_spiders.AsDict": 300}], ids=["item", "replaced"])
+    def test_each_language_of_a_page_has_its_own_text_whether_or_not_the_server_says_that_it_varies(
+        self, headers: dict[str, str], pipelines: dict[str, int], crawls: Crawls, tmp_path: Path
+    ) -> None:
+        # Of the second language it is asked what is known when the first one is written.
+        beside = Beside(crawls, tmp_path, "LanguagesSpider", DEDUP_WRITE_EVERY=1)
+        world = Answering({}, by=partial(_in_two_languages, headers=headers))
+        for _ in range(2):
+            bare, crawl = beside.crawl(world, {"ITEM_PIPELINES": pipelines, "CONCURRENT_REQUESTS": 1}, paths=_FEW_PATHS)
+            assert compare.emitted(bare, crawl) == []
+            assert len(crawl.items) == 40
+            assert _all_show_their_names(crawl)
+
+    def test_answer_of_a_form_is_not_the_page_that_has_the_form(self, crawls: Crawls, tmp_path: Path) -> None:
+        world = Answering({}, by=_of_a_form)
+
+        bare, crawl = Beside(crawls, tmp_path, "FormSpider").crawl(world, paths="/search")
+
+        assert compare.emitted(bare, crawl) == []
+        assert ["GET" in item.get("cleaned_content", "") for item in crawl.items] == [True, False]
+
+
+class TestItemsThatWait:
+    def test_item_that_is_filled_and_yielded_again_has_the_values_of_each_time(
+        self, crawls: Crawls, tmp_path: Path
+    ) -> None:
+        _, crawl = Beside(crawls, tmp_path, "SharedItemSpider").crawl(_shop(20), paths=_FEW_PATHS)
+
+        assert [(*item["tags"], item["url"][-3:], item["name"], item["part"]) for item in crawl.items] == [
+            (f"{ORIGIN}{path}", part, path[-3:], f"Chair {path[3:]}", part)
+            for path in _FEW_PATHS.split()
+            for part in ("first", "second")
+        ]
+
+    def test_item_that_is_frozen_takes_the_fields_that_it_declares(self, crawls: Crawls, tmp_path: Path) -> None:
+        bare, crawl = Beside(crawls, tmp_path, "ProductSpider").crawl(_shop(20), paths=_FEW_PATHS)
+
+        assert compare.emitted(bare, crawl) == []
+        assert crawl.errors == ()
+        assert _all_show_their_names(crawl)
+
+    def test_unchanged_items_are_left_out_that_a_pipeline_replaced(self, crawls: Crawls, tmp_path: Path) -> None:
+        beside = Beside(crawls, tmp_path, "PathsSpider", DEDUP_UNCHANGED="skip")
+        settings = {"ITEM_PIPELINES": {"tests.law.seen_spiders.AsDict": 300}}
+
+        assert [len(beside.crawl(_shop(20), settings, paths=_FEW_PATHS)[1].items) for _ in range(2)] == [20, 0]
+
+
+_STORY = "<h1>Story {0}</h1><p>{1} {0}"
+_PRINTED = " ".join(f"/{kind}/{number}" for kind in ("print", "p") for number in range(10))
+
+
+class TestPagesThatAreNoCopies:
+    def test_page_goes_out_whose_copy_a_later_pipeline_dropped(self, crawls: Crawls, tmp_path: Path) -> None:
+        stories = FixedWorld({at: page("Story", _STORY.format(at[-1], PROSE)) for at in _PRINTED.split()})
+        settings = {"ITEM_PIPELINES": {"tests.law.seen_spiders.NoPrint": 900}}
+
+        assert Beside(crawls, tmp_path, "PathsSpider").differences(stories, settings, paths=_PRINTED) == []
+
+    def test_items_of_two_classes_are_two(self, crawls: Crawls, tmp_path: Path) -> None:
+        paths = [f"/{kind}/{number}" for number in range(10) for kind in ("product", "offer")]
+        shop = FixedWorld({at: page("Chair", _STORY.format(at[-1], PROSE)) for at in paths})
+
+        assert Beside(crawls, tmp_path, "ProductSpider").differences(shop, paths=" ".join(paths)) == []
+
+    def test_pages_that_link_to_a_file_each_are_as_many(self, crawls: Crawls, tmp_path: Path) -> None:
+        body = '<h1>Report</h1><p>{0} {1}<p><a href="/files/{2}.pdf?v={2}">Download the report</a>'
+        paths = [f"/report/{number}" for number in range(18)]
+        site = FixedWorld({at: page("Report", body.format(PROSE, n // 3, n)) for n, at in enumerate(paths)})
+
+        assert Beside(crawls, tmp_path, "UrlSpider").differences(site, paths=" ".join(paths)) == []

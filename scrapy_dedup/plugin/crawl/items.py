@@ -1,7 +1,8 @@
 """Items of any kind: what they bring, and what they can take."""
 
 import logging
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, MutableMapping
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
@@ -9,11 +10,14 @@ from types import MappingProxyType
 from typing import Any, Self
 
 from itemadapter import ItemAdapter
+from scrapy import Item
 from scrapy.crawler import Crawler
+from scrapy.exceptions import DropItem
 from scrapy.http import Response, TextResponse
 from w3lib.encoding import html_to_unicode
 
-from scrapy_dedup.core.duplicates.evidence import fields_hash
+from scrapy_dedup.core.duplicates.evidence import ITEM_BYTES, fields_hash
+from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.service.duplicates.chunking import PageChunks, chunks_report
 from scrapy_dedup.settings import Settings
 
@@ -50,6 +54,15 @@ def chunk_items(url: str, page_key: bytes, title: str | None, chunks: PageChunks
     """Yield an item for each chunk of a page."""
     for report in plain(chunks_report(chunks)):
         yield ChunkItem(url=url, page_key=page_key.hex(), title=title, **report)
+
+
+class DuplicateItem(DropItem):
+    """The item's page went out before, under this or another URL."""
+
+    def __init__(self, message: str, keeper: bytes | None = None) -> None:
+        super().__init__(message, log_level="DEBUG")
+        self.keeper = keeper
+        """The key of the other page whose item stands for this one."""
 
 
 async def send(crawler: Crawler, items: list[Any], response: Response | None) -> None:
@@ -113,7 +126,7 @@ def url_of(adapter: ItemAdapter, settings: Settings) -> str | None:
 
 
 def item_hash(item: Any, left_out: Collection[str], known: Mapping[str, str] = MappingProxyType({})) -> bytes | None:
-    """Return what stands for an item's fields, see `fields_hash`.
+    """Return what stands for an item's fields, see `fields_hash`, and its class: each may have a feed of its own.
 
     Args:
         item: as it comes to the pipeline.
@@ -127,7 +140,47 @@ def item_hash(item: Any, left_out: Collection[str], known: Mapping[str, str] = M
     adapter = ItemAdapter(item)
     # Items in items become dicts, which takes longer than all else here.
     found = hashed(adapter)
-    return hashed(adapter.asdict()) if found is None else found
+    if found is None:
+        found = hashed(adapter.asdict())
+    return parts_hash(found, type(item).__qualname__.encode(), size=ITEM_BYTES) if found else found
+
+
+def detached(item: Any) -> Any:
+    """Return an item of its own with the values of now: a callback may go on to fill the one that it yielded.
+
+    It may yield it again, too, for each row of a table or from each of its pages. Without the plugin an item passes
+    most pipelines before the callback goes on; here it may wait. What cannot be copied is returned as it is.
+    """
+    try:
+        return _copied(item, {}) if ItemAdapter.is_item(item) else item
+    except Exception:  # noqa: BLE001 (a class of the user's)
+        return item
+
+
+def _copied(value: Any, known: dict[int, Any]) -> Any:
+    """Return a copy of items, dicts, lists, sets and tuples, with what is in them, and everything else as it is."""
+    if id(value) in known:
+        return known[id(value)]
+    if type(value) in (tuple, set):
+        return type(value)([_copied(one, known) for one in value])
+    if type(value) is list:
+        known[id(value)] = rows = list[Any]()
+        rows += [_copied(one, known) for one in value]
+        return rows
+    return _copied_item(value, known) if ItemAdapter.is_item(value) else value
+
+
+def _copied_item(item: Any, known: dict[int, Any]) -> Any:
+    known[id(item)] = copied = item.copy() if isinstance(item, Item) else copy(item)
+    if isinstance(item, MutableMapping):
+        for name, one in item.items():
+            copied[name] = _copied(one, known)
+        return copied
+    for name in ItemAdapter(item).field_names():
+        if isinstance(one := getattr(item, name, None), dict | list | set | tuple):
+            # Past what a class that is frozen, or that checks values, would say.
+            object.__setattr__(copied, name, _copied(one, known))
+    return copied
 
 
 def plain(value: Any) -> Any:
@@ -169,7 +222,13 @@ class ItemFields:
     def put(self, item: Any, adapter: ItemAdapter, name: str, value: Any) -> None:
         """Set a field; leave it out, with one warning, where the class does not declare it."""
         if _has_field(item, adapter, name):
-            adapter[name] = plain(value)
+            try:
+                adapter[name] = plain(value)
+            except Exception:
+                if isinstance(item, MutableMapping):
+                    raise
+                # Of a class that is frozen, or that checks values; the item is the crawl's own copy.
+                object.__setattr__(item, name, plain(value))
         elif self._is_news(item, name):
             logger.warning("%s has no field %s: left out", type(item).__name__, name)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 from weakref import ReferenceType, WeakKeyDictionary, WeakValueDictionary, ref
 
+from itemadapter import ItemAdapter
 from scrapy import Request
 from scrapy.http import HtmlResponse, Response, TextResponse
 from scrapy.http.request import NO_CALLBACK
@@ -66,6 +67,8 @@ class Visit:
     callback_ended: bool = False
     failed: bool = False
     had_items: bool = False
+    is_one_of_several: bool = False
+    """Another response of its page is in work as well: no item is known by its URL alone."""
     noted: bool = False
     """That it gave no item was written down."""
     parsed: Page | Unparsed | None = None
@@ -106,6 +109,10 @@ class Visit:
         """
         of_response = [one for one in self.drafts if one.page is not None and one.page is self.parsed]
         self.drafts = [*of_response, draft]
+
+    def fields(self) -> Iterator[dict[str, Any]]:
+        """Yield what its items have that have not left the pipelines."""
+        yield from (dict(ItemAdapter(item)) for item, _ in self.items.values())
 
     @property
     def forbids_content(self) -> bool:
@@ -203,7 +210,9 @@ class Visits:
         self._expected: WeakKeyDictionary[Request, Visit] = WeakKeyDictionary()
         """By request: whose responses are on their way to the spider, as these or as what another middleware makes."""
         self._by_key: WeakValueDictionary[bytes, Visit] = WeakValueDictionary()
-        self._by_item: dict[int, Visit] = {}
+        self._by_item: dict[int, Visit | None] = {}
+        self._of_none: dict[ReferenceType[Response], list[Any]] = {}
+        """By response: its items that are of no visit."""
         self._gone: deque[Visit] = deque()
         """Of responses that are gone; filled by whatever thread collects garbage."""
         self._left_alone = replace(settings, enabled=False, canonical_enabled=False)
@@ -224,10 +233,22 @@ class Visits:
         """Note that a response came to the spider, this one or what another middleware made of it."""
         self._expected.pop(request, None)
 
-    def of_item(self, item: Any, key: bytes | None) -> Visit | None:
+    def of_item(self, item: Any, url: str | None) -> Visit | None:
         """Return the visit that an item came from; where it was replaced on its way, the one that its URL names."""
-        visit = self._by_item.get(id(item))
-        return visit if visit is not None or key is None else self._by_key.get(key)
+        if id(item) in self._by_item or url is None:
+            return self._by_item.get(id(item))
+        visit = self._by_key.get(page_key(url, self._rules))
+        return self._by_values(item, visit.page_key) if visit is not None and visit.is_one_of_several else visit
+
+    def _by_values(self, item: Any, key: bytes) -> Visit | None:
+        """Return the visit of a page that gave an item with all these values, where it is one alone."""
+        fields = dict(ItemAdapter(item))
+        found = {
+            id(visit): visit
+            for visit in self._by_item.values()
+            if visit is not None and visit.page_key == key and any(one == fields for one in visit.fields())
+        }
+        return next(iter(found.values())) if len(found) == 1 else None
 
     def begin(self, request: Request, response: Response, settings: Settings | None) -> Visit | None:
         """Note a response; None where its URL has no domain.
@@ -253,6 +274,11 @@ class Visits:
             lease=str(request.meta.get(LEASE, "")),
         )
         self._by_response[visit.response] = visit
+        other = self._by_key.get(visit.page_key)
+        # Of a response that a middleware replaced no callback begins.
+        is_open = other is not None and other is not self._expected.get(request)
+        if other is not None and is_open and (other.items or not other.callback_ended):
+            visit.is_one_of_several = other.is_one_of_several = True
         if request.callback is not NO_CALLBACK:
             self._expected[request] = visit
         self._by_key[visit.page_key] = visit
@@ -270,6 +296,15 @@ class Visits:
         times = visit.items[id(item)][1] if id(item) in visit.items else 0
         visit.items[id(item)] = (item, times + 1)
         self._by_item[id(item)] = visit
+
+    def attach_to_none(self, item: Any, response: Response) -> None:
+        """Note that an item is of no visit, such as that of a form's answer: no page that its URL names is its own."""
+        self._by_item[id(item)] = None
+        self._of_none.setdefault(ref(response, self._none_gone), []).append(item)
+
+    def _none_gone(self, response: ReferenceType[Response]) -> None:
+        for item in self._of_none.pop(response, ()):
+            self._by_item.pop(id(item), None)
 
     def left(self, item: Any, visit: Visit) -> None:
         """Note that an item has left the pipelines, whatever became of it."""

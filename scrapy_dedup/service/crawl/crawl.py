@@ -1,7 +1,6 @@
 """One crawl: what its pages turn into, what it has emitted, what is to be written. Knows nothing of Scrapy."""
 
 import dataclasses
-from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
@@ -20,10 +19,10 @@ from scrapy_dedup.core.duplicates.evidence import (
     blocks_of_text,
     own_words,
     proves,
-    short_hash,
 )
 from scrapy_dedup.core.metadata.choice import Metadata, metadata_of
 from scrapy_dedup.core.pages.blocks import Page
+from scrapy_dedup.core.pages.fingerprints import from_hex
 from scrapy_dedup.core.patterns.config import SiteConfig
 from scrapy_dedup.core.runs.alarms import DropWatch
 from scrapy_dedup.core.templates.drift import WINDOW
@@ -67,7 +66,7 @@ from scrapy_dedup.store.records.records import (
     Record,
     TemplateRecord,
 )
-from scrapy_dedup.store.records.stored import Run, StoredBoilerplate, StoredTemplate
+from scrapy_dedup.store.records.stored import Run, StoredBoilerplate, StoredSource, StoredTemplate
 from scrapy_dedup.store.writer import ProjectStore
 
 # Of 8 bytes each: 16 MB. Of a page that is forgotten nothing is proven, so that its equals go out.
@@ -82,9 +81,15 @@ def _blocks_of(draft: Draft) -> Blocks:
     return blocks_of_text(draft.text)
 
 
-def shown_of(page: Page, source: str, fields: Sequence[bytes]) -> PageEvidence:
+def shown_of(page: Page, source: StoredSource, fields: Sequence[bytes]) -> PageEvidence:
     """Return what a page of the store shows, with the fields that its items have."""
-    return PageEvidence(short_hash(source), array("Q", (block.fingerprint for block in page.blocks)), list(fields))
+    blocks = [(block.fingerprint, block.text) for block in page.blocks]
+    shown = PageEvidence.of(source.content or "", blocks, source.url, with_numbers=False)
+    shown.fields = [*fields]
+    if source.report is not None:
+        removed = source.report.get("removed") or ()
+        shown.note_cut({from_hex(key) for group in removed for key in group["blocks"]})
+    return shown
 
 
 class RunEvidence(Struct):
@@ -94,6 +99,8 @@ class RunEvidence(Struct):
     _blocks: int = 0
     _recalled: OrderedDict[bytes, list[bytes]] = field(default_factory=OrderedDict)
     """Of pages whose bytes are those of the last time: the fields of their items alone."""
+    _withdrawn: OrderedDict[bytes, None] = field(default_factory=OrderedDict)
+    """Pages of which somebody else dropped the items after us."""
 
     def recall(self, draft: Draft, fields: bytes | None) -> None:
         """Let an item count of whose page nothing was read, as it did not change."""
@@ -115,10 +122,10 @@ class RunEvidence(Struct):
         """Return the fields of a page's items that were recalled."""
         return self._recalled.get(page_key, [])
 
-    def read(self, page_key: bytes, page: Page, source: str) -> PageEvidence:
+    def read(self, page: Page, source: StoredSource) -> PageEvidence:
         """Take in what a page of this run shows; where none of its items was recalled, one without fields stands."""
-        shown = shown_of(page, source, self.recalled(page_key) or [NO_FIELDS])
-        self._put(page_key, shown)
+        shown = shown_of(page, source, self.recalled(source.page_key) or [NO_FIELDS])
+        self._put(source.page_key, shown)
         return shown
 
     def note(self, draft: Draft, fields: bytes | None, settings: Settings) -> None:
@@ -126,9 +133,10 @@ class RunEvidence(Struct):
         evidence = draft.evidence
         if evidence is None:
             with_numbers = settings.near_duplicate == "drop"
-            evidence = draft.evidence = PageEvidence.of(draft.source, _blocks_of(draft), with_numbers=with_numbers)
+            blocks = _blocks_of(draft)
+            evidence = draft.evidence = PageEvidence.of(draft.source, blocks, draft.url, with_numbers=with_numbers)
         evidence.add(fields)
-        if self._pages.get(draft.page_key) is evidence:
+        if draft.stands_aside or self._pages.get(draft.page_key) is evidence:
             return
         self._put(draft.page_key, evidence)
 
@@ -139,8 +147,27 @@ class RunEvidence(Struct):
         while self._blocks > _MOST_BLOCKS and len(self._pages) > 1:
             self.forget(next(iter(self._pages)))
 
+    def stand_aside(self, draft: Draft, *, leaves: bool) -> None:
+        """Let a page prove nothing while one of its items is about to be left out; or what it shows, as it stays."""
+        draft.stands_aside = leaves
+        if leaves:
+            self.forget(draft.page_key)
+        elif draft.evidence is not None:
+            self._put(draft.page_key, draft.evidence)
+
+    def withdraw(self, page_key: bytes) -> None:
+        """Let a page prove nothing more: its items did not arrive."""
+        self.forget(page_key)
+        self._withdrawn[page_key] = None
+        if len(self._withdrawn) > _MOST_RECALLED:
+            self._withdrawn.popitem(last=False)
+
+    def is_withdrawn(self, page_key: bytes) -> bool:
+        """Say whether a page's items did not arrive, as far as is remembered."""
+        return page_key in self._withdrawn
+
     def forget(self, page_key: bytes) -> None:
-        """Let a page count no more: it was left out, or its items failed."""
+        """Let a page count no more: it was left out."""
         gone = self._pages.pop(page_key, None)
         self._blocks -= len(gone.blocks) if gone is not None else 0
 
@@ -310,6 +337,8 @@ class Crawl:
             yield from self._note(draft, learner)
             learner.in_doubt.append((draft, settings))
             yield from self._settle(learner)
+        if draft.evidence is not None:
+            draft.evidence.note_cut({one.removal.fingerprint for one in draft.cleaned.removed})
         return draft.cleaned
 
     def _settle(self, learner: Learner) -> Steps[None]:
@@ -430,7 +459,7 @@ class Crawl:
     def fail(self, draft: Draft, error: str, at: datetime) -> None:
         """Note that a later pipeline failed: the page is not done."""
         self.given.discard(draft.page_key)
-        self.evidence.forget(draft.page_key)
+        self.evidence.withdraw(draft.page_key)
         if draft.canonical is not None:
             self.aliases.withdraw(draft.canonical.page_key, draft.page_key)
         self.rows.append(self._document(draft, "failed", at, error))

@@ -62,6 +62,8 @@ class Draft(Struct):
     canonical: Address | None = None
     """The page that this one stands for, where it is another address of it."""
     evidence: PageEvidence | None = None
+    stands_aside: bool = False
+    """An item of it is about to be left out: it proves nothing, or two pages would be left out for each other."""
     """What it shows, uncut, once an item of it may count for others."""
     went_out: bool = False
     """One of its items did."""
@@ -207,6 +209,9 @@ def usable_text(judgement: Judgement, settings: Settings) -> Recalled | None:
     """Return what was cut from a page that did not change, where nothing that made it has changed."""
     state, held = judgement.state, judgement.known.text
     if held is None or state is None or state.stale is not None or state.document_key not in (None, state.page_key):
+        return None
+    if held.fetched_at != state.last_changed_at:
+        # Another visit of this run wrote it, to which the server gave something else.
         return None
     is_same = held.report.get("made_by") == text_version(settings) and held.field in ("html", "pdf")
     # Chunks of HTML are made from a page, not from its text.

@@ -201,7 +201,8 @@ def _evidence(cleaned: CleanedPage, html: str, site: SiteSeen, settings: Setting
     page = cleaned.page
     blocks = blocks_of_text(source) if page is None else [(block.fingerprint, block.text) for block in page.blocks]
     with_numbers = settings.near_duplicate == "drop"
-    evidence = PageEvidence.of(source, blocks, with_numbers=with_numbers)
+    evidence = PageEvidence.of(source, blocks, cleaned.url, with_numbers=with_numbers)
+    evidence.note_cut({one.removal.fingerprint for one in cleaned.cleaned.removed})
     # A file has no fields beside its text.
     evidence.add(NO_FIELDS)
     return evidence, own_words(blocks, site)

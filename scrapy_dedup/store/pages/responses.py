@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Collection, Mapping
+from datetime import datetime
 
 from msgspec import Struct
 from sqlalchemy import Connection, bindparam, delete, func, select, update
@@ -25,6 +26,8 @@ class HeldText(Struct, frozen=True):
     field: str
     cleaned_content: str
     report: Mapping[str, object]
+    fetched_at: datetime
+    """Of the version that it was cut from: that of another visit may have been written since."""
 
 
 _RESPONSES = select(*columns_of(Response, ResponseRecord), Response.is_packed).where(

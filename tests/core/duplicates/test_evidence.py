@@ -19,8 +19,10 @@ UNKNOWN = SiteSeen()
 PRICE = b"price 10"
 
 
-def shown(*blocks: int, body: bytes = b"body", fields: bytes = NO_FIELDS) -> PageEvidence:
-    return PageEvidence(body, array("Q", blocks), [fields])
+def shown(
+    *blocks: int, body: bytes = b"body", fields: bytes = NO_FIELDS, cut: bytes = b"", files: bytes = bytes(8)
+) -> PageEvidence:
+    return PageEvidence(body, array("Q", blocks), [fields], cut=cut, files=files)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +43,10 @@ def shown(*blocks: int, body: bytes = b"body", fields: bytes = NO_FIELDS) -> Pag
         pytest.param(shown(1, 8, fields=PRICE), PRICE, 20, SITE, False, id="fields-and-another-text"),
         pytest.param(shown(1, 7, fields=b"price 12"), PRICE, 20, SITE, False, id="another-price"),
         pytest.param(shown(1, 7), None, 20, SITE, False, id="fields-that-cannot-be-compared"),
+        pytest.param(shown(1, 7, files=b"pdf"), NO_FIELDS, 20, SITE, False, id="another-file"),
+        pytest.param(shown(2, 7, cut=b"\0\0"), NO_FIELDS, 20, SITE, False, id="another-common-block-that-is-kept"),
+        pytest.param(shown(2, 1, 7, cut=b"\1\1\0"), NO_FIELDS, 20, SITE, True, id="one-more-that-is-cut"),
+        pytest.param(shown(1, 7, cut=b"\1\0"), NO_FIELDS, 20, SITE, True, id="cut-in-one-of-them"),
     ],
 )
 def test_item_is_one_that_went_out(
