@@ -144,14 +144,7 @@ def _clean_large(results: Results) -> Lines:
 
 def _warc_damage(results: Results) -> Lines:
     figures = results["warc_damage"]["figures"]
-    head = (
-        "records, damaged",
-        "file",
-        "readings",
-        "good pages missing",
-        "altered pages",
-        "not told",
-    )
+    head = ("records, damaged", "file", "readings", "good pages missing", "altered pages", "not told")
     rows = [
         (f"{records:,}, {damages}", name, *(f"{one[key]:,}" for key in ("readings", *_OF_DAMAGES)))
         for records, damages, found in (
@@ -333,11 +326,7 @@ def _crawlers(results: Results) -> Lines:
     yield from table(("", *(outcome["name"].replace("_", ", ") for outcome in outcomes)), rows)
 
 
-_BATCHES: Final = {
-    "clean": "`clean --jobs 2`",
-    "batch": "`batch`, even",
-    "batch_skewed": "`batch`, 90 % in one domain",
-}
+_BATCHES: Final = {"clean": "`clean --jobs 2`", "batch": "`batch`, even", "batch_skewed": "`batch`, 90 % in one domain"}
 
 
 def _spark(results: Results) -> Lines:

@@ -614,16 +614,8 @@ TARGETS: Final[dict[str, Target]] = {
         _import_seeds,
         "Domains, results, templates, configurations, pages: read, or refused by the documented error.",
     ),
-    "model": Target(
-        model,
-        _model_seeds,
-        "A model's file is refused by ModelError, or judges a page.",
-    ),
-    "rest": Target(
-        rest,
-        _rest_seeds,
-        "Every request is answered with JSON or a page, and with no 5xx but 503.",
-    ),
+    "model": Target(model, _model_seeds, "A model's file is refused by ModelError, or judges a page."),
+    "rest": Target(rest, _rest_seeds, "Every request is answered with JSON or a page, and with no 5xx but 503."),
     "headers": Target(
         headers,
         _header_seeds,
@@ -635,12 +627,7 @@ TARGETS: Final[dict[str, Target]] = {
         "Any HTML is parsed or refused, and its marks, signposts and metadata are read, in bounded time and memory.",
         is_native=True,
     ),
-    "re2": Target(
-        patterns,
-        _pattern_seeds,
-        "Likewise, whatever is mutated.",
-        is_native=True,
-    ),
+    "re2": Target(patterns, _pattern_seeds, "Likewise, whatever is mutated.", is_native=True),
     "pdf": Target(
         pdf,
         _pdf_seeds,

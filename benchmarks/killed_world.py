@@ -270,10 +270,7 @@ class World:
                     self._last[path] = version  # told once
         self._served.update(reached)
         # A kill may have come before there was a store; if it is damaged, the next crawl fails.
-        with (
-            suppress(*[StoreError] * (ended.was_killed or failing)),
-            Store.open(self._database, create=False) as store,
-        ):
+        with suppress(*[StoreError] * (ended.was_killed or failing)), Store.open(self._database, create=False) as store:
             self._look_at_file()
             if (project := store.find_project("kills")) is not None:
                 check = verify(store, project, Settings(), lambda _: None)

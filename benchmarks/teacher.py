@@ -27,7 +27,7 @@ from scrapy_dedup.core.boilerplate import path_verdicts
 from scrapy_dedup.core.boilerplate.names import PathLooks, looks_by_path
 from scrapy_dedup.core.boilerplate.path_verdicts import learn
 from scrapy_dedup.core.boilerplate.verdict_model import VerdictModel
-from scrapy_dedup.core.teacher.numbering import numbered
+from scrapy_dedup.core.teacher.rendered import numbered
 from scrapy_dedup.core.templates.templates import cut, template_of
 from scrapy_dedup.service.model_file import verdict_model
 from scrapy_dedup.service.templates.site_learning import seen_page

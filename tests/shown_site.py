@@ -1,5 +1,7 @@
 """A site with style sheets for tests that show pages in a browser: articles beside a bar, and a banner over all."""
 
+from pathlib import Path
+
 from tests.server import Answer, WebServer
 
 FIBRES = "hemp sisal cotton jute linen manila flax coir".split()
@@ -9,20 +11,7 @@ BANNER = "We use cookies to make this site work, and to count its readers."
 UNSEEN = "cheap ropes best ropes buy ropes online"
 MENU = ("Home", "Ropes", "Knots", "Workshop", "About us")
 
-CSS = """
-body { margin: 0; font: 16px/1.5 sans-serif; color: #1d2125; }
-.top { background: #17324d; padding: 20px 60px; }
-.top ul { display: flex; gap: 30px; list-style: none; margin: 0; padding: 0; }
-.top a { color: #ffffff; }
-.page { display: flex; gap: 60px; max-width: 1100px; margin: 40px auto; }
-.post { width: 700px; }
-.post h1 { font-size: 36px; margin: 0 0 10px; }
-.date, .byline { color: #5a6169; font-size: 14px; margin: 0 0 8px; }
-.bar { width: 300px; font-size: 14px; border-left: 1px solid #cccccc; padding-left: 30px; }
-.trick { color: #ffffff; background: #ffffff; }
-.end { background: #eeeeee; padding: 30px 60px; font-size: 13px; }
-.consent { position: fixed; bottom: 0; left: 0; right: 0; background: #ffe9a8; padding: 16px 60px; }
-"""
+CSS = (Path(__file__).parent / "data" / "pages" / "shown.css").read_text(encoding="utf-8")
 
 
 def title(number: int) -> str:

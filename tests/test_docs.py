@@ -1,5 +1,6 @@
 """The README and docs: plain words, links that lead somewhere, and no more than somebody reads."""
 
+import json
 import re
 import subprocess
 import sys
@@ -12,34 +13,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 GENERATED = DOCS / "settings.md"
 PAGES = sorted({ROOT / "README.md", *DOCS.rglob("*.md")} - {GENERATED})
-DIALECT = {
-    r"gives?|gave": "yield, return, emit, contain",
-    r"stand(s|ing)?|stood": "is, replaces, represents",
-    r"is no content": "is not content",
-    r"go(es)? out|went out|left as they came": "is emitted",
-    r"com(e|es|ing) again": "is fetched again, returns",
-    r"beside": "next to, compared with",
-    r"is told|are told|tells? of|tell whether": "is reported, says",
-    r"(is|are) cut(?! off)|cuts a page": "is cleaned",
-    r"next to nothing": "almost nothing",
-    r"as ever": "as usual",
-    r"in vain": "without result",
-    r"hand(s|ed)? on": "passes on",
-    r"lent|lending": "leased",
-    r"held (body|answer)|is held": "stored response",
-    r"snapshot|tails|departures": "rendered page, trailing links, removed pages",
-    r"outlet|unmet|likeness": "output, missing, similarity",
-    r"brings? (no )?news|brought news": "has new content",
-    r"whatever is known of": "regardless of",
-    r"nobody needs": "is no longer needed",
-    r"somebody's word|at your word": "a decision of yours",
-    r"in earnest": "in production",
-    r"spare[sd]?|sparing": "save",
-    r"wherever|whosoever": "anywhere",
-    r"(not )?heard of": "silent, unknown",
-    r"siblings": "other pages",
-    r"guests?|unasked|be it|at hand|good order|spoke for": "something plainer",
-}
+DIALECT = json.loads((ROOT / "tests" / "data" / "dialect.json").read_text(encoding="utf-8"))
 """What the field says otherwise, as a whole word, and what it says."""
 
 

@@ -245,9 +245,7 @@ class BatchRun(Struct):
 
 
 def plan_of(
-    counts: Iterable[tuple[bytes, int]],
-    known: Callable[[str], SiteKnowledge | None],
-    knowledge: LookupWriter,
+    counts: Iterable[tuple[bytes, int]], known: Callable[[str], SiteKnowledge | None], knowledge: LookupWriter
 ) -> CleaningPlan:
     """Return what becomes of each domain.
 

@@ -30,8 +30,7 @@ from scrapy_dedup.core.patterns.config import SiteConfig
 from scrapy_dedup.service.duplicates.chunking import across, chunks_report, makes_chunks, states_of
 from scrapy_dedup.service.files.inputs_records import BadRecord
 from scrapy_dedup.service.files.tasks import CleanedLine, Result, Surroundings, clean_records
-from scrapy_dedup.service.templates.recent_knowledge import RecentKnowledge
-from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
+from scrapy_dedup.service.templates.site_knowledge import RecentKnowledge, SiteKnowledge
 from scrapy_dedup.settings import Settings
 
 PAGE: Final = "page"

@@ -45,14 +45,12 @@ VERBS: Final = {
     "store forget": Verb("parts.forget", "erase all that is known of a page or a domain, and write the file anew"),
     "store projects": Verb("parts.projects", "list the projects of the store, or delete one"),
     "supervise": Verb(
-        "verbs.supervise",
-        "run the crawl that comes after --, and start it again when it hangs, has stalled or dies",
+        "verbs.supervise", "run the crawl that comes after --, and start it again when it hangs, has stalled or dies"
     ),
     "templates": Verb("verbs.templates", "how layouts are cut: list, show, diff, override, rollback, export, import"),
     "templates analyze": Verb("parts.analyze", "find what repeats on the stored pages, and store them without it"),
     "templates analyze-layout": Verb(
-        "parts.analyze_layout",
-        "show a page in the browser, and draw what is content, what is left out and why",
+        "parts.analyze_layout", "show a page in the browser, and draw what is content, what is left out and why"
     ),
     "templates layouts": Verb("parts.layouts", "list the designs of a domain's pages, and how many each run met"),
     "templates learn": Verb("parts.learn", "show pages of a domain in the browser, and learn how its layouts are cut"),

@@ -15,7 +15,7 @@ from scrapy_dedup.plugin.crawl.engine_state import EngineState
 from scrapy_dedup.plugin.crawl.outcomes import RUNNING
 from scrapy_dedup.plugin.crawl.overrides import is_left_alone, with_request
 from scrapy_dedup.plugin.crawl.request_meta import redirected_from
-from scrapy_dedup.plugin.crawl.watcher import LeadsNowhere
+from scrapy_dedup.plugin.crawl.visits import LeadsNowhere
 from scrapy_dedup.plugin.domains.guard import RefusedDomain
 from scrapy_dedup.plugin.fingerprinter import request_url
 from scrapy_dedup.plugin.runtime import Runtime

@@ -13,9 +13,8 @@ from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.urls.normal_form import UrlRules
 from scrapy_dedup.core.urls.seen import key_of
-from scrapy_dedup.plugin.crawl.jobs import job_of
 from scrapy_dedup.plugin.crawl.overrides import settings_of, told
-from scrapy_dedup.plugin.crawl.store_address import database_url
+from scrapy_dedup.plugin.crawl.places import database_url, job_of
 from scrapy_dedup.plugin.fingerprinter import request_url
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.service.resilience.seen_urls import SeenUrls, make_filter

@@ -20,8 +20,7 @@ from scrapy_dedup.plugin.crawl.items import SOURCE_GROUP, text_field, url_of
 from scrapy_dedup.plugin.crawl.visits import Visit, content_type_of
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.service.crawl.drafts import Draft, Recalled, recall
-from scrapy_dedup.service.pdf.drafts import pdf_limits, pdf_text
-from scrapy_dedup.service.pdf.reading import UnreadPdf, UnreadReason, read_pdf
+from scrapy_dedup.service.pdf.reading import UnreadPdf, UnreadReason, pdf_limits, pdf_text, read_pdf
 from scrapy_dedup.service.policies import method_of
 from scrapy_dedup.settings import Settings
 

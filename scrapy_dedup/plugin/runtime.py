@@ -24,7 +24,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.runs.alarms import STAT
+from scrapy_dedup.core.runs.totals import STAT
 from scrapy_dedup.core.urls.canonical import Alias, Own, OwnReason, redirect_aliases
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
 from scrapy_dedup.plugin.acknowledgement import Acknowledgement
@@ -34,11 +34,10 @@ from scrapy_dedup.plugin.crawl.engine_state import EngineState
 from scrapy_dedup.plugin.crawl.outcomes import Recorder
 from scrapy_dedup.plugin.crawl.overrides import only_shows, settings_of, told
 from scrapy_dedup.plugin.crawl.parking import ItemsFirst, ParkingLot, Release, parking_bounds
+from scrapy_dedup.plugin.crawl.places import database_url
 from scrapy_dedup.plugin.crawl.request_meta import redirected_from
 from scrapy_dedup.plugin.crawl.run_state import REPORT_SECONDS, RunState, begin_run, check_queue
-from scrapy_dedup.plugin.crawl.store_address import database_url
-from scrapy_dedup.plugin.crawl.visits import Visit, Visits
-from scrapy_dedup.plugin.crawl.watcher import Resilience
+from scrapy_dedup.plugin.crawl.visits import Resilience, Visit, Visits
 from scrapy_dedup.plugin.crawl.ways import Ways
 from scrapy_dedup.plugin.crawl.write_behind import MOST_BUSY, ROWS_AT_ONCE, WRITE_SECONDS, WriteBehind, writer_of
 from scrapy_dedup.plugin.domains.guard import DomainGuard

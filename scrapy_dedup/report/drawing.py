@@ -19,7 +19,7 @@ from markupsafe import Markup, escape
 from msgspec import Struct, field
 
 from scrapy_dedup.core.domains.states import is_blacklisted, present_status
-from scrapy_dedup.report import charts, diffs, layout_picture, ledger, numbers
+from scrapy_dedup.report import charts, diffs, layout_picture, numbers
 from scrapy_dedup.report.dashboard_values import STATUSES
 from scrapy_dedup.report.markup import is_web, told, visible
 from scrapy_dedup.report.values import ExplainedPage, Report, ReportLocator, ReportPicture, boxes_from
@@ -159,9 +159,9 @@ _FUNCTIONS: Final = (
     layout_picture.boxes_told,
     layout_picture.drawing_of,
     layout_picture.size_of,
-    ledger.amounts_of,
-    ledger.figures_of,
-    ledger.tokens_line,
+    numbers.amounts_of,
+    numbers.figures_of,
+    numbers.tokens_line,
     numbers.percent,
     is_blacklisted,
     present_status,
@@ -184,10 +184,10 @@ def _environment() -> Environment:
     environment.globals |= {one.__name__: one for one in _FUNCTIONS}
     digest = base64.b64encode(hashlib.sha256(css().encode()).digest()).decode()
     environment.globals |= {
-        "NONE": ledger.NONE,
+        "NONE": numbers.NONE,
         "STATUSES": STATUSES,
         "CHANGES": diffs.CHANGES,
-        "LEDGER_COLUMNS": ledger.COLUMNS,
+        "LEDGER_COLUMNS": numbers.COLUMNS,
         "css": Markup(css()),  # noqa: S704 (a file of this package)
         "css_digest": digest,
     }

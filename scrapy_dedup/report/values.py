@@ -12,8 +12,7 @@ from typing import Any
 
 from msgspec import Struct, ValidationError, convert, field
 
-from scrapy_dedup.core.runs.alarms import DropAlarm
-from scrapy_dedup.core.runs.totals import LedgerDomain
+from scrapy_dedup.core.runs.totals import DropAlarm, LedgerDomain
 from scrapy_dedup.core.teacher.vision import Vision
 
 

@@ -3,7 +3,7 @@
 from scrapy_dedup.core.urls.normal_form import UrlRules
 from scrapy_dedup.service.policies import crawl_rules
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.keep_policy import KeepPolicy
+from scrapy_dedup.store.records.records import KeepPolicy
 from scrapy_dedup.store.writer import ProjectStore
 
 

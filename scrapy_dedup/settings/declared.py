@@ -225,9 +225,7 @@ class Settings:
         " is known is not even fetched.",
     )
     title_agreement: float = setting(
-        0.8,
-        "Jaccard similarity, as of near-duplicates, from which on texts agree.",
-        number(0.5, 1.0),
+        0.8, "Jaccard similarity, as of near-duplicates, from which on texts agree.", number(0.5, 1.0)
     )
     title_common: int = setting(
         3, "A title that so many different texts of a domain have says nothing.", integer(2, 10_000, "texts")
@@ -350,8 +348,7 @@ class Settings:
     # Of discovery, pagination, traps and the stall monitor.
 
     resilience_enabled: bool = setting(
-        False,
-        "Switches on what makes a crawl find its pages by itself and notice when it gets nowhere.",
+        False, "Switches on what makes a crawl find its pages by itself and notice when it gets nowhere."
     )
     discovery: frozenset[str] = setting(
         frozenset(DISCOVERY),
@@ -441,9 +438,7 @@ class Settings:
         "", "The token that `serve` and `mcp --http` ask for; empty: a new one at each start, which is printed."
     )
     serve_allowed_hosts: tuple[str, ...] = setting(
-        (),
-        "Names besides the loopback's by which browsers and clients may call the server.",
-        texts(),
+        (), "Names besides the loopback's by which browsers and clients may call the server.", texts()
     )
     serve_rate: int = setting(
         1_200,

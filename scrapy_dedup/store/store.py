@@ -15,7 +15,7 @@ from scrapy_dedup.store.engine.engines import WRITES, file_of, make_circuit, mak
 from scrapy_dedup.store.engine.errors import StoreError, shown, translated
 from scrapy_dedup.store.engine.migrating import Refused, Schema, inspect_connection, migrate
 from scrapy_dedup.store.engine.sqlite_file import inspect_file, use_log
-from scrapy_dedup.store.records.keep_policy import KeepPolicy
+from scrapy_dedup.store.records.records import KeepPolicy
 from scrapy_dedup.store.tables.columns import by_code_point
 from scrapy_dedup.store.tables.models import Base, Project
 from scrapy_dedup.store.tables.upserts import insert_into

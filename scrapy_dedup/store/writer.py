@@ -21,17 +21,12 @@ from scrapy_dedup.store.engine.database import Database
 from scrapy_dedup.store.knowledge import templates
 from scrapy_dedup.store.knowledge.known_pages import asks
 from scrapy_dedup.store.pages import contents, extractions, responses, states, visits
-from scrapy_dedup.store.pages.bounds import RowBound, decision_bound
+from scrapy_dedup.store.pages.visits import RowBound, decision_bound
 from scrapy_dedup.store.records import lookups
 from scrapy_dedup.store.records.batch import Batch, LayoutBatch, pack
-from scrapy_dedup.store.records.keep_policy import KeepPolicy
 from scrapy_dedup.store.records.page_records import ClaimKey
-from scrapy_dedup.store.records.records import AlarmRecord, Record, TemplateStateRecord
-from scrapy_dedup.store.records.stored import (
-    Run,
-    StoredWorker,
-    WorkerEnding,
-)
+from scrapy_dedup.store.records.records import AlarmRecord, KeepPolicy, Record, TemplateStateRecord
+from scrapy_dedup.store.records.stored import Run, StoredWorker, WorkerEnding
 from scrapy_dedup.store.tables.models import (
     IS_LIVE,
     IS_OPEN,

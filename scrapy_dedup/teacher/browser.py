@@ -17,7 +17,7 @@ from scrapy_dedup.teacher.finding import Missing, find_browser
 from scrapy_dedup.teacher.values import Fetch, NotShown, NotShownReason, RenderedPage, Showing
 
 if TYPE_CHECKING:
-    from scrapy_dedup.teacher.running import Running
+    from scrapy_dedup.teacher.rendering import Running
 
 logger = logging.getLogger(__name__)
 
@@ -172,7 +172,7 @@ class Browser:
             self._never = found.not_shown
             return
         try:
-            from scrapy_dedup.teacher.running import start  # noqa: PLC0415 (needs Playwright)
+            from scrapy_dedup.teacher.rendering import start  # noqa: PLC0415 (needs Playwright)
 
             self._running = await start(found.path, self._seconds)
         except Exception as error:  # noqa: BLE001 (whatever keeps it from starting, the crawl goes on)

@@ -6,8 +6,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from scrapy_dedup.core.teacher.numbering import NumberedPage
-from scrapy_dedup.core.teacher.rendered import Snapshot
+from scrapy_dedup.core.teacher.rendered import NumberedPage, Snapshot
 
 
 class WantedResource(Struct, frozen=True):

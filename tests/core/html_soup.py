@@ -20,30 +20,11 @@ _LONE = [
     '<a href="javascript:x">',
     "<td colspan=3 rowspan=2>",
 ]
-_WORDS = [
-    "word",
-    "two words",
-    " ",
-    "\n",
-    "&lt;b&gt;",
-    "&amp;lt;",
-    "a < b",
-    "漢字",
-    "שלום",
-    "\u00ad",
-    "\u200b",
-    "&nbsp;",
-]
+_WORDS = ["word", "two words", " ", "\n", "&lt;b&gt;", "&amp;lt;", "a < b", "漢字", "שלום", "\u00ad"]
+_WORDS += ["\u200b", "&nbsp;"]
 _WORDS += ["*x*", "_y_", "`z`", "[l](javascript:m)", "# h", "- i", "1. j", "|k|", "~~n~~", "\\", "]: o", "<3", "R&D"]
-_ATTRIBUTES = [
-    "",
-    " class='a b1'",
-    ' id="x"',
-    ' href="/y?a=1&b=2"',
-    ' title="a > b"',
-    " q='<p>'",
-    ' class="language-c"',
-]
+_ATTRIBUTES = ["", " class='a b1'", ' id="x"', ' href="/y?a=1&b=2"', ' title="a > b"', " q='<p>'"]
+_ATTRIBUTES += [' class="language-c"']
 
 _start = st.builds("<{}{}>".format, st.sampled_from(_INLINE + _BLOCKS), st.sampled_from(_ATTRIBUTES))
 _end = st.builds("</{}>".format, st.sampled_from(_INLINE + _BLOCKS))

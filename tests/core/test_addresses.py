@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.addresses import AddressRefusal, host_is_address, is_public, may_fetch
+from scrapy_dedup.core.hosts import hosts_of, is_loopback
 from tests.tables import table
 
 PRIVATE = "10.0.0.7"
@@ -76,3 +77,23 @@ def test_no_text_is_too_odd_to_be_judged(url: str, page_url: str, addresses: lis
 )
 def test_a_long_url_is_judged_at_once(url: str):
     assert may_fetch(url, PAGE, [PRIVATE]) is not None
+
+
+@table("core/hosts_are_those_of_the_address_and_those_allowed")
+def test_hosts_are_those_of_the_address_and_those_allowed(
+    host: str, port: int, allowed: list[str], knows: list[str], refuses: list[str]
+):
+    hosts = hosts_of(host, port, tuple(allowed))
+
+    assert all(map(hosts.knows, knows))
+    assert not any(map(hosts.knows, refuses))
+
+
+@table("core/loopback_is_known")
+def test_loopback_is_known(host: str, *, wanted: bool):
+    assert is_loopback(host) is wanted
+
+
+@table("addresses/origins")
+def test_pages_are_those_of_the_names(origin: str, *, wanted: bool):
+    assert hosts_of("127.0.0.1", 9, ["A.example"]).sends(origin) is wanted

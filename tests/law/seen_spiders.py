@@ -79,15 +79,6 @@ class MixedSpider(QuotesSpider):
             yield {"url": response.url, **item}
 
 
-class UrlSpider(PathsSpider):
-    """Items with nothing but their URL."""
-
-    name = "url"
-
-    def items(self, response: Any) -> Iterator[Any]:
-        yield {"url": response.url}
-
-
 class SharedItemSpider(PathsSpider):
     """Fills one item again and again, as many spiders do by mistake, and yields it each time."""
 
@@ -136,25 +127,16 @@ class LanguagesSpider(PathsSpider):
                 yield Request(url, headers={"Accept-Language": language}, dont_filter=True)
 
 
-class FormSpider(PathsSpider):
-    """Posts a form to its own page."""
+class LinkedSpider(PathsSpider):
+    """Posts the forms of its pages to themselves, and follows their links."""
 
-    name = "form"
-
-    def items(self, response: Any) -> Iterator[Any]:
-        yield {"url": response.url, "name": response.css("h1::text").get()}
-        if response.request.method == "GET":
-            yield FormRequest(response.url, formdata={"page": "2"}, callback=self.parse)
-
-
-class SessionSpider(PathsSpider):
-    """Follows the links of its first page, which begins a session."""
-
-    name = "session"
+    name = "linked"
 
     def items(self, response: Any) -> Iterator[Any]:
         yield {"url": response.url, "name": response.css("h1::text").get()}
         yield from response.follow_all(css="a.row", callback=self.parse)
+        if response.css("form"):
+            yield FormRequest.from_response(response, callback=self.parse)
 
 
 class JarsSpider(Spider):

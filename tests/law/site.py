@@ -11,7 +11,7 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from urllib.parse import parse_qs, urlsplit
@@ -272,9 +272,10 @@ class Answer:
 
 @dataclass
 class FixedWorld:
-    """A server with one answer for each path, for the rest that for the empty one."""
+    """A server with one answer for each path, for the rest that for the empty one; or with what a function says."""
 
     answers: Mapping[str, Answer]
+    by: Callable[[Asked], Answer] | None = None
     asked: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """Method, path and body of every request."""
     statuses: Counter[tuple[str, int]] = field(default_factory=Counter)
@@ -282,7 +283,8 @@ class FixedWorld:
     def answer(self, asked: Asked) -> Answer:
         """Answer as the site does; ETag and Last-Modified are honoured."""
         self.asked[asked.method, asked.path, asked.body.decode(errors="replace")] += 1
-        answer = self.answers.get(asked.path) or self.answers.get("", Answer(404, b"<p>nothing here</p>"))
+        nothing = self.answers.get("", Answer(404, b"<p>nothing here</p>"))
+        answer = self.by(asked) if self.by else self.answers.get(asked.path, nothing)
         if is_unchanged(asked, answer.headers):
             answer = replace(answer, status=304, body=b"")
         self.statuses[asked.path, answer.status] += 1

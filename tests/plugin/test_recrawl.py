@@ -20,8 +20,7 @@ from scrapy_dedup.core.recrawl.verdicts import VerdictKind
 from scrapy_dedup.core.urls.normal_form import DEFAULT_RULES
 from scrapy_dedup.plugin.domains.sites import Site, Sites
 from scrapy_dedup.plugin.unchanged import Comparing, SitemapDates
-from scrapy_dedup.service.recrawl.recrawling import NOT_KEPT, Judgement, KnownPage
-from scrapy_dedup.service.recrawl.versions import SiteVersions
+from scrapy_dedup.service.recrawl.recrawling import NOT_KEPT, Judgement, KnownPage, SiteVersions
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.codec import pack_fingerprints
 from scrapy_dedup.store.records.records import Record

@@ -3,7 +3,7 @@
 from html.parser import HTMLParser
 
 from scrapy_dedup.report.drawing import draw
-from scrapy_dedup.report.nav import Flash, Nav
+from scrapy_dedup.web.dashboard.frame import Flash, Nav
 
 NAV = Nav("1", "shop", (("1", "shop"),))
 VOID = {"meta", "link", "input", "br", "img"}

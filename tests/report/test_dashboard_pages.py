@@ -14,7 +14,6 @@ from scrapy_dedup.core.boilerplate.repeats import Removal, RemovalRule
 from scrapy_dedup.core.patterns.config import ConfigTrial, SiteConfig
 from scrapy_dedup.core.patterns.expressions import HeldBack
 from scrapy_dedup.report.dashboard_values import FrontPage, RunRow, Step, TableChoice
-from scrapy_dedup.report.nav import Button, Flash, Nav
 from scrapy_dedup.service.jobs.jobs import Job, JobState
 from scrapy_dedup.service.patterns.config import PatternEffect
 from scrapy_dedup.service.report.dashboard import RunPage
@@ -25,6 +24,7 @@ from scrapy_dedup.service.views.undoing import KeptEntry, KeptKind, Undone
 from scrapy_dedup.store.domains.lists import DomainCounts, DomainList
 from scrapy_dedup.store.records.stored import StoredVisit
 from scrapy_dedup.web.dashboard.config import ConfigView, Preview, PreviewBlock, Typed
+from scrapy_dedup.web.dashboard.frame import Button, Flash, Nav
 from scrapy_dedup.web.dashboard.page import PageView
 from tests.report.builders import a_diff, a_domain, an_alarm
 from tests.report.dashboard import checked, drawn

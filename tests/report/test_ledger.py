@@ -4,7 +4,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from scrapy_dedup.report.drawing import render_report
-from scrapy_dedup.report.ledger import COLUMNS, figures_of
+from scrapy_dedup.report.numbers import COLUMNS, figures_of
 from scrapy_dedup.report.values import Ledger, LedgerCheck, LedgerRow
 from tests.report.builders import a_ledger, a_report, a_row, a_table
 from tests.report.reading import texts

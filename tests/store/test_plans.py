@@ -11,7 +11,7 @@ from sqlalchemy import Connection, event
 from scrapy_dedup.store.engine.database import Database
 from scrapy_dedup.store.knowledge.known_pages import Question
 from scrapy_dedup.store.pages.page_lists import ListPlace, PageLists
-from scrapy_dedup.store.records.keep_policy import KeepPolicy
+from scrapy_dedup.store.records.records import KeepPolicy
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import Base

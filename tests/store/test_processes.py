@@ -9,7 +9,7 @@ from sqlalchemy import URL, text
 
 from scrapy_dedup.store.engine import migrating
 from scrapy_dedup.store.migrations import HEAD
-from scrapy_dedup.store.records.keep_policy import KeepPolicy
+from scrapy_dedup.store.records.records import KeepPolicy
 from scrapy_dedup.store.store import Store
 from tests.store.at_once import at_once
 from tests.store.builders import a_crawled_url, a_decision, a_document, a_source, a_time

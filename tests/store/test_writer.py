@@ -8,8 +8,7 @@ from sqlalchemy import text, update
 
 from scrapy_dedup.core.duplicates.near import sketch
 from scrapy_dedup.store.engine.errors import StoreError
-from scrapy_dedup.store.records.keep_policy import KeepPolicy
-from scrapy_dedup.store.records.records import BlockEvidence, CleanedRecord, Record, ValidatorRecord
+from scrapy_dedup.store.records.records import BlockEvidence, CleanedRecord, KeepPolicy, Record, ValidatorRecord
 from scrapy_dedup.store.repositories import ProjectRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import Base, SourceRow

@@ -1,6 +1,9 @@
 """What the description says holds for every operation, whatever is sent."""
 
+import os
+import re
 import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -17,10 +20,11 @@ from scrapy_dedup.core.hosts import hosts_of
 from scrapy_dedup.service.jobs.jobs import Jobs
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.web.app import make_app
-from scrapy_dedup.web.openapi import rest_description
+from scrapy_dedup.web.openapi import page_with_table, rest_description
 from scrapy_dedup.web.security import Access
 from scrapy_dedup.web.server import Server
 from tests.commands.running import PROJECT, Shop
+from tests.commands.verbs.test_serve import serving_in
 from tests.service.stored_pages import DOMAIN
 from tests.web.served import BEARER, PORT, SETTINGS, TOKEN, Served
 
@@ -158,3 +162,32 @@ def test_no_request_breaks_what_the_description_says(described: Any, label: str)
         case.validate_response(response, excluded_checks=EXCLUDED)
 
     ask()
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "rest.md"
+
+
+def test_the_table_is_that_of_the_routes():
+    page = PAGE.read_text(encoding="utf-8")
+
+    assert page_with_table(page, rest_description()) == page, "run `make docs`"
+
+
+def test_the_examples_run(served: Served, tmp_path: Path):
+    """The fixture left its store in the folder."""
+    (example,) = re.findall(r"```bash\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    shop = Shop(tmp_path)
+    with serving_in(tmp_path, *shop.settings) as (_, printed):
+        environment = {"API_URL": printed["api"].removesuffix("/api/v1/"), "TOKEN": printed["token"]}
+        ran = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", example],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
+    assert '"state":"waiting"' in ran.stdout
+    assert '"blacklist_reason":"spam"' in ran.stdout

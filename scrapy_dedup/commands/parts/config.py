@@ -188,10 +188,7 @@ def _add(call: Call) -> int:
 def _unset(call: Call) -> int:
     domain, *keys = call.options.targets
     return _change(
-        call,
-        call.opened(),
-        domain,
-        lambda present: present.changed(_key(keys[0]), ()) if keys else SiteConfig(),
+        call, call.opened(), domain, lambda present: present.changed(_key(keys[0]), ()) if keys else SiteConfig()
     )
 
 

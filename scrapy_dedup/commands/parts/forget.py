@@ -8,9 +8,8 @@ import argparse
 from scrapy_dedup.commands.call import Call, delete, refuse_unasked
 from scrapy_dedup.commands.terminal import progress
 from scrapy_dedup.plugin.dupefilter import key_of_page
-from scrapy_dedup.service.forgetting import choose, count, forget
 from scrapy_dedup.service.policies import url_rules
-from scrapy_dedup.service.projects import Deletion
+from scrapy_dedup.service.projects import Deletion, choose, count, forget
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -31,8 +31,7 @@ from scrapy_dedup.plugin.teacher.run import Web, run_errand
 from scrapy_dedup.report.numbers import whole
 from scrapy_dedup.service.cut.reading import read_again
 from scrapy_dedup.service.teacher import lessons
-from scrapy_dedup.service.teacher.lessons import Course, Lesson
-from scrapy_dedup.service.teacher.snapshots import LookedAtPage
+from scrapy_dedup.service.teacher.lessons import Course, Lesson, LookedAtPage
 from scrapy_dedup.service.teacher.teaching import PageToShow
 from scrapy_dedup.service.templates.layout_figures import name_of
 from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, SiteKnowledge

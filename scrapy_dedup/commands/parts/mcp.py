@@ -18,12 +18,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--http", action="store_true", help="listen for HTTP in place of standard input")
     add("--host", metavar="HOST", help='with --http: address to listen on, as DEDUP_SERVE["host"]')
-    add(
-        "--port",
-        metavar="PORT",
-        type=int,
-        help='with --http: its port, as DEDUP_SERVE["mcp_port"]; 0: a free one',
-    )
+    add("--port", metavar="PORT", type=int, help='with --http: its port, as DEDUP_SERVE["mcp_port"]; 0: a free one')
 
 
 def run(call: Call) -> int:

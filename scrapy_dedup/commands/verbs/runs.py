@@ -18,9 +18,18 @@ from rich.text import Text
 
 from scrapy_dedup.commands.call import DONE, Call, CommandError, number, print_answer
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
-from scrapy_dedup.core.runs.alarms import DropAlarm
-from scrapy_dedup.report.ledger import COLUMNS, amounts_of, figures_of, tokens_line
-from scrapy_dedup.report.numbers import count, lasting, percent, short, whole
+from scrapy_dedup.core.runs.totals import DropAlarm
+from scrapy_dedup.report.numbers import (
+    COLUMNS,
+    amounts_of,
+    count,
+    figures_of,
+    lasting,
+    percent,
+    short,
+    tokens_line,
+    whole,
+)
 from scrapy_dedup.report.values import Ledger, LedgerTable
 from scrapy_dedup.store.records.stored import RunFigures, StoredRun, StoredWorker
 

@@ -59,10 +59,7 @@ def run(call: Call) -> int:
     settings = call.settings.override({"serve": named}, "")
     _check_token(settings.serve_host, settings.serve_token)
     _log(call.source)
-    with (
-        call.served() as store,
-        closing(listen(settings.serve_host, settings.serve_port)) as at,
-    ):
+    with call.served() as store, closing(listen(settings.serve_host, settings.serve_port)) as at:
         server = Server(store, settings, call.project, arguments=arguments_of(call), folder=Path.cwd())
         token = settings.serve_token or secrets.token_urlsafe(_TOKEN_BYTES)
         access = _access(call, token, at)

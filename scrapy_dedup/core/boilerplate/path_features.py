@@ -699,12 +699,7 @@ class _Stands(NamedTuple):
 
 
 def _row(
-    node: PathNode,
-    one: _PathFigures,
-    around: tuple[float, ...],
-    stands: _Stands,
-    among: tuple[float, ...],
-    pages: int,
+    node: PathNode, one: _PathFigures, around: tuple[float, ...], stands: _Stands, among: tuple[float, ...], pages: int
 ) -> tuple[float, ...]:
     own, parent = node.own, node.parent
     chars, blocks = own.chars, own.blocks

@@ -148,9 +148,7 @@ def _interrupts(lines: list[str], at: int) -> bool:
     if line[0] not in _SIGNS:
         return False
     item = _ITEM.match(line)
-    return bool(
-        (item and item[1]) or _HEADING.fullmatch(line) or _FENCE.match(line) or _begins_table(lines, at),
-    )
+    return bool((item and item[1]) or _HEADING.fullmatch(line) or _FENCE.match(line) or _begins_table(lines, at))
 
 
 def _read_list(lines: list[str], at: int, mark: str) -> tuple[Segment, int]:

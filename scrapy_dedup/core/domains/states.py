@@ -143,14 +143,7 @@ def present_status(domain: HasStatus, at: datetime) -> DomainStatus:
 
 def blacklisted(standing: DomainStanding, by: Blacklisting) -> DomainStanding:
     """Return the standing of a domain that is blacklisted now; for one that was, the new words replace the old."""
-    return DomainStanding(
-        DomainStatus.BLACKLISTED,
-        _beneath(standing),
-        by.at,
-        by.by,
-        by.reason,
-        by.expires_at,
-    )
+    return DomainStanding(DomainStatus.BLACKLISTED, _beneath(standing), by.at, by.by, by.reason, by.expires_at)
 
 
 def unblacklisted(standing: DomainStanding) -> DomainStanding:

@@ -8,6 +8,7 @@ import re
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import unescape
+from itertools import islice
 from typing import Any, Final, Self
 
 from msgspec import Struct, field
@@ -39,11 +40,13 @@ _EXTENSIONS: Final = (
     "|mp3|m4a|ogg|wav|flac|mp4|webm|avi|mov|mkv|ics|torrent"
 )
 # Two pages with one text, each with a report of its own to download, are two pages. A link to a page is another matter:
-# copies of a page link to themselves, to their neighbours and to what shares them.
-_FILES: Final = re.compile(
-    rf"""href\s*=\s*["']([^"'<>]{{1,2000}}\.(?:{_EXTENSIONS})(?:[?#][^"'<>]{{0,2000}})?)["']""", re.IGNORECASE
-)
+# copies of a page link to themselves, to their neighbours and to what shares them. Searched for from its end: most
+# links lead to no file.
+_FILE_END: Final = re.compile(rf"""\.(?:{_EXTENSIONS})(?:[?#][^"'<>]*+)?(?=(["'])?)""", re.IGNORECASE)
+_HREF_START: Final = re.compile(r"""\bhref\s{0,9}=\s{0,9}["']([^"'<>]+)\Z""", re.IGNORECASE)
 _FILE: Final = re.compile(rf"\.(?:{_EXTENSIONS})\Z", re.IGNORECASE)
+_LONGEST_HREF: Final = 2_000
+_MOST_FILES: Final = 1_000
 
 Blocks = Sequence[tuple[int, str]]
 """All of a page, uncut, in their order: fingerprint and text."""
@@ -136,7 +139,11 @@ def unpack_fields(packed: bytes) -> list[bytes]:
 def files_hash(source: str, url: str) -> bytes:
     """Return what stands for the files that a page links to, whichever host it has them from."""
     names = set()
-    for href in _FILES.findall(source):
+    for end in islice(_FILE_END.finditer(source), _MOST_FILES):
+        found = end[1] and _HREF_START.search(source, max(0, end.start() - _LONGEST_HREF), end.end())
+        if not found:
+            continue
+        href = found[1]
         path, _, query = (target_of(unescape(href), url) or href).partition("#")[0].partition("?")
         # What follows a file's name is mostly the time at which it was made, or who asks for it.
         names.add(path.partition("//")[2].partition("/")[2] if _FILE.search(path) else f"{path}?{query}")

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
-from scrapy_dedup.core.metadata.dates import day_in_url, declared_day, placed_day, written_day
 from scrapy_dedup.core.metadata.locators import (
     LONGEST_LINE,
     LONGEST_TITLE,
@@ -22,7 +21,11 @@ from scrapy_dedup.core.metadata.locators import (
     Field,
     Locators,
     comparable,
+    day_in_url,
+    declared_day,
+    placed_day,
     value_in,
+    written_day,
 )
 from scrapy_dedup.core.metadata.titles import (
     SiteNames,

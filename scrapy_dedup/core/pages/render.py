@@ -6,8 +6,7 @@ from functools import cache, lru_cache
 from html import escape, unescape
 from typing import Literal, NamedTuple
 
-from scrapy_dedup.core.pages.blocks import Block, Page
-from scrapy_dedup.core.pages.tables import CELLS
+from scrapy_dedup.core.pages.blocks import CELLS, Block, Page
 from scrapy_dedup.core.pages.tags import Tag
 from scrapy_dedup.core.urls.normal_form import base_of, target_of
 

@@ -10,8 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from scrapy_dedup.core.pdf.lines import SOFT_HYPHEN, PdfLine, rounded
-from scrapy_dedup.core.pdf.order import Region
+from scrapy_dedup.core.pdf.lines import SOFT_HYPHEN, PdfLine, Region, rounded
 
 _WORD: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _LAST: Final = re.compile(r"([^\W\d_]+(?:-[^\W\d_]+)*)-$")

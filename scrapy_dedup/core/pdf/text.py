@@ -10,8 +10,7 @@ from msgspec import Struct, field
 
 from scrapy_dedup.core.pdf.blocks import BlockKind, PdfBlock, blocks_of, page_starts
 from scrapy_dedup.core.pdf.furniture import Furniture, FurnitureReason, split_furniture
-from scrapy_dedup.core.pdf.lines import PageLines, PdfLine, body_size, clean_page, clean_text
-from scrapy_dedup.core.pdf.order import in_order
+from scrapy_dedup.core.pdf.lines import PageLines, PdfLine, body_size, clean_page, clean_text, in_order
 
 __all__ = [
     "BlockKind",

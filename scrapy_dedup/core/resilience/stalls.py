@@ -186,10 +186,7 @@ def _without_answers(figures: Figures) -> tuple[Cause, str]:
         return Cause.NO_NETWORK, f"none of {failing} hosts can be reached"
     if not figures.downloading and not figures.failed:
         return Cause.SLOW, "nothing was asked for: callbacks and pipelines, or a delay, hold everything up"
-    return (
-        Cause.SLOW,
-        'the site does not answer; without DEDUP_STALL["probe_url"] nobody knows if there is a network',
-    )
+    return (Cause.SLOW, 'the site does not answer; without DEDUP_STALL["probe_url"] nobody knows if there is a network')
 
 
 def _refused(figures: Figures) -> int:

@@ -12,8 +12,7 @@ from msgspec import Struct, field
 from scrapy_dedup.core.boilerplate.names import PathLooks
 from scrapy_dedup.core.boilerplate.observations import MOST_BLOCKS, upper_part
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.teacher.numbering import NumberedPage
-from scrapy_dedup.core.teacher.rendered import Box, Flag, Snapshot, TextRun
+from scrapy_dedup.core.teacher.rendered import Box, Flag, NumberedPage, Snapshot, TextRun
 from scrapy_dedup.core.teacher.vision_blocks import blocks_around, looks_of
 
 # Menus and slides wait just outside the window; what is to be found by machines alone stands far out.

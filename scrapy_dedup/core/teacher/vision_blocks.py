@@ -10,8 +10,7 @@ from scrapy_dedup.core.boilerplate.names import NAVIGATION_TAGS, is_around, part
 from scrapy_dedup.core.boilerplate.observations import MOST_STEPS
 from scrapy_dedup.core.boilerplate.path_features import HEADINGS
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.teacher.numbering import NO_ELEMENT, NumberedPage
-from scrapy_dedup.core.teacher.rendered import Flag, Snapshot, TextRun
+from scrapy_dedup.core.teacher.rendered import NO_ELEMENT, Flag, NumberedPage, Snapshot, TextRun
 
 # How much of a text counts that stands so; docs/methods.md tells what each is worth.
 _STICKY: Final = 0.15

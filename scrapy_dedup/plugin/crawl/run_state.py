@@ -16,10 +16,10 @@ from scrapy.utils.misc import load_object
 from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.runs.alarms import STAT as DROP_ALARMS
 from scrapy_dedup.core.runs.totals import ELAPSED
+from scrapy_dedup.core.runs.totals import STAT as DROP_ALARMS
 from scrapy_dedup.core.urls.normal_form import UrlRules
-from scrapy_dedup.plugin.crawl.jobs import forget_broken_queues, job_of
+from scrapy_dedup.plugin.crawl.places import forget_broken_queues, job_of
 from scrapy_dedup.service.crawl.crawl import Count, Crawl
 from scrapy_dedup.service.crawl.start_check import check_sites
 from scrapy_dedup.service.recrawl.removed import INCOMPLETE
@@ -138,11 +138,7 @@ class RunState:
     def end(self, status: RunStatus) -> None:
         """Write how the run ended; blocks, for the end of a crawl."""
         self._crawl.store.end_run(
-            self._crawl.run.id,
-            status=status,
-            reason=self.reason,
-            stats=self._stats(),
-            finished_at=datetime.now(UTC),
+            self._crawl.run.id, status=status, reason=self.reason, stats=self._stats(), finished_at=datetime.now(UTC)
         )
 
     def _stats(self) -> dict[str, Any]:

@@ -5,12 +5,13 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urlsplit
 from weakref import ReferenceType, WeakKeyDictionary, WeakValueDictionary, ref
 
 from itemadapter import ItemAdapter
 from scrapy import Request
+from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Response, TextResponse
 from scrapy.http.request import NO_CALLBACK
 
@@ -22,8 +23,7 @@ from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_ke
 from scrapy_dedup.plugin.crawl.request_meta import LEASE, READMITTED, callback_name, is_unfiltered, redirected_from
 from scrapy_dedup.service.crawl.commits import Recorded
 from scrapy_dedup.service.crawl.drafts import Draft, Recalled
-from scrapy_dedup.service.pdf.drafts import is_pdf
-from scrapy_dedup.service.pdf.reading import UnreadPdf
+from scrapy_dedup.service.pdf.reading import UnreadPdf, is_pdf
 from scrapy_dedup.service.recrawl.deliveries import Delivered, Earlier
 from scrapy_dedup.service.recrawl.recrawling import Judgement
 from scrapy_dedup.settings import Settings
@@ -332,3 +332,29 @@ class Visits:
         for known in visit.items:
             self._by_item.pop(known, None)
         visit.items.clear()
+
+
+class LeadsNowhere(IgnoreRequest):
+    """The request is not worth sending."""
+
+
+class Resilience(Protocol):
+    """One for a crawl, where it is switched on."""
+
+    def starts(self, request: Request) -> None:
+        """Note a first request."""
+
+    def outgoing(self, request: Request, response: Response) -> Request | None:
+        """Return what goes on of a request that a callback yields."""
+
+    def further(self, response: Response, visit: Visit) -> Iterator[Request]:
+        """Yield requests that the page itself did not make."""
+
+    async def before(self, request: Request) -> None:
+        """Let a request pass, perhaps later; raises IgnoreRequest."""
+
+    def after(self, request: Request, response: Response, visit: Visit | None) -> None:
+        """Judge what came."""
+
+    def ended(self, request: Request) -> None:
+        """Note that a request gave nothing."""

@@ -10,8 +10,8 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
-from scrapy_dedup.core.recrawl.trust import LastmodTrust, ValidatorTrust
-from scrapy_dedup.service.recrawl.versions import PAGES_COUNTED, SiteVersions
+from scrapy_dedup.core.recrawl.plan import LastmodTrust, ValidatorTrust
+from scrapy_dedup.service.recrawl.recrawling import PAGES_COUNTED, SiteVersions
 from scrapy_dedup.store.engine.codec import unpack_fingerprints
 from scrapy_dedup.store.engine.errors import AwayStoreError, DamagedError, StoreError
 from scrapy_dedup.store.records.records import ValidatorRecord

@@ -24,8 +24,7 @@ from scrapy_dedup.core.urls.pagination import listing_part
 from scrapy_dedup.plugin.crawl.engine_state import EngineState
 from scrapy_dedup.plugin.crawl.overrides import is_left_alone
 from scrapy_dedup.plugin.crawl.request_meta import LEFT_OUT, LINEAGE, READMITTED
-from scrapy_dedup.plugin.crawl.visits import Visit
-from scrapy_dedup.plugin.crawl.watcher import LeadsNowhere
+from scrapy_dedup.plugin.crawl.visits import LeadsNowhere, Visit
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.service.resilience.exploring import ExploredPage, Explorer, Lineage
 from scrapy_dedup.store.engine.errors import StoreError

@@ -7,11 +7,11 @@ from typing import Final
 from urllib.parse import urljoin, urlsplit
 
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.core.teacher.numbering import numbered
+from scrapy_dedup.core.teacher.rendered import numbered
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.plugin.teacher.run import PageError, Web
 from scrapy_dedup.service.policies import parse_limits, url_rules
-from scrapy_dedup.service.teacher.snapshots import LookedAtPage, see
+from scrapy_dedup.service.teacher.lessons import LookedAtPage, see
 from scrapy_dedup.service.teacher.teaching import PageToShow
 from scrapy_dedup.service.templates.site_knowledge import REST
 from scrapy_dedup.settings import Settings

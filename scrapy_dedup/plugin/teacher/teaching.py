@@ -13,14 +13,13 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro
 
-from scrapy_dedup.core.teacher.numbering import numbered
+from scrapy_dedup.core.teacher.rendered import numbered
 from scrapy_dedup.plugin.crawl.aside import Aside, CrawlEndedError
 from scrapy_dedup.plugin.crawl.engine_state import EngineState
 from scrapy_dedup.plugin.crawl.ways import Ways
 from scrapy_dedup.plugin.teacher.subresources import Loop, SubResources
 from scrapy_dedup.service.crawl.crawl import Crawl
-from scrapy_dedup.service.teacher.lessons import picture_of
-from scrapy_dedup.service.teacher.snapshots import LookedAtPage, see
+from scrapy_dedup.service.teacher.lessons import LookedAtPage, picture_of, see
 from scrapy_dedup.service.teacher.teaching import SURE, PageToShow
 from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.values import NotShown, NotShownReason, RenderedPage, Showing

@@ -24,15 +24,14 @@ from scrapy_dedup.core.metadata.choice import Metadata, metadata_of
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.fingerprints import from_hex
 from scrapy_dedup.core.patterns.config import SiteConfig
-from scrapy_dedup.core.runs.alarms import DropWatch
+from scrapy_dedup.core.runs.totals import DropWatch
 from scrapy_dedup.core.templates.drift import WINDOW
 from scrapy_dedup.core.urls.canonical import Address
 from scrapy_dedup.core.urls.normal_form import UrlRules, page_key
 from scrapy_dedup.service.crawl.commits import alias_kind
 from scrapy_dedup.service.crawl.drafts import Draft, source_record
-from scrapy_dedup.service.cut.cleaning import Cleaned
+from scrapy_dedup.service.cut.cleaning import Cleaned, counts_of
 from scrapy_dedup.service.cut.reading import Reading
-from scrapy_dedup.service.cut.removal_counts import counts_of
 from scrapy_dedup.service.cut.removals import removal_decisions, shadow_decision
 from scrapy_dedup.service.cut.site_cleaning import SiteCut
 from scrapy_dedup.service.cut.site_patterns import patterns_of

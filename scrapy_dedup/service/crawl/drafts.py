@@ -21,7 +21,7 @@ from scrapy_dedup.service.duplicates.aliases import Duplicate
 from scrapy_dedup.service.duplicates.chunking import PageChunks, as_before, divide, makes_chunks
 from scrapy_dedup.service.duplicates.comparison import PageComparison
 from scrapy_dedup.service.model_file import model_hash
-from scrapy_dedup.service.pdf.drafts import pdf_report
+from scrapy_dedup.service.pdf.reading import pdf_report
 from scrapy_dedup.service.recrawl.recrawling import Judgement
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge

@@ -6,7 +6,7 @@ from scrapy_dedup.service.crawl.drafts import Draft, near_duplicate_report, text
 from scrapy_dedup.service.cut.cleaned_report import as_asked, hashes_and_removed
 from scrapy_dedup.service.duplicates.chunking import chunks_as_asked, makes_chunks, states_before
 from scrapy_dedup.service.duplicates.comparison import PageComparison
-from scrapy_dedup.service.pdf.drafts import pdf_report
+from scrapy_dedup.service.pdf.reading import pdf_report
 from scrapy_dedup.service.recrawl.recrawling import Judgement
 from scrapy_dedup.settings import Settings
 

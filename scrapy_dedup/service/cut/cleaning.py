@@ -24,6 +24,11 @@ from scrapy_dedup.core.patterns.blocks import place, shorten
 from scrapy_dedup.core.patterns.expressions import HeldBack, PatternHeld, TextSpan, cut_out
 from scrapy_dedup.service.cut.site_patterns import PDF_PATTERN, TEXT_PATTERN, JudgedBlocks, SitePatterns, text_rule
 
+LAYER = "boilerplate"
+PATTERNS = "patterns"
+LAYERS = (LAYER, PATTERNS)
+"""Those that leave out blocks; each has a decision of its own about a page."""
+
 
 class Removed(Struct, frozen=True):
     """One block that was left out."""
@@ -293,3 +298,18 @@ def _without_patterns(
 def _matched(span: TextSpan, text: str, name: str) -> Removed:
     part = text[span.start : span.end]
     return Removed(Removal(from_hex(hash_block(part)), text_rule(span.pattern, name)), "", part)
+
+
+def counts_of(cleaned: Cleaned) -> dict[str, int]:
+    """Return by how much a cleaned page adds to the stats, by their names without `dedup/`."""
+    found = {"pages/chars_in": cleaned.chars_in, "pages/chars_out": cleaned.chars_out}
+    for prefix, removed in (("", cleaned.removed), ("shadow/", cleaned.shadowed)):
+        for layer in LAYERS:
+            own = [one for one in removed if one.removal.rule.layer == layer]
+            if own:
+                found |= {
+                    f"{prefix}{layer}/pages": 1,
+                    f"{prefix}{layer}/blocks": len(own),
+                    f"{prefix}{layer}/chars": sum(len(one.text) for one in own),
+                }
+    return found

@@ -14,8 +14,7 @@ from scrapy_dedup.service.cut.cleaned_report import as_asked, hashes_and_removed
 from scrapy_dedup.service.cut.cleaning import Cleaned, clean_text
 from scrapy_dedup.service.cut.site_cleaning import How, cut_page
 from scrapy_dedup.service.cut.site_patterns import SitePatterns
-from scrapy_dedup.service.pdf.drafts import pdf_limits, pdf_report, pdf_text
-from scrapy_dedup.service.pdf.reading import UnreadPdf, read_pdf
+from scrapy_dedup.service.pdf.reading import UnreadPdf, pdf_limits, pdf_report, pdf_text, read_pdf
 from scrapy_dedup.service.policies import parse_limits, url_rules
 from scrapy_dedup.service.templates.site_knowledge import REST, SiteKnowledge
 from scrapy_dedup.settings import Settings
@@ -109,11 +108,7 @@ def clean_pdf(body: bytes, url: str, settings: Settings, patterns: SitePatterns)
 
 
 def clean_page(
-    html: str,
-    url: str,
-    knowledge: SiteKnowledge | None,
-    settings: Settings,
-    patterns: SitePatterns | None = None,
+    html: str, url: str, knowledge: SiteKnowledge | None, settings: Settings, patterns: SitePatterns | None = None
 ) -> CleanedPage:
     """Return a page without what its site repeats; what must not be parsed comes back as it came, and flagged."""
     key, domain = page_key(url, url_rules(settings)), extract_domain(url, settings.domain_scope)

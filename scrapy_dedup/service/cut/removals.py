@@ -9,22 +9,9 @@ from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.repeats import Removal, RemovalRule
 from scrapy_dedup.core.pages.fingerprints import from_hex, to_hex
-from scrapy_dedup.service.cut.cleaning import Cleaned, Removed
-from scrapy_dedup.service.cut.removal_counts import LAYER, LAYERS, PATTERNS
+from scrapy_dedup.service.cut.cleaning import LAYER, LAYERS, Cleaned, Removed
 from scrapy_dedup.store.records.records import DecisionRecord
 from scrapy_dedup.store.records.stored import StoredDecision
-
-__all__ = [
-    "ACTION",
-    "LAYER",
-    "LAYERS",
-    "PATTERNS",
-    "SHADOW",
-    "blocks_in",
-    "removal_decisions",
-    "removals_in",
-    "shadow_decision",
-]
 
 ACTION = "removed"
 SHADOW = "shadow"

@@ -14,8 +14,7 @@ from scrapy_dedup.core.metadata.choice import Metadata, metadata_of
 from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.pages.marking import marked_blocks
 from scrapy_dedup.core.templates.layouts import skeleton_of
-from scrapy_dedup.core.templates.paths import PathStanding
-from scrapy_dedup.core.templates.templates import MORE_CAUTION, Cut, Template, Why, cut, template_of
+from scrapy_dedup.core.templates.templates import MORE_CAUTION, Cut, PathStanding, Template, Why, cut, template_of
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.cut.cleaning import Cleaned, judged, without
 from scrapy_dedup.service.cut.site_patterns import SitePatterns, patterns_of

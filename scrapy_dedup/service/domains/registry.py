@@ -326,12 +326,7 @@ def decide(
 
 
 def note_counts(
-    connection: Connection,
-    project_id: uuid.UUID,
-    name: str,
-    at: datetime,
-    counts: CandidateCounts,
-    high_quality: float,
+    connection: Connection, project_id: uuid.UUID, name: str, at: datetime, counts: CandidateCounts, high_quality: float
 ) -> None:
     """Note the candidates of a registered domain, and what becomes of it; the best confidence never falls.
 

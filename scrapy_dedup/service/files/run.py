@@ -48,8 +48,7 @@ from scrapy_dedup.service.policies import canonical_policy, url_rules
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.service.templates.site_sample import FEWEST_PAGES
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.keep_policy import KeepPolicy
-from scrapy_dedup.store.records.records import DocumentRecord, Record, SourceRecord
+from scrapy_dedup.store.records.records import DocumentRecord, KeepPolicy, Record, SourceRecord
 from scrapy_dedup.store.scratch import DomainPages, Samples, ShownPages
 from scrapy_dedup.store.store import Store
 

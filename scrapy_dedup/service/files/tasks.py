@@ -15,16 +15,15 @@ from scrapy_dedup.core.duplicates.evidence import NO_FIELDS, PageEvidence, SiteS
 from scrapy_dedup.core.patterns.config import SiteConfig
 from scrapy_dedup.core.urls.canonical import Declaration
 from scrapy_dedup.core.urls.normal_form import extract_domain
+from scrapy_dedup.service.cut.cleaning import counts_of
 from scrapy_dedup.service.cut.page_cleaning import CleanedPage, clean_page, clean_pdf, uncleaned_row
-from scrapy_dedup.service.cut.removal_counts import counts_of
 from scrapy_dedup.service.cut.site_patterns import patterns_of
 from scrapy_dedup.service.duplicates.aliases import declaration_of
 from scrapy_dedup.service.duplicates.page_facts import PageFacts, facts_of
 from scrapy_dedup.service.files.inputs_records import BadRecord, Found, InputPage, NoPage
-from scrapy_dedup.service.pdf.drafts import pdf_text
+from scrapy_dedup.service.pdf.reading import pdf_text
 from scrapy_dedup.service.policies import url_rules
-from scrapy_dedup.service.templates.recent_knowledge import RecentKnowledge
-from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
+from scrapy_dedup.service.templates.site_knowledge import RecentKnowledge, SiteKnowledge
 from scrapy_dedup.service.templates.site_learning import learn_site
 from scrapy_dedup.settings import Settings
 

@@ -12,12 +12,13 @@ from msgspec.structs import replace
 from sqlalchemy.orm import Session
 
 from scrapy_dedup.core.pages.fingerprints import to_hex
-from scrapy_dedup.core.runs.alarms import DropAlarm
+from scrapy_dedup.core.runs.totals import DropAlarm
 from scrapy_dedup.report import values
 from scrapy_dedup.service.cache.cache import spared, total_of
+from scrapy_dedup.service.cut.cleaning import LAYER, PATTERNS
+from scrapy_dedup.service.cut.cleaning import LAYERS as LAYERS_OF_BLOCKS
 from scrapy_dedup.service.cut.reading import read_again
-from scrapy_dedup.service.cut.removals import LAYER, PATTERNS, SHADOW, blocks_in, removals_in
-from scrapy_dedup.service.cut.removals import LAYERS as LAYERS_OF_BLOCKS
+from scrapy_dedup.service.cut.removals import SHADOW, blocks_in, removals_in
 from scrapy_dedup.service.learning.learning import SAMPLE_CHARS
 from scrapy_dedup.service.report.layout_overview import open_alarms, shown_layouts
 from scrapy_dedup.service.report.ledger import PREVENTS, make_ledger

@@ -18,9 +18,9 @@ from scrapy_dedup.core.boilerplate.epochs import EPOCH_PAGES, MOST_BLOCKS, Epoch
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate, DomainAnalysisResult
 from scrapy_dedup.core.pages.fingerprints import to_hex
 from scrapy_dedup.core.patterns.config import SiteConfig
-from scrapy_dedup.service.cut.cleaning import Cleaned
+from scrapy_dedup.service.cut.cleaning import LAYER, LAYERS, Cleaned
 from scrapy_dedup.service.cut.reading import Reading, read_again
-from scrapy_dedup.service.cut.removals import LAYER, LAYERS, removal_decisions
+from scrapy_dedup.service.cut.removals import removal_decisions
 from scrapy_dedup.service.cut.site_patterns import patterns_of
 from scrapy_dedup.service.learning.learning import SAMPLE_CHARS, Sample
 from scrapy_dedup.service.policies import repeat_policy

@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from scrapy_dedup.core.pages.fingerprints import content_hash
 from scrapy_dedup.service.cut.cleaned_report import hashes_and_removed
-from scrapy_dedup.service.cut.cleaning import Cleaned
-from scrapy_dedup.service.cut.removals import LAYER, LAYERS, removal_decisions
+from scrapy_dedup.service.cut.cleaning import LAYER, LAYERS, Cleaned
+from scrapy_dedup.service.cut.removals import removal_decisions
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.page_records import ChunksRecord, PageKnowledge
 from scrapy_dedup.store.records.records import CleanedRecord, DecisionRecord, DocumentRecord, Record
@@ -62,10 +62,7 @@ def _values(entry: Entry) -> Mapping[str, Any]:
 
 
 def records_of(
-    source: StoredSource,
-    cleaned: Cleaned,
-    at: datetime,
-    compared: Sequence[PageKnowledge] = (),
+    source: StoredSource, cleaned: Cleaned, at: datetime, compared: Sequence[PageKnowledge] = ()
 ) -> list[Record]:
     """Return what is to be written of a page once its items are safe; `written` reads it back.
 

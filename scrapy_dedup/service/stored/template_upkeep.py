@@ -56,11 +56,7 @@ class TemplateTrial(Struct, frozen=True):
 
 
 def try_template(
-    store: Store,
-    project: ProjectStore,
-    before: StoredTemplate,
-    after: StoredTemplate,
-    settings: Settings,
+    store: Store, project: ProjectStore, before: StoredTemplate, after: StoredTemplate, settings: Settings
 ) -> TemplateTrial:
     """Cut stored pages of a layout by two templates, as if each were live.
 

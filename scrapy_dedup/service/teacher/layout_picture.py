@@ -11,8 +11,7 @@ from scrapy_dedup.core.boilerplate.repeats import RemovalRule
 from scrapy_dedup.core.metadata.choice import Metadata, is_heading
 from scrapy_dedup.core.metadata.locators import LONGEST_LINE, LONGEST_TITLE, Field, comparable, value_in
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.teacher.numbering import NO_ELEMENT, NumberedPage
-from scrapy_dedup.core.teacher.rendered import Box, Flag, Snapshot
+from scrapy_dedup.core.teacher.rendered import NO_ELEMENT, Box, Flag, NumberedPage, Snapshot
 from scrapy_dedup.report.layout_picture import LABEL_HEIGHT, label_strip
 from scrapy_dedup.report.values import BoxKind, PictureBox
 from scrapy_dedup.service.cut.site_cleaning import SiteCut

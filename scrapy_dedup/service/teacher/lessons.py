@@ -1,24 +1,28 @@
 """Which pages of a domain a browser is to show, and what comes of that for the domain's templates."""
 
+import struct
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
 from msgspec import Struct, field, to_builtins
 
+from scrapy_dedup.core.teacher.rendered import NumberedPage
 from scrapy_dedup.core.templates.layouts import cluster
 from scrapy_dedup.service.cut.site_cleaning import cut_page
 from scrapy_dedup.service.teacher.layout_picture import boxes_of
 from scrapy_dedup.service.teacher.page_analysis import ShownPage
 from scrapy_dedup.service.teacher.teaching import LayoutSeen, PageToShow, reason_to_show
 from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, SiteKnowledge
-from scrapy_dedup.service.templates.site_learning import PageSnapshot, learn_sample
+from scrapy_dedup.service.templates.site_learning import PageSnapshot, learn_sample, seen_page
 from scrapy_dedup.service.templates.site_records import template_record
 from scrapy_dedup.service.templates.site_sample import FEWEST_SHOWN, SiteSample, learned_page
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.knowledge.layout_pictures import StoredPicture
 from scrapy_dedup.store.records.records import TemplateRecord
+from scrapy_dedup.teacher.values import RenderedPage
 
 
 class Lesson(Struct, frozen=True):
@@ -150,3 +154,27 @@ def picture_of(
     boxes = boxes_of(shown.page, shown.numbered, shown.snapshot, found, height=shown.height)
     width = shown.snapshot.width
     return StoredPicture(domain, found.layout, shown.url, at, width, shown.height, to_builtins(boxes), png)
+
+
+# Signature, length and name of the first chunk; then width and height.
+_SIZE_OF_PNG: Final = struct.Struct(">16xII")
+
+
+class LookedAtPage(Struct, frozen=True):
+    """A page that was shown, and what is to be learned from it."""
+
+    shown: ShownPage
+    snapshot: PageSnapshot
+    picture: bytes | None
+    """PNG."""
+
+
+def see(page: PageToShow, numbered: NumberedPage, shown: RenderedPage) -> LookedAtPage:
+    """Return what is to be learned from a page that was shown."""
+    height = _SIZE_OF_PNG.unpack_from(shown.picture)[1] if shown.picture else shown.snapshot.height
+    share = shown.snapshot.js_share if page.needs_scripts else None
+    return LookedAtPage(
+        ShownPage(page.url, page.html, page.page, numbered, shown.snapshot, height, share),
+        seen_page(page.page_key, page.url, page.page, numbered, shown.snapshot),
+        shown.picture,
+    )

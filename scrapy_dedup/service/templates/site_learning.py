@@ -10,8 +10,7 @@ from scrapy_dedup.core.boilerplate.names import APART
 from scrapy_dedup.core.boilerplate.path_verdicts import learn
 from scrapy_dedup.core.metadata.locators import learn_locators
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.core.teacher.numbering import NumberedPage
-from scrapy_dedup.core.teacher.rendered import Snapshot
+from scrapy_dedup.core.teacher.rendered import NumberedPage, Snapshot
 from scrapy_dedup.core.teacher.vision import SeenPage, Vision, see, vision_of
 from scrapy_dedup.core.templates.layouts import LayoutIndex, Skeleton, cluster, skeleton_of
 from scrapy_dedup.core.templates.mining import Cluster, MinedBlock, MinedPage, mine

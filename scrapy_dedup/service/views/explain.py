@@ -11,15 +11,10 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.fingerprints import to_hex
 from scrapy_dedup.core.urls.normal_form import extract_domain, normalize_url, page_key
 from scrapy_dedup.report.numbers import percent, whole
-from scrapy_dedup.report.values import (
-    ExplainedBlock,
-    ExplainedChunk,
-    ExplainedDecision,
-    ExplainedLike,
-    ExplainedPage,
-)
+from scrapy_dedup.report.values import ExplainedBlock, ExplainedChunk, ExplainedDecision, ExplainedLike, ExplainedPage
+from scrapy_dedup.service.cut.cleaning import LAYERS
 from scrapy_dedup.service.cut.reading import Located, Reading, other_method, read_again
-from scrapy_dedup.service.cut.removals import ACTION, LAYERS, removals_in
+from scrapy_dedup.service.cut.removals import ACTION, removals_in
 from scrapy_dedup.service.cut.site_patterns import PATTERNS, patterns_of
 from scrapy_dedup.service.patterns.config import stored_config
 from scrapy_dedup.service.policies import url_rules

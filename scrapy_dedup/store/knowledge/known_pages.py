@@ -145,11 +145,7 @@ class PageHistory:
         return self._stream(lambda connection, last: visits.of_run(connection, self.id, run_id, last, _KEYS_AT_ONCE))
 
     def changes(
-        self,
-        since: uuid.UUID | datetime,
-        *,
-        verdict: str | None = None,
-        domain: str | None = None,
+        self, since: uuid.UUID | datetime, *, verdict: str | None = None, domain: str | None = None
     ) -> Iterator[StoredChange]:
         """Iterate over the pages found new, changed or removed since an instant, or since a run began.
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select, tupl
 
 from scrapy_dedup.store.pages import responses
 from scrapy_dedup.store.records.batch import Batch
-from scrapy_dedup.store.records.keep_policy import KeepPolicy
+from scrapy_dedup.store.records.records import KeepPolicy
 from scrapy_dedup.store.records.rows import size_of
 from scrapy_dedup.store.tables.models import Project, SourceRow, SourceVersion
 from scrapy_dedup.store.tables.upserts import Row, chunks, table_of, upsert

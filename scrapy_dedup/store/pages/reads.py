@@ -92,9 +92,7 @@ class Reads:
     def repeated_blocks(self, limit: int = 10, domain: str | None = None) -> list[RepeatedBlock]:
         """Return the blocks that repeat on most pages, of one domain or of all."""
         return heapq.nsmallest(
-            limit,
-            self._blocks(domain),
-            key=lambda block: (-block.pages, block.domain, block.method, block.fingerprint),
+            limit, self._blocks(domain), key=lambda block: (-block.pages, block.domain, block.method, block.fingerprint)
         )
 
     def _blocks(self, domain: str | None) -> Iterator[RepeatedBlock]:

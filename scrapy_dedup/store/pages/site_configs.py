@@ -90,11 +90,7 @@ def _mark_stale(connection: Connection, project_id: uuid.UUID, domain: str) -> i
 
 
 def _completed(project_id: uuid.UUID, domain: str) -> tuple[ColumnElement[bool], ...]:
-    return (
-        Document.project_id == project_id,
-        Document.domain == column_text(domain),
-        Document.status == "completed",
-    )
+    return (Document.project_id == project_id, Document.domain == column_text(domain), Document.status == "completed")
 
 
 def _all(project_id: uuid.UUID) -> Select[tuple[str, Mapping[str, Any], int, datetime]]:

@@ -111,12 +111,7 @@ def live_pages(connection: Connection, project_id: uuid.UUID, domains: Collectio
 
 
 def find_missing(
-    connection: Connection,
-    project_id: uuid.UUID,
-    run_id: uuid.UUID,
-    domains: Collection[str],
-    *,
-    shared: bool = False,
+    connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID, domains: Collection[str], *, shared: bool = False
 ) -> Iterator[MissedPage]:
     """Iterate over the pages of the domains that a run has not found.
 

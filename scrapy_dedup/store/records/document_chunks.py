@@ -59,8 +59,7 @@ _NEXT = (
         _OF_PROJECT,
         DocumentChunk.content_hash == bindparam("hash"),
         or_(
-            DocumentChunk.state.in_(HOLDING),
-            and_(DocumentChunk.state == "removed", DocumentChunk.holder.is_not(None)),
+            DocumentChunk.state.in_(HOLDING), and_(DocumentChunk.state == "removed", DocumentChunk.holder.is_not(None))
         ),
         visible(),
     )
@@ -70,11 +69,7 @@ _NEXT = (
 
 
 def holders(
-    connection: Connection,
-    project_id: uuid.UUID,
-    run_id: uuid.UUID | None,
-    hashes: Collection[bytes],
-    page_key: bytes,
+    connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID | None, hashes: Collection[bytes], page_key: bytes
 ) -> dict[bytes, list[bytes]]:
     """Return which other pages hold each of some texts, in the order of their keys; by one query for 500 texts."""
     found: dict[bytes, set[bytes]] = {}

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from scrapy_dedup.store.engine.codec import Packer
 from scrapy_dedup.store.pages import contents, site_configs, states
-from scrapy_dedup.store.pages.bounds import decision_bound
+from scrapy_dedup.store.pages.visits import decision_bound
 from scrapy_dedup.store.records.batch import pack
 from scrapy_dedup.store.records.page_records import PageKnowledge
 from scrapy_dedup.store.records.records import CleanedRecord, DecisionRecord

@@ -144,8 +144,7 @@ def keep(asked: Here, body: KeepBody) -> answers.UndoneAnswer:
 def stop_keeping(
     asked: Here,
     target: Annotated[
-        str,
-        Query(description="As it was kept.", min_length=1, max_length=LONGEST, examples=["9f1c2ab0d4e57768"]),
+        str, Query(description="As it was kept.", min_length=1, max_length=LONGEST, examples=["9f1c2ab0d4e57768"])
     ],
     domain: DomainInQuery = None,
     *,

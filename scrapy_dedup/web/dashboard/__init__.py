@@ -8,8 +8,8 @@ from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from scrapy_dedup.report.drawing import css
-from scrapy_dedup.report.nav import path_in
 from scrapy_dedup.web.dashboard import config, domains, keeping, overview, page, runs, templates
+from scrapy_dedup.web.dashboard.frame import path_in
 from scrapy_dedup.web.server import server_of
 
 _STYLE: Final = Path(__file__).parents[1] / "static" / "dashboard.css"

@@ -14,7 +14,6 @@ from scrapy_dedup.core.boilerplate.repeats import Removal
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.patterns.config import KEYS, ConfigTrial, SiteConfig, entries_of
 from scrapy_dedup.core.patterns.expressions import HeldBack
-from scrapy_dedup.report.nav import Flash
 from scrapy_dedup.report.numbers import count
 from scrapy_dedup.service.cut.cleaning import Cleaned
 from scrapy_dedup.service.cut.reading import Reading, read_again
@@ -35,8 +34,7 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.pages.site_configs import StoredSiteConfig
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from scrapy_dedup.web.dashboard.frame import Form, FormFields
-from scrapy_dedup.web.dashboard.opened import DomainInPath, Here, Opened
+from scrapy_dedup.web.dashboard.frame import DomainInPath, Flash, Form, FormFields, Here, Opened
 
 # Browsers change other controls, and the ends of lines.
 _IN_A_FORM: Final = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]*")

@@ -12,7 +12,6 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.patterns.config import KEYS, SiteConfig
 from scrapy_dedup.report.dashboard_values import TableChoice
 from scrapy_dedup.report.drawing import layout_svg
-from scrapy_dedup.report.nav import Button, Flash
 from scrapy_dedup.report.numbers import count
 from scrapy_dedup.report.values import ReportPicture, boxes_from
 from scrapy_dedup.service.domains.registry import CursorError, DomainService, StoredDomain
@@ -44,8 +43,7 @@ from scrapy_dedup.store.records.stored import RepeatedBlock, StoredAlarm
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import REST
 from scrapy_dedup.store.writer import ProjectStore
-from scrapy_dedup.web.dashboard.frame import Form, undos
-from scrapy_dedup.web.dashboard.opened import DomainInPath, Here, Opened
+from scrapy_dedup.web.dashboard.frame import Button, DomainInPath, Flash, Form, Here, Opened, undos
 from scrapy_dedup.web.problems import ProblemError
 
 LAYOUTS: Final = 24

@@ -1,16 +1,170 @@
-"""What the dashboard's routes read and remember: fields of forms, what is said after a write, what can be undone."""
+"""What the dashboard's pages share: the project that is open, fields of forms, what is said after a write."""
 
+import re
 import secrets
 import threading
 from collections import OrderedDict
-from typing import Annotated, Final, Generic, TypeVar
-from urllib.parse import parse_qs
+from typing import Annotated, Any, Final, Generic, Literal, TypeVar
+from urllib.parse import parse_qs, quote, urlencode
+from uuid import UUID
 
 from fastapi import Depends, Request
 from msgspec import Struct, field
-from starlette.responses import RedirectResponse
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from scrapy_dedup.report.nav import Flash
+from scrapy_dedup.core.domains.names import domain_name
+from scrapy_dedup.report.drawing import draw
+from scrapy_dedup.service.domains.registry import DomainService
+from scrapy_dedup.service.jobs.jobs import Job
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+from scrapy_dedup.web.problems import ProblemError
+from scrapy_dedup.web.server import Server, server_of
+
+LONGEST_STEP: Final = 300
+"""Characters of a name in a path; names of hosts have 253 at most."""
+
+
+def path_in(project_id: str, *steps: str, **query: str) -> str:
+    """Return the path of a page of a project; steps may be any text, what has no text is left out of the query."""
+    quoted = "/".join(quote(step[:LONGEST_STEP], safe="", errors="replace") for step in steps)
+    asked = urlencode({name: text for name, text in query.items() if text}, errors="replace")
+    return f"/p/{project_id}/{quoted}{f'?{asked}' if asked else ''}"
+
+
+class Nav(Struct, frozen=True):
+    """Where a reader is, and where he can go.
+
+    Attributes:
+        project_id: as it stands in paths.
+        project_name: foreign text.
+        projects: (id, name) of all that there are, this one included.
+    """
+
+    project_id: str
+    project_name: str
+    projects: tuple[tuple[str, str], ...]
+
+    def path(self, *steps: str, **query: str) -> str:
+        """Return the path of a page of the project."""
+        return path_in(self.project_id, *steps, **query)
+
+    def domain(self, domain: str, *steps: str) -> str:
+        """Return the path of the page about a domain, or of one below it."""
+        return self.path("domains", domain, *steps)
+
+    def template(self, domain: str, layout: str, *steps: str, **query: str) -> str:
+        """Return the path of the page about a layout's template, or of one below it."""
+        return self.path("templates", domain, layout, *steps, **query)
+
+    def keep(self, what: str, *, domain: str = "", page: str = "", take_back: bool = False) -> str:
+        """Return the path where something is kept, or not any more, after a look at what that changes."""
+        return self.path("keep", what=what, domain=domain, page=page, take_back="1" if take_back else "")
+
+
+class Button(Struct, frozen=True):
+    """A button that sends fields to a path."""
+
+    label: str
+    path: str
+    fields: tuple[tuple[str, str], ...] = ()
+
+
+class Flash(Struct, frozen=True):
+    """What came of what a reader just did; text is foreign, undo takes it back."""
+
+    text: str
+    kind: Literal["done", "wrong"] = "done"
+    undo: Button | None = None
+
+
+REFINE: Final = "refine"
+_KEY: Final = re.compile("[0-9a-f]{32}")
+
+
+class Opened(Struct, frozen=True):
+    """A project that a request is about."""
+
+    request: Request
+    server: Server
+    project: ProjectStore
+
+    @property
+    def known(self) -> tuple[Store, ProjectStore]:
+        """The store and the project in it."""
+        return self.server.store, self.project
+
+    @property
+    def settings(self) -> Settings:
+        """Those of the server."""
+        return self.server.settings
+
+    @property
+    def domains(self) -> DomainService:
+        """The project's registry."""
+        return DomainService(self.server.store, self.project, self.settings)
+
+    def show(self, template: str, *, status: int = 200, **values: Any) -> Response:
+        """Return a whole page of the project with what is to be said of the last write."""
+        return self.fragment(template, status=status, flash=told_of(self.request), **values)
+
+    def fragment(self, template: str, *, status: int = 200, **values: Any) -> Response:
+        """Return a piece of a page, for the script that puts it in its place."""
+        projects = tuple((str(project_id), name) for project_id, name in self.server.store.project_names().items())
+        nav = Nav(str(self.project.id), self.project.name, projects)
+        # Forms of this session send the token; see web/security.py.
+        html = draw(template, nav=nav, csrf_token=str(getattr(self.request.state, "csrf_token", "")), **values)
+        # A title may hold half a character; it is shown as a question mark rather than not at all.
+        return HTMLResponse(html.encode("utf-8", "replace"), status)
+
+    def back_to(self, path: str, flash: Flash | None = None) -> Response:
+        """Return the way to the page that shows what came of a write, and what is said there."""
+        return back_to(self.request, path, flash)
+
+    def path(self, *steps: str, **query: str) -> str:
+        """Return the path of a page of the project; steps may be any text."""
+        return path_in(str(self.project.id), *steps, **query)
+
+    def asked(self, name: str, longest: int = 4_000) -> str:
+        """Return a word of the query, "" where it is not there."""
+        return self.request.query_params.get(name, "")[:longest].strip()
+
+    def way_back(self, domain: str, page: str, **query: str) -> str:
+        """Return the path of the page that one came from, by its key, or else of the domain."""
+        if _KEY.fullmatch(page):
+            return self.path("page", key=page, **query)
+        return self.path("domains", domain, **query)
+
+    def refine(self) -> Job | None:
+        """Return the refine that the query names; None where it names none of this project."""
+        text = self.asked(REFINE, 40)
+        try:
+            job = self.server.jobs.get(UUID(text)) if text else None
+        except ValueError:
+            return None
+        return job if job and job.project == self.project.name and job.kind == REFINE else None
+
+
+def open_project(request: Request, project_id: str) -> Opened:
+    """Return the project of the path."""
+    server = server_of(request)
+    return Opened(request, server, server.project_of(project_id))
+
+
+Here = Annotated[Opened, Depends(open_project)]
+
+
+def named_domain(request: Request, domain: str) -> str:
+    """Return a domain of the path as the store names it."""
+    found = domain_name(domain, server_of(request).settings.domain_scope)
+    if found is None:
+        raise ProblemError(404, "there is no such domain")
+    return found
+
+
+DomainInPath = Annotated[str, Depends(named_domain)]
+
 
 Value = TypeVar("Value")
 TOLD: Final = "told"

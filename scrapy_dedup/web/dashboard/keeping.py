@@ -7,12 +7,10 @@ from uuid import UUID
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from scrapy_dedup.report.nav import Button, Flash
 from scrapy_dedup.report.numbers import count
 from scrapy_dedup.service.jobs.jobs import run_verb
 from scrapy_dedup.service.views.undoing import KeptEntry, KeptKind, find, find_kept, foresee, undo
-from scrapy_dedup.web.dashboard.frame import Form
-from scrapy_dedup.web.dashboard.opened import REFINE, Here, Opened
+from scrapy_dedup.web.dashboard.frame import REFINE, Button, Flash, Form, Here, Opened
 from scrapy_dedup.web.problems import ProblemError
 
 router = APIRouter(prefix="/p/{project_id}")

@@ -14,7 +14,7 @@ from starlette.responses import RedirectResponse, Response
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.report.dashboard_values import FrontPage
 from scrapy_dedup.service.report.dashboard import front_page, quick_front_page
-from scrapy_dedup.web.dashboard.opened import Here, Opened
+from scrapy_dedup.web.dashboard.frame import Here, Opened
 
 Key = TypeVar("Key")
 Answer = TypeVar("Answer")

@@ -19,7 +19,7 @@ from scrapy_dedup.store.records.records import HTML_FIELDS
 from scrapy_dedup.store.records.stored import StoredState
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from scrapy_dedup.web.dashboard.opened import Here, Opened
+from scrapy_dedup.web.dashboard.frame import Here, Opened
 from scrapy_dedup.web.problems import ProblemError
 
 PAGE = "page"

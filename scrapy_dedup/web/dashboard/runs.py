@@ -7,10 +7,9 @@ from uuid import UUID
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from scrapy_dedup.report.nav import Flash
 from scrapy_dedup.service.jobs.jobs import Job
 from scrapy_dedup.service.report.dashboard import live_run, run_page, run_rows
-from scrapy_dedup.web.dashboard.opened import Here, Opened
+from scrapy_dedup.web.dashboard.frame import Flash, Here, Opened
 from scrapy_dedup.web.problems import ProblemError
 
 router = APIRouter(prefix="/p/{project_id}")

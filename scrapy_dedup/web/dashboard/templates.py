@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from starlette.responses import Response
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.report.nav import Flash
 from scrapy_dedup.service.stored.template_upkeep import (
     Action,
     ShownTemplate,
@@ -30,8 +29,7 @@ from scrapy_dedup.service.stored.template_upkeep import (
 from scrapy_dedup.service.templates.layout_figures import UnknownLayoutError, name_of
 from scrapy_dedup.store.records.stored import StoredTemplate, TemplateFigures
 from scrapy_dedup.store.writer import ProjectStore
-from scrapy_dedup.web.dashboard.frame import Form
-from scrapy_dedup.web.dashboard.opened import DomainInPath, Here
+from scrapy_dedup.web.dashboard.frame import DomainInPath, Flash, Form, Here
 from scrapy_dedup.web.problems import ProblemError
 
 

@@ -3,6 +3,7 @@ from math import isnan
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_dedup.core.boilerplate.names import Folding, design_names
 from scrapy_dedup.core.boilerplate.observations import observe
 from scrapy_dedup.core.boilerplate.path_features import FIGURES, main_column, rows, survey, tokens_of
 from tests.core.builders import parsed
@@ -89,3 +90,17 @@ def test_any_pages_have_figures_whatever_their_order(sources: list[str]) -> None
         == found.nodes[0].whole.chars
         == sum(map(sum, (s.chars for s in seen)))
     )
+
+
+def test_names_of_single_pages_are_not_of_the_design() -> None:
+    pages = [[f"body>div.text>section#s{number}"] for number in range(10)]
+
+    assert design_names(pages, 0.05) == {".text"}
+
+
+def test_any_number_of_different_steps_is_folded_in_little_memory() -> None:
+    folding = Folding(())
+
+    folded = {folding.step(f"p.c{number}") for number in range(20_002)}
+
+    assert folded == {"p"}

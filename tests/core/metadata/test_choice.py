@@ -5,8 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.metadata.choice import Metadata, evidence_of, metadata_of, names_of, things_of
-from scrapy_dedup.core.metadata.dates import declared_day, written_day
-from scrapy_dedup.core.metadata.locators import Field, Locators
+from scrapy_dedup.core.metadata.locators import Field, Locators, declared_day, written_day
 from scrapy_dedup.core.metadata.titles import SiteNames, byline_name, declared_names
 from tests.core.builders import parsed
 from tests.core.html_soup import anything

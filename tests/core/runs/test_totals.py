@@ -1,7 +1,13 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from scrapy_dedup.core.runs.totals import ELAPSED, WorkerPart, seconds_covered, total
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import to_builtins
+
+from scrapy_dedup.core.runs.supervision import STALLED_EXIT_CODE, End, Restart, RunEnding, SupervisionPolicy, after
+from scrapy_dedup.core.runs.totals import ELAPSED, STAT, DropAlarm, DropWatch, WorkerPart, seconds_covered, total
 from tests.tables import table
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -23,3 +29,69 @@ def test_a_run_takes_the_time_in_which_anybody_works(spans: list[tuple[int, Any]
     assert seconds_covered(workers) == seconds
     if all(isinstance(took, float) for _, took in spans):
         assert total(workers).get(ELAPSED, 0) == seconds
+
+
+ALARM = DropAlarm("tea.example", "title", 2, 20, (("https://tea.example/a", "https://tea.example/b"),))
+
+
+def told(pages: dict[str, int], *dropped: tuple[str, str, int]) -> list[DropAlarm]:
+    watch = DropWatch()
+    for domain, layer, times in dropped:
+        for number in range(times):
+            watch.note(domain, layer, f"https://{domain}/{number}", bytes([number]))
+    assert watch.domains() == {domain for domain, _, times in dropped if times}
+    return watch.alarms(pages, lambda key: key.hex())
+
+
+@pytest.mark.parametrize(
+    ("pages", "dropped", "is_told"), [(20, 2, True), (20, 1, False), (19, 19, False), (0, 20, True)]
+)
+def test_a_layer_that_leaves_out_a_tenth_of_twenty_pages_is_told(pages: int, dropped: int, is_told: bool) -> None:  # noqa: FBT001 (a column of the table)
+    found = told({"tea.example": pages}, ("tea.example", "title", dropped))
+
+    assert [(one.dropped, one.pages) for one in found] == [(dropped, max(pages, dropped))] * is_told
+
+
+def test_what_was_left_out_most_comes_first_each_with_its_first_three_pages() -> None:
+    found = told({"a.example": 50, "b.example": 50}, ("a.example", "title", 5), ("b.example", "duplicate", 6))
+
+    assert [(one.domain, one.layer) for one in found] == [("b.example", "duplicate"), ("a.example", "title")]
+    assert found[1].pairs == tuple((f"https://a.example/{number}", f"0{number}") for number in range(3))
+
+
+def test_of_a_run_of_many_domains_the_hundred_with_most_are_told() -> None:
+    found = told({}, *((f"d{number}.example", "title", 20 + number) for number in range(101)))
+
+    assert [one.dropped for one in found] == list(range(120, 20, -1))
+
+
+@pytest.mark.parametrize("damaged", [None, "x", {}, [None, 1, {"domain": 1}, {"domain": "tea.example"}]])
+def test_alarms_are_read_from_stats_whatever_else_stands_there(damaged: Any) -> None:
+    whole = [to_builtins(ALARM), *(damaged if isinstance(damaged, list) else ())]
+
+    assert DropAlarm.of_run({STAT: damaged}) == DropAlarm.of_run({}) == ()
+    assert DropAlarm.of_run({STAT: whole}) == (ALARM,)
+
+
+POLICY = SupervisionPolicy(restarts=2, window=timedelta(seconds=100))
+SECOND = timedelta(seconds=1)
+
+
+@table("core/crawl_is_started_again_when_another_process_may_help")
+def test_crawl_is_started_again_when_another_process_may_help(
+    exit_code: int, ending: dict[str, bool], earlier: list[float], ends_with: int | None, why: str, pause: float | None
+) -> None:
+    policy = POLICY if 500.0 not in earlier else SupervisionPolicy(window=timedelta(seconds=600))
+
+    answer = after(RunEnding(exit_code, **ending), earlier, 1_000.0, policy)
+
+    assert answer == (End(ends_with, why) if ends_with is not None else Restart(why, (pause or 0) * SECOND))
+
+
+@given(st.integers(0, 10_000))
+def test_pauses_grow_up_to_the_longest(restarts: int) -> None:
+    policy = SupervisionPolicy(restarts=10**6)
+    answer = after(RunEnding(STALLED_EXIT_CODE), [0.0] * restarts, 1.0, policy)
+
+    assert isinstance(answer, Restart)
+    assert policy.first_pause <= answer.pause <= policy.longest_pause

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from scrapy_dedup.core.teacher.numbering import numbered
-from scrapy_dedup.core.teacher.rendered import Box, Flag, SeenElement, Snapshot, TextRun
+from scrapy_dedup.core.teacher.rendered import Box, Flag, SeenElement, Snapshot, TextRun, numbered
 from scrapy_dedup.core.teacher.vision import SeenPage, UnseenReason, see, unseen_text, vision_of
 from scrapy_dedup.core.teacher.vision_blocks import looks_of
 from tests.core.builders import parsed

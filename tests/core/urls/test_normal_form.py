@@ -19,8 +19,12 @@ from scrapy_dedup.core.urls.normal_form import (
     is_tracker,
     normalize_url,
     page_key,
+    pages_linked,
+    target_of,
     without_trackers,
 )
+from scrapy_dedup.core.urls.pagination import shape_of
+from tests.tables import table
 
 DATA = Path(__file__).parents[2] / "data" / "urls"
 PROJECT = str(Path(__file__).parents[3])
@@ -167,3 +171,69 @@ def test_only_tracking_parameters_are_taken_out_of_a_request(
 
     assert without_trackers(f"{url}{joint}{tracker}={value}{fragment}") == url + fragment
     assert page_key(without_trackers(url)) == page_key(url)
+
+
+PAGE = "https://example.com/a/b.html"
+
+
+@table("urls/links")
+def test_target_is_absolute_and_harmless(href: str, target: str | None) -> None:
+    assert target_of(href, PAGE) == target
+
+
+def test_endless_link_has_no_target() -> None:
+    assert target_of("x" * 4_001, PAGE) is None
+
+
+def test_pages_linked_are_pages_each_once_in_order() -> None:
+    hrefs = [
+        "z",
+        "/a",
+        "z",
+        "https://example.com/a/z",
+        "mailto:a@example.com",
+        "ftp://x.example/",
+        "javascript:1",
+        "#x",
+    ]
+
+    assert pages_linked(hrefs, PAGE) == ["https://example.com/a/z", "https://example.com/a", f"{PAGE}#x"]
+
+
+@given(st.lists(st.text(max_size=20), max_size=8))
+def test_every_page_that_is_linked_can_be_asked_for(hrefs: list[str]) -> None:
+    found = pages_linked(hrefs, PAGE)
+
+    assert all(one.startswith(("http://", "https://")) for one in found)
+    assert len(set(found)) == len(found)
+
+
+@table("core/url_has_a_shape")
+def test_url_has_a_shape(url: str, path: str, names: list[str]) -> None:
+    shape = shape_of(url)
+
+    assert shape is not None
+    assert (shape.host, shape.path, list(shape.names), shape.repeats) == ("a", path, names, False)
+
+
+@pytest.mark.parametrize("path", ["/a/a/a", "/a/b/a/b/a", "/x/y/x/y", "/" + "/".join(map(str, range(60)))])
+def test_path_that_comes_again_is_one_shape(path: str) -> None:
+    shape = shape_of(f"http://a:81{path}")
+
+    assert shape is not None
+    assert shape.repeats
+    assert shape.host == "a:81"
+
+
+def test_folders_are_told() -> None:
+    shape = shape_of("http://a/one/2/three/four/five")
+
+    assert shape is not None
+    assert shape.prefixes == ("/one/", "/one/#/", "/one/#/three/")
+    assert shape.section == "one"
+
+
+@given(st.text())
+def test_any_text_is_taken(text: str) -> None:
+    shape_of(text)
+    assert shape_of(f"http://a/{text}") is None or shape_of(f"http://a/{text}").path.startswith("/")  # type: ignore[union-attr]

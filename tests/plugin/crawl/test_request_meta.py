@@ -2,8 +2,11 @@ from typing import Any
 
 import pytest
 
+from scrapy_dedup.plugin.crawl.overrides import is_left_alone
 from scrapy_dedup.plugin.crawl.request_meta import READMITTED, is_unfiltered, mark_new, redirected_from
+from scrapy_dedup.settings import Settings
 from tests.plugin.builders import a_request
+from tests.tables import table
 
 OLD = "https://example.com/old"
 OLDER = "https://example.com/older"
@@ -33,3 +36,8 @@ def test_redirects_of_a_request_count_from_when_it_was_new() -> None:
 
     redirected = request.replace(meta={**request.meta, "redirect_urls": [OLDER, OLD]})
     assert redirected_from(redirected) == (OLD,)
+
+
+@table("plugin/left_alone")
+def test_request_may_ask_to_be_left_alone(*, given: dict[str, Any], left_alone: bool) -> None:
+    assert is_left_alone(Settings(), a_request(meta=given)) is left_alone

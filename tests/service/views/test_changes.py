@@ -21,11 +21,11 @@ from scrapy_dedup.service.views.changes import (
     since,
 )
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.keep_policy import KeepPolicy
 from scrapy_dedup.store.records.records import (
     BoilerplateRecord,
     DecisionRecord,
     DocumentRecord,
+    KeepPolicy,
     SourceRecord,
     VisitRecord,
 )

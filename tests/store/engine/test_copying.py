@@ -1,5 +1,6 @@
 """A copy of a store holds all of one instant, from either database into either, or is not there."""
 
+import json
 import shutil
 import sqlite3
 import subprocess
@@ -24,6 +25,7 @@ from tests.databases import Server
 from tests.small_disk import small_disk
 from tests.store.builders import NOON, a_document, a_key, a_source, an_alarm
 from tests.store.test_writer import everything_about
+from tests.tables import FOLDER as CASES
 
 PATIENCE = timedelta(milliseconds=500)
 
@@ -296,20 +298,7 @@ BAD: dict[str, tuple[Callable[[Path], object], str]] = {
     "zeros": (lambda path: path.write_bytes(b"SQLite format 3\0" + bytes(5_000)), "damaged|not a database"),
     "nothing": (Path.unlink, "No such file"),
 }
-HOSTILE: dict[str, tuple[str, str]] = {
-    "trigger": ("CREATE TRIGGER t AFTER INSERT ON visits BEGIN DELETE FROM sources; END", "'t', which acts by itself"),
-    "view": ("CREATE VIEW v AS SELECT load_extension('x')", "'v', which acts by itself"),
-    "virtual-table": ("CREATE VIRTUAL TABLE f USING fts5(x)", "which acts by itself"),
-    "another-table": ("CREATE TABLE more (x)", "its table 'more' is not one of a store"),
-    "another-column": ("ALTER TABLE visits ADD COLUMN x", "its table 'visits' is not one"),
-    "computed-column": ("ALTER TABLE visits ADD COLUMN x AS (length(reason))", "its table 'visits' is not one"),
-    "column-renamed": ("ALTER TABLE visits RENAME COLUMN reason TO why", "its table visits has no reason"),
-    "column-missing": ("ALTER TABLE visits DROP COLUMN reason", "its table visits has no reason"),
-    "table-missing": ("DROP TABLE visits", "its tables visits are missing"),
-    "stray-row": ("DELETE FROM projects", "belongs to no projects"),
-    "value-of-another-kind": ("UPDATE sources SET fetched_at = 'soon'", "table sources holds a value of another kind"),
-    "text-for-json": ("UPDATE crawl_runs SET stats = '{'", "table crawl_runs holds a value of another kind"),
-}
+HOSTILE: dict[str, tuple[str, str]] = json.loads((CASES / "store" / "hostile_backups.json").read_text("utf-8"))
 
 
 @pytest.mark.parametrize("name", [*BAD, *HOSTILE])

@@ -5,8 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete, select
 
-from scrapy_dedup.store.records.keep_policy import KeepPolicy
-from scrapy_dedup.store.records.records import CleanedRecord, Record
+from scrapy_dedup.store.records.records import CleanedRecord, KeepPolicy, Record
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import Project, SourceRow, SourceVersion

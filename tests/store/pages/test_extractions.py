@@ -2,7 +2,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from scrapy_dedup.store.records.keep_policy import KeepPolicy
+from scrapy_dedup.store.records.records import KeepPolicy
 from scrapy_dedup.store.records.stored import ExtractionChoice, ExtractionFigures
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore

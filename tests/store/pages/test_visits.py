@@ -1,7 +1,6 @@
 import pytest
 
-from scrapy_dedup.store.records.keep_policy import KeepPolicy
-from scrapy_dedup.store.records.records import ValidatorRecord
+from scrapy_dedup.store.records.records import KeepPolicy, ValidatorRecord
 from scrapy_dedup.store.records.stored import Run
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore

@@ -7,8 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 from sqlalchemy import URL, func, insert, select, update
 
-from scrapy_dedup.store.records.keep_policy import KeepPolicy
-from scrapy_dedup.store.records.records import GoneRecord, Record
+from scrapy_dedup.store.records.records import GoneRecord, KeepPolicy, Record
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.columns import now
 from scrapy_dedup.store.tables.models import Base, Claim, Project, SeenScope

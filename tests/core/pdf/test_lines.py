@@ -3,8 +3,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.pdf.lines import PdfLine
-from scrapy_dedup.core.pdf.order import in_order
+from scrapy_dedup.core.pdf.lines import PdfLine, in_order
 from tests.pdf_files import a_line, stacked
 
 LEFT = [f"left {number} of the first column" for number in range(8)]

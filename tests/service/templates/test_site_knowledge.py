@@ -2,8 +2,7 @@ import json
 
 import pytest
 
-from scrapy_dedup.service.templates.recent_knowledge import RecentKnowledge
-from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
+from scrapy_dedup.service.templates.site_knowledge import RecentKnowledge, SiteKnowledge
 
 ONE = json.dumps(SiteKnowledge("a.example", 7).to_json())
 """What is known of one domain, as text."""
