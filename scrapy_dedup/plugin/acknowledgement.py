@@ -118,8 +118,9 @@ class Acknowledgement:
     def item_dropped(self, item: Any, response: Response | None, exception: BaseException) -> None:
         """Note that an item was dropped; by another pipeline: its page stands for none that was equal."""
         visit = self._visits.of_response(response) if response is not None else None
-        if not isinstance(exception, DuplicateItem):
+        if visit is not None and not isinstance(exception, DuplicateItem):
             self._withdraw(visit)
+            visit.delivered.was_dropped(item)
         self._item_left(item, visit, set())
 
     def _withdraw(self, visit: Visit | None) -> None:

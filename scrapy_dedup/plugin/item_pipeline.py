@@ -234,7 +234,7 @@ class DedupPipeline:
         if stands is None:
             return None
         fields = item_hash(item, not_own(visit.settings))
-        visit.delivered.items.append(stands)
+        visit.delivered.add(item, stands)
         if fields is not None:
             visit.delivered.fields.add(fields)
         if visit.settings.unchanged == "skip":

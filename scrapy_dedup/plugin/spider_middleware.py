@@ -15,6 +15,7 @@ from scrapy_dedup.plugin.crawl.outcomes import watched
 from scrapy_dedup.plugin.crawl.overrides import is_left_alone, with_request
 from scrapy_dedup.plugin.crawl.request_meta import READMITTED, mark_new
 from scrapy_dedup.plugin.crawl.visits import Visit
+from scrapy_dedup.plugin.recrawl.reuse import carried_by
 from scrapy_dedup.plugin.repeated_links import RepeatedLinks
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.service.crawl.commits import Recorded
@@ -122,8 +123,15 @@ class DedupSpiderMiddleware:
                 self._repeated.count(callback_output.repeated, response)
             untie(response)
             if visit is not None:
+                self._look_at_what_was_carried(response, visit)
                 visit.callback_ended = True
                 self._runtime.done.settle(visit)
+
+    def _look_at_what_was_carried(self, response: Response, visit: Visit) -> None:
+        """Let nothing be kept of a callback that changed what its request carries: others may wait for that."""
+        recorded, request = visit.recorded, response.request
+        if recorded is not None and request is not None and carried_by(request) != visit.carried:
+            recorded.unkeepable = recorded.unkeepable or "what its request carries, which it changed"
 
     def _passed(self, output: Any, visit: Visit | None, callback_output: CallbackOutput, response: Response) -> Any:
         """Return what goes on of one output; None where it ends here."""

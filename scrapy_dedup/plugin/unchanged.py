@@ -25,14 +25,14 @@ from scrapy_dedup.core.pages.fingerprints import parts_hash, text_hash
 from scrapy_dedup.core.pages.guard import ParseLimits
 from scrapy_dedup.core.recrawl.passages import page_keys
 from scrapy_dedup.core.recrawl.plan import GONE, Fetch, FetchReason, Revalidate, Skip, SkipReason
-from scrapy_dedup.core.recrawl.verdicts import NEW, ChangePolicy, Verdict, VerdictKind
+from scrapy_dedup.core.recrawl.verdicts import NEW, ChangePolicy, Verdict
 from scrapy_dedup.core.resilience.sitemaps import DEFAULT_LIMITS, Sitemap, read_sitemap
 from scrapy_dedup.core.resilience.soft404 import ErrorPage, judge_page, probe_url
 from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
 from scrapy_dedup.plugin.crawl.request_meta import LEFT_OUT
 from scrapy_dedup.plugin.crawl.visits import Visit, is_html, is_sitemap_request, received_bytes
 from scrapy_dedup.plugin.domains.sites import Site, Sites
-from scrapy_dedup.plugin.recrawl.reuse import stands
+from scrapy_dedup.plugin.recrawl.reuse import carried_by, stands
 from scrapy_dedup.plugin.repeated_links import RepeatedLinks
 from scrapy_dedup.plugin.revalidation import validators_of
 from scrapy_dedup.plugin.runtime import Runtime
@@ -267,6 +267,7 @@ class Unchanged:
         visit.judgement = judgement
         judgement.body = parts_hash(response.body)
         visit.outcome_key = plan.outcome_key
+        visit.carried = carried_by(request) if plan.outcome_key else b""
         visit.audited = known.outcome if plan.is_audited else None
         if settings.acts("unchanged"):
             await self._recall_delivery(visit)
@@ -315,6 +316,9 @@ class Unchanged:
         if visit.settings.unchanged != "skip" or not self._runtime.crawl.has_history:
             return
         state = visit.judgement.state if visit.judgement is not None else None
+        if state is not None and state.gone_at is not None:
+            # It was told as removed: all that it gives is new.
+            return
         is_begun = state is not None and state.status != "completed"
         if is_begun and self._runtime.met.get(visit.page_key) is None:
             # Of a version that nobody acknowledged items may have gone out before a kill: those of this one do, too.
@@ -437,21 +441,15 @@ class Comparing:
     ) -> None:
         try:
             old = await run_in_thread(self._old_page, state)
-            moved = frozenset(unpack_fingerprints(state.moved)) if state.moved else frozenset()
         except (StoreError, DamagedError):
             self._count("store/errors", 1)
-            old, moved = None, frozenset()
+            old = None
         if old is None:
             judgement.verdict = NOT_KEPT
             self._count("unchanged/not_comparable", 1)
             return
-        found = site.versions.compare(old, page, moved, change_policy(settings), with_diff=settings.diff)
-        judgement.verdict = found.verdict
-        judgement.diff = found.diff
-        if found.moved:
-            judgement.moved = pack_fingerprints(sorted(found.moved))
-        elif found.verdict.kind is VerdictKind.CHANGED:
-            judgement.moved = None
+        policy = change_policy(settings)
+        judgement.verdict, judgement.diff = site.versions.compare(old, page, policy, with_diff=settings.diff)
 
     def _old_page(self, state: StoredState) -> Page | None:
         """Return the version that the last acknowledged change left; blocks, so call it in a thread."""

@@ -80,8 +80,6 @@ class MixedSpider(QuotesSpider):
 
 
 class SharedItemSpider(PathsSpider):
-    """Fills one item again and again, as many spiders do by mistake, and yields it each time."""
-
     name = "shared"
     item: ClassVar[dict[str, Any]] = {"shop": "ours", "tags": []}
 
@@ -94,21 +92,16 @@ class SharedItemSpider(PathsSpider):
 
 @dataclass(frozen=True)
 class Product:
-    """An item that nobody may change, with the fields of ours."""
-
     url: str
     name: str
     cleaned_content: str | None = None
     dedup: dict[str, Any] | None = None
 
 
-class Offer(Product):
-    """The same under another name."""
+class Offer(Product): ...
 
 
 class ProductSpider(PathsSpider):
-    """Products; of `/offer/...` offers."""
-
     name = "product"
 
     def items(self, response: Any) -> Iterator[Any]:
@@ -117,8 +110,6 @@ class ProductSpider(PathsSpider):
 
 
 class LanguagesSpider(PathsSpider):
-    """Asks for each page in two languages, one after the other."""
-
     name = "languages"
 
     async def start(self) -> AsyncIterator[Any]:
@@ -128,8 +119,6 @@ class LanguagesSpider(PathsSpider):
 
 
 class LinkedSpider(PathsSpider):
-    """Posts the forms of its pages to themselves, and follows their links."""
-
     name = "linked"
 
     def items(self, response: Any) -> Iterator[Any]:
@@ -137,6 +126,28 @@ class LinkedSpider(PathsSpider):
         yield from response.follow_all(css="a.row", callback=self.parse)
         if response.css("form"):
             yield FormRequest.from_response(response, callback=self.parse)
+
+
+class CarryingSpider(PathsSpider):
+    name = "carrying"
+
+    def __init__(self, paths: str, tax: str) -> None:
+        super().__init__(paths)
+        self._tax = tax
+
+    def items(self, response: Any) -> Iterator[Any]:
+        parts = {"url": response.url, "tax": self._tax}
+        for number in range(3):
+            yield response.follow(f"{response.url}/{number}", self.part, cb_kwargs={"parts": parts})
+        self.crawler.engine.crawl(response.follow(f"{response.url}/more", self.more))
+
+    def part(self, response: Any, parts: dict[str, Any]) -> Iterator[Any]:
+        parts[f"part {response.url[-1]}"] = response.css("h1::text").get()
+        if len(parts) == 5:
+            yield dict(sorted(parts.items()))
+
+    def more(self, response: Any) -> Iterator[Any]:
+        yield {"url": response.url}
 
 
 class JarsSpider(Spider):
@@ -215,17 +226,13 @@ class Unpound:
 
 
 class AsDict:
-    """Item pipeline that hands on another object."""
-
     def process_item(self, item: Any) -> Any:
         return dict(item)
 
 
 class NoPrint:
-    """Item pipeline that drops what was made for paper."""
-
     def process_item(self, item: Any) -> Any:
-        if "/print/" in item["url"]:
+        if "/print/" in item["url"] or item["url"].endswith("/15"):
             raise DropItem("for paper")
         return item
 

@@ -514,7 +514,6 @@ class TestOneUrlWithSeveralAnswers:
     def test_each_language_of_a_page_has_its_own_text_whether_or_not_the_server_says_that_it_varies(
         self, headers: dict[str, str], pipelines: dict[str, int], crawls: Crawls, tmp_path: Path
     ) -> None:
-        # Of the second language it is asked what is known when the first one is written.
         beside = Beside(crawls, tmp_path, "LanguagesSpider", DEDUP_WRITE_EVERY=1)
         world = FixedWorld({}, by=partial(_in_two_languages, headers=headers))
         for _ in range(2):
@@ -581,3 +580,49 @@ class TestPagesThatAreNoCopies:
         site = FixedWorld({at: page("Report", body.format(PROSE, n // 3, n)) for n, at in enumerate(paths)})
 
         assert Beside(crawls, tmp_path, "HtmlSpider").differences(site, paths=" ".join(paths)) == []
+
+
+def _product_page(name: object, extra: str = "") -> Answer:
+    return page(str(name), f"<h1>{name}</h1>{extra}<p>{PROSE} {name}")
+
+
+class TestCrawlsAgain:
+    def items(self, beside: Beside, worlds: Sequence[dict[str, Answer]], **chosen: Any) -> list[list[str]]:
+        return [
+            [item["url"][-4:] for item in beside.crawl(FixedWorld(world), paths=_FEW_PATHS, **chosen)[1].items]
+            for world in worlds
+        ]
+
+    def test_number_that_changes_again_and_again_is_told_each_time(self, crawls: Crawls, tmp_path: Path) -> None:
+        worlds = [
+            {at: _product_page(at, f"<p>{left if at == '/p/3' else 8} pieces left") for at in _FEW_PATHS.split()}
+            for left in (9, 4, 2, 0)
+        ]
+
+        found = self.items(Beside(crawls, tmp_path, "SkuSpider", DEDUP_UNCHANGED="skip"), worlds)
+
+        assert found[1:] == [["/p/3"]] * 3
+
+    def test_item_that_a_later_pipeline_dropped_and_page_that_was_removed_come_when_they_are_back(
+        self, crawls: Crawls, tmp_path: Path
+    ) -> None:
+        all_of_them = {at: _product_page(at) for at in _FEW_PATHS.split()}
+        without = {**all_of_them, "/p/3": Answer(404, b"gone")}
+        beside = Beside(crawls, tmp_path, "PathsSpider", DEDUP_UNCHANGED="skip", DEDUP_REMOVED={"after": 1})
+        dropping = {"ITEM_PIPELINES": {"tests.law.seen_spiders.NoPrint": 900}}
+
+        assert len(self.items(beside, [all_of_them], settings=dropping)[0]) == 19
+        assert self.items(beside, [all_of_them, without, without, all_of_them]) == [["p/15"], [], [], ["/p/3"]]
+
+    def test_callbacks_that_do_more_than_they_yield_run_again(self, crawls: Crawls, tmp_path: Path) -> None:
+        beside = Beside(crawls, tmp_path, "CarryingSpider", DEDUP_REUSE="body", DEDUP_AUDIT=0)
+        starts = [f"/p/{number}" for number in range(6)]
+        for price, tax in (("10", "1"), ("12", "1"), ("12", "2")):
+            named = [f"{at}{part}" for at in starts for part in ("", "/0", "/1", "/more")]
+            world = {at: _product_page(at) for at in named}
+            world |= {f"{at}/2": _product_page(f"{at} for {price}") for at in starts}
+            both = beside.crawl(FixedWorld(world), paths=" ".join(starts), tax=tax)
+            found = [
+                sorted((one["url"], one.get("part 2", ""), one.get("tax")) for one in crawl.items) for crawl in both
+            ]
+            assert found[0] == found[1]

@@ -1,6 +1,9 @@
+import gc
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import pytest
 from scrapy.settings import Settings
@@ -12,7 +15,9 @@ from scrapy_dedup.plugin.item_pipeline import DedupPipeline
 from scrapy_dedup.plugin.resilience.extension import ResilienceExtension
 from scrapy_dedup.plugin.resilience.heartbeat import Heartbeat
 from scrapy_dedup.plugin.resilience.stall_monitor import StallMonitor
+from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
+from tests.plugin.builders import a_crawler
 
 PLACES: list[tuple[str, type, int]] = [
     ("DOWNLOADER_MIDDLEWARES", DedupDownloaderMiddleware, 545),
@@ -71,3 +76,17 @@ def test_what_is_switched_off_is_not_imported() -> None:
         "rich",
     ]
     assert [name for name in (*(f"scrapy_dedup.{one}" for one in ours), *others) if name in loaded] == []
+
+
+def test_a_crawler_that_is_gone_takes_along_what_was_kept_for_it(tmp_path: Path) -> None:
+    """A process may crawl many times."""
+    crawler = a_crawler(DEDUP_DATABASE_URL=f"sqlite:///{tmp_path / 'dedup.db'}")
+    runtime = Runtime.of(crawler)
+    assert Runtime.of_open(crawler) is runtime
+    runtime.store.close()
+    gone = ref(runtime)
+
+    del crawler, runtime
+    gc.collect()
+
+    assert gone() is None

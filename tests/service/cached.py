@@ -82,7 +82,6 @@ def a_page(name: object, at: datetime = NOON, url: str | None = None, text: str 
             missed_runs=1,
             depth=3,
             lastmod=at,
-            moved=b"moved",
         ),
         SourceRecord(key, url, domain, "html", html_page(name), at, title=f"Page {name}", cleaned_content=text),
         CrawledUrlRecord(key, url, domain, "crawled", at, http_status=200, document_key=key),

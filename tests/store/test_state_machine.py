@@ -15,7 +15,7 @@ from tests.store.builders import DOMAIN, NOON, a_decision, a_document, a_key, a_
 
 PAGES = range(3)
 FROM_A_VISIT = ("verdict", "etag", "last_modified", "interval_seconds")
-KEPT_IF_NONE = ("validated_at", "lastmod", "moved")
+KEPT_IF_NONE = ("validated_at", "lastmod")
 REPLACED = (*FROM_A_VISIT, *KEPT_IF_NONE, "title", "missed_runs", "gone_at", "last_changed_at", "depth")
 
 pages = st.sampled_from(PAGES)
@@ -74,7 +74,7 @@ def records(draw: st.DrawFn) -> Record:
         more = {"title": draw(texts), "changes_count": draw(counts), "missed_runs": draw(counts), "depth": draw(counts)}
         return a_document(name, updated_at=at, validated_at=draw(times), first_seen_at=draw(times), **visit, **more)
     if kind == "seen":
-        return a_snapshot(name, at=at, validated_at=draw(times), moved=draw(st.none() | st.just(b"m")), **visit)
+        return a_snapshot(name, at=at, validated_at=draw(times), **visit)
     if kind == "gone":
         return GoneRecord(a_key(name), at)
     if kind == "source":

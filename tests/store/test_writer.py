@@ -4,7 +4,7 @@ from datetime import timedelta, timezone
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import text, update
+from sqlalchemy import URL, text, update
 
 from scrapy_dedup.core.duplicates.near import sketch
 from scrapy_dedup.store.engine.errors import StoreError
@@ -13,6 +13,7 @@ from scrapy_dedup.store.repositories import ProjectRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import Base, SourceRow
 from scrapy_dedup.store.writer import RUN_COUNTS_KEPT, SIGNATURES_KEPT, ProjectStore
+from tests.store.at_once import at_once
 from tests.store.builders import (
     DOMAIN,
     NOON,
@@ -38,6 +39,7 @@ from tests.store.builders import (
     url_of,
 )
 from tests.store.engine.test_codec import ANY_TEXT
+from tests.store.writing_at_random import PAGES, TURNS, write_at_random
 from tests.tables import table
 
 ENOUGH = 60
@@ -354,3 +356,22 @@ class TestAlarms:
         assert (first.raised_at, first.cleared_at, first.pages_failed) == (NOON, a_time(1), 9)
         assert [one.raised_at for one in project.alarms(open_only=True)] == [a_time(2), NOON]
         assert project.alarms("other") == []
+
+
+WORKERS = 8
+
+
+@pytest.mark.parametrize("new_url", ["postgresql"], indirect=True)
+def test_eight_workers_that_write_all_of_the_same_pages_never_wait_in_a_circle(url: URL) -> None:
+    Store.open(url).close()
+
+    at_once(WORKERS, write_at_random, url)
+
+    with Store.open(url) as store, store.session(read_only=True) as session:
+        deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
+        assert session.scalar(text(deadlocks)) == 0
+        sent, high = (
+            session.scalar(text(f"SELECT sum({column}) FROM {table}"))
+            for column, table in (("sent", "domain_validators"), ("high_quality_candidate_count", "domain"))
+        )
+        assert (sent, high) == (WORKERS * TURNS * PAGES, WORKERS * TURNS * PAGES)

@@ -32,10 +32,10 @@ _DATE_WORDS: Final = (
 )
 _NUMBER: Final = re.compile(rf"\d++(?:[.,:/-]\d++)*+|\b(?:{_DATE_WORDS})\b", re.IGNORECASE)
 _DIGIT: Final = re.compile(r"\d")
-# What somebody pays or dials is never a counter: a sign or code of a currency, or seven digits in one number.
+# What somebody pays or dials is never a counter: a sign or code of a currency, two decimals, or seven digits in a row.
 _PRICE_OR_PHONE: Final = re.compile(
     r"[$\u00a2-\u00a5\u20a0-\u20cf]|\b(?:eur|usd|gbp|chf|jpy|cny|inr|sek|nok|dkk|pln|czk|huf|cad|aud|nzd|brl|kr|z\u0142)\b"
-    r"|(?:\d[ ()/.\u00a0-]{0,3}){7}",
+    r"|(?<![\d.,])\d++(?:[.,]\d{3})*+[.,]\d\d(?![.,]?\d)|(?:\d[ ()/.\u00a0-]{0,3}){7}",
     re.IGNORECASE,
 )
 # Footers and bylines are shorter; numbers in prose mean something.

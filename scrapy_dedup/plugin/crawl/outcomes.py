@@ -12,7 +12,7 @@ from scrapy.utils.request import request_from_dict
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.recrawl.values import Unkeepable, UnkeepableReason, decode, encode
-from scrapy_dedup.plugin.crawl.request_meta import OURS
+from scrapy_dedup.plugin.crawl.request_meta import OF_SCRAPY, OURS
 from scrapy_dedup.service.crawl.commits import Recorded
 from scrapy_dedup.store.records.records import ExtractionRecord
 
@@ -37,6 +37,13 @@ async def watched(result: AsyncIterator[Any], recorded: Recorded) -> AsyncIterat
         finally:
             RUNNING.set(None)
         yield output
+
+
+def note_scheduled(request: Request) -> None:  # noqa: ARG001 (Scrapy's signal)
+    """Note a request that a callback handed to the engine while it ran: nobody yielded it."""
+    recorded = RUNNING.get()
+    if recorded is not None:
+        recorded.unkeepable = "a request that it did not yield"
 
 
 class OutcomeError(DedupError):
@@ -83,6 +90,12 @@ class Recorder:
             recorded.unkeepable = str(error)[:200] or type(error).__name__
             return
         written["meta"] = {key: value for key, value in written["meta"].items() if key not in OURS}
+        for name, value in (*request.cb_kwargs.items(), *request.meta.items()):
+            if isinstance(value, dict | list | set) or ItemAdapter.is_item(value):
+                if id(value) in recorded.carried and name not in OF_SCRAPY:
+                    recorded.unkeepable = f"{name!r}, which several requests share"
+                    return
+                recorded.carried[id(value)] = value
         kept = encode(written)
         if isinstance(kept, Unkeepable):
             recorded.unkeepable = kept.detail
@@ -136,9 +149,6 @@ def item_entry(item: Any) -> dict[str, Any] | Unkeepable:
     kind = type(item)
     adapter = ItemAdapter(item)
     fields = encode(dict(adapter))
-    if isinstance(fields, Unkeepable) and fields.reason is UnkeepableReason.TYPE:
-        # Items in items become dicts, which takes longer than all else here.
-        fields = encode(adapter.asdict())
     if isinstance(fields, Unkeepable):
         return fields
     if kind is dict:

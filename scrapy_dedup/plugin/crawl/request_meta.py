@@ -3,7 +3,7 @@
 Spiders hand meta on (`meta=response.meta`), so that a new request may carry another one's redirects and retries.
 """
 
-from typing import Any
+from typing import Any, Final
 
 from scrapy import Request
 
@@ -20,6 +20,15 @@ LEASE = "dedup_lease"
 LENT_URL = "dedup_lent_url"
 """The URL of that request: one that has another is a redirect of it, not a retry."""
 OURS = frozenset({LEASE, LENT_URL, LINEAGE, READMITTED, _OLD_REDIRECTS})
+
+# What Scrapy's own parts put into meta, and what says how a page is fetched, not what it is.
+OF_SCRAPY: Final = frozenset(
+    """allow_offsite autothrottle_dont_adjust_delay bindaddress dedup depth dont_cache dont_merge_cookies
+    dont_obey_robotstxt dont_redirect dont_retry download_fail_on_dataloss download_latency download_maxsize
+    download_slot download_timeout download_warnsize ftp_password ftp_user give_up_log_level handle_httpstatus_all
+    handle_httpstatus_list is_start_request max_retry_times proxy redirect_reasons redirect_times redirect_ttl
+    redirect_urls referrer_policy retry_reasons retry_times _auth_proxy""".split()
+)
 
 
 def mark_new(request: Request) -> None:

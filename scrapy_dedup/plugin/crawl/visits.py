@@ -80,6 +80,8 @@ class Visit:
     """What the visit comes to beside the last one; None where pages are not compared."""
     outcome_key: bytes = b""
     """Under which what its callback yields is kept; empty where it is not."""
+    carried: bytes = b""
+    """What its request carried when it came, where its outcome is kept."""
     recorded: Recorded | None = None
     """What the callback yielded; None where that is not kept."""
     audited: ExtractionRecord | None = None

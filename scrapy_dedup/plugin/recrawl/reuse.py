@@ -2,10 +2,12 @@
 
 import ast
 import inspect
+import itertools
 import logging
 import re
 import sys
 import types
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, lru_cache
@@ -25,9 +27,10 @@ from twisted.internet.defer import DeferredLock
 
 from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.core.recrawl.values import Unkeepable, encode
+from scrapy_dedup.core.recrawl.verdicts import Change
 from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.plugin.crawl.outcomes import OutcomeError, kept_output
-from scrapy_dedup.plugin.crawl.request_meta import OURS, callback_name
+from scrapy_dedup.plugin.crawl.request_meta import OF_SCRAPY, OURS, callback_name
 from scrapy_dedup.service.crawl.commits import Recorded
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.recrawl.recrawling import FetchPlan, Judgement
@@ -45,14 +48,6 @@ _MOST_FILES: Final = 5_000
 _MOST_CODE_BYTES: Final = 100_000_000
 _MOST_NODES: Final = 50_000
 _NOT_STATE: Final = frozenset({"crawler", "settings", "logger", "_follow"})
-# What Scrapy's own parts put into meta, and what says how a page is fetched, not what it is.
-_OF_SCRAPY: Final = frozenset(
-    """allow_offsite autothrottle_dont_adjust_delay bindaddress dedup depth dont_cache dont_merge_cookies
-    dont_obey_robotstxt dont_redirect dont_retry download_fail_on_dataloss download_latency download_maxsize
-    download_slot download_timeout download_warnsize ftp_password ftp_user give_up_log_level handle_httpstatus_all
-    handle_httpstatus_list is_start_request max_retry_times proxy redirect_reasons redirect_times redirect_ttl
-    redirect_urls referrer_policy retry_reasons retry_times _auth_proxy""".split()
-)
 # Set by Scrapy for each request, by the page that led to it.
 _NOT_OWN: Final = (b"referer",)
 _PARTS: Final = ("code", "arguments", "settings", "libraries")
@@ -103,7 +98,9 @@ class Reuse:
             return b""
         versions = [self._version[part] for part in _PARTS]
         own = (self._crawler.spider.name, settings.version, settings.reuse)
-        return parts_hash(page_key, *versions, to_json(own).encode("utf-8", "surrogatepass"), identity)
+        # Items name the address as it was asked for.
+        address = request.url.encode("utf-8", "surrogatepass")
+        return parts_hash(page_key, address, *versions, to_json(own).encode("utf-8", "surrogatepass"), identity)
 
     def is_audited(self, plan: FetchPlan, domain: str, settings: Settings) -> bool:
         """Say whether a page is fetched and extracted though an outcome is kept, to see whether that is still right."""
@@ -235,7 +232,7 @@ class Reuse:
         except (OSError, ValueError) as error:
             logger.warning("No kept outcome is used: the code of spider %s cannot be read (%s)", spider.name, error)
             return
-        arguments = _walked({name: value for name, value in vars(spider).items() if not _is_ours(name)})
+        arguments = _walked({name: value for name, value in vars(spider).items() if _is_argument(name, value)})
         if arguments is None:
             logger.warning("No kept outcome is used: the attributes of spider %s are too large to compare", spider.name)
             return
@@ -261,7 +258,9 @@ def stands(outcome: ExtractionRecord, judgement: Judgement, settings: Settings) 
     if settings.reuse == "body":
         return outcome.body_hash is not None and outcome.body_hash == judgement.body
     state = judgement.state
-    return judgement.is_unchanged and state is not None and outcome.content_hash == state.content_hash
+    # Numbers that always differ are no news for a reader; a field may be one of them.
+    is_same = judgement.is_unchanged and judgement.verdict.change is not Change.VOLATILE
+    return is_same and state is not None and outcome.content_hash == state.content_hash
 
 
 def _identity(request: Request, spider: Spider) -> bytes | str:
@@ -281,11 +280,17 @@ def _identity(request: Request, spider: Spider) -> bytes | str:
         for key, values in request.headers.items()
         if key.lower() not in _NOT_OWN
     }
-    meta = {key: value for key, value in request.meta.items() if key not in _OF_SCRAPY and key not in OURS}
-    kept = encode([name, dict(request.cb_kwargs), request.method, request.body, headers, meta])
-    if isinstance(kept, Unkeepable):
+    kept, carried = encode([name, request.method, request.body, headers]), carried_by(request)
+    if isinstance(kept, Unkeepable) or not carried:
         return "value"
-    return to_json(kept).encode("utf-8", "surrogatepass")
+    return to_json(kept).encode("utf-8", "surrogatepass") + carried
+
+
+def carried_by(request: Request) -> bytes:
+    """Return what stands for what a request carries for its callback; empty where it cannot be told."""
+    meta = {key: value for key, value in request.meta.items() if key not in OF_SCRAPY and key not in OURS}
+    kept = encode([dict(request.cb_kwargs), meta])
+    return b"" if isinstance(kept, Unkeepable) else to_json(kept).encode("utf-8", "surrogatepass")
 
 
 def _difference(outcome: ExtractionRecord, recorded: Recorded, settings: Settings) -> str | None:
@@ -389,8 +394,11 @@ def _own_settings(crawler: Crawler) -> bytes:
 # State.
 
 
-def _is_ours(name: str) -> bool:
-    return name.startswith(("_", "dedup_")) or name in _NOT_STATE
+def _is_argument(name: str, value: object) -> bool:
+    """Say whether an attribute may be what a user chose: a spider may keep its arguments under private names."""
+    if name.startswith("dedup_") or name in _NOT_STATE or name == "_job":  # Scrapyd's, another one in each run
+        return False
+    return not name.startswith("_") or value is None or isinstance(value, str | int | float)
 
 
 def _state_of(spider: Spider) -> bytes | None:
@@ -444,8 +452,8 @@ def _parts_of(one: Any) -> list[Any]:
     """Return what a value holds, in an order that does not depend on the process."""
     if isinstance(one, dict):
         return [part for pair in one.items() for part in pair]
-    if isinstance(one, list | tuple):
-        return list(one)
+    if isinstance(one, list | tuple | deque | itertools.count):
+        return [repr(one)] if isinstance(one, itertools.count) else list(one)
     if isinstance(one, set | frozenset):
         return sorted(one, key=repr)
     if isinstance(one, types.MethodType):

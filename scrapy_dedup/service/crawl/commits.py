@@ -41,6 +41,8 @@ class Recorded(Struct):
     items: list[dict[str, Any]] = field(default_factory=list)
     unkeepable: str | None = None
     """What stood in the way."""
+    carried: dict[int, Any] = field(default_factory=dict)
+    """By its id, what requests carry that their callbacks may change: each kept one would have a copy of its own."""
 
 
 class Stay(Struct, frozen=True):
@@ -164,7 +166,6 @@ def _document(
         visits_count=(state.visits_count if state else 0) + 1,
         changes_count=(state.changes_count if state else 0) + changed,
         lastmod=judgement.lastmod,
-        moved=judgement.moved,
         depth=judgement.depth,
     )
 
@@ -184,7 +185,6 @@ def _seen(stay: Stay, judgement: Judgement, settings: Settings) -> SeenRecord:
         blocks=judgement.blocks,
         body_hash=judgement.body,
         lastmod=judgement.lastmod,
-        moved=judgement.moved,
         is_renewed=True,
     )
 

@@ -1,7 +1,6 @@
 """What is known of a page before it is asked for, and what a visit comes to beside the last one."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta
 
 from msgspec import Struct, field
@@ -201,7 +200,6 @@ class Judgement(Struct):
     blocks: bytes | None = None
     content: bytes | None = None
     """Hash of what is no page of HTML."""
-    moved: bytes | None = None
     diff: str = ""
     directives: Directives = field(default_factory=Directives)
     depth: int | None = None
@@ -260,15 +258,6 @@ _RELEARN_AT = (5, 8, 16, 32, PAGES_COUNTED)
 _STILL_PAGES = 200
 
 
-class VersionComparison(Struct, frozen=True):
-    """What became of a page between two versions."""
-
-    verdict: Verdict
-    moved: frozenset[int] = frozenset()
-    """Number keys of what changed in its numbers alone."""
-    diff: str = ""
-
-
 class SiteVersions(Struct):
     """One domain, as it was and as it is."""
 
@@ -306,25 +295,13 @@ class SiteVersions(Struct):
             self.churn.add(moves(text, text))
         return verdict_of({Change.NONE if old == new else Change.BOILERPLATE_ONLY}, policy)
 
-    def compare(
-        self, old: Page, new: Page, moved: AbstractSet[int], policy: ChangePolicy, *, with_diff: bool
-    ) -> VersionComparison:
-        """Compare two versions.
-
-        Args:
-            old: as it was stored.
-            new: today's.
-            moved: number keys of what changed in its numbers alone the time before.
-            policy: which classes of change count.
-            with_diff: whether the difference is written out.
-        """
+    def compare(self, old: Page, new: Page, policy: ChangePolicy, *, with_diff: bool) -> tuple[Verdict, str]:
+        """Return the verdict on a page, the older version of which was stored, and the difference if it is wanted."""
         before, after = main_text(old, self.repeats), main_text(new, self.repeats)
-        found = moves(before, after)
-        self.churn.add(found)
-        volatile = self.churn.volatile(elsewhere=self.not_modified) | (found.changed & moved)
-        verdict = compare(before, after, policy, volatile)
+        self.churn.add(moves(before, after))
+        verdict = compare(before, after, policy, self.churn.volatile(elsewhere=self.not_modified))
         changed = verdict.kind is VerdictKind.CHANGED
-        return VersionComparison(verdict, found.changed, unified_diff(before, after) if with_diff and changed else "")
+        return verdict, unified_diff(before, after) if with_diff and changed else ""
 
     def _relearn(self) -> None:
         self.repeats = repeats_of([self.earlier, self.today], self.policy)

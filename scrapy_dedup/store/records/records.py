@@ -315,7 +315,6 @@ class DocumentRecord(Struct, frozen=True, forbid_unknown_fields=True):
         gone_at: when it was declared removed.
         last_changed_at: when the version was fetched that is stored: its source has this time.
         lastmod: what the sitemap said at the last visit.
-        moved: number keys of what changed in its numbers alone at the last change, packed.
         depth: links from a start page, by the way that found it.
     """
 
@@ -346,7 +345,6 @@ class DocumentRecord(Struct, frozen=True, forbid_unknown_fields=True):
     missed_runs: int = 0
     gone_at: datetime | None = None
     lastmod: datetime | None = None
-    moved: bytes | None = None
     depth: int | None = None
 
 
@@ -356,7 +354,7 @@ class SeenRecord(Struct, frozen=True):
     It is completed in this run, no longer missing, and not gone.
 
     Attributes:
-        validated_at, blocks, body_hash, lastmod, moved: None: as stored, after a 304 or a skip.
+        validated_at, blocks, body_hash, lastmod: None: as stored, after a 304 or a skip.
         visits_count: of this visit too.
         is_renewed: its items were made anew, so that it is stale no more.
     """
@@ -372,7 +370,6 @@ class SeenRecord(Struct, frozen=True):
     blocks: bytes | None = None
     body_hash: bytes | None = None
     lastmod: datetime | None = None
-    moved: bytes | None = None
     is_renewed: bool = False
 
 

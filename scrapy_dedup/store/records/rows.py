@@ -26,7 +26,7 @@ from scrapy_dedup.store.tables.upserts import Row
 
 VALIDATOR_COUNTS = ("sent", "not_modified", "useless", "changed_304", "lastmod_right", "lastmod_wrong")
 # What a page that was seen again may leave as it is.
-AS_STORED = ("validated_at", "blocks", "body_hash", "lastmod", "moved")
+AS_STORED = ("validated_at", "blocks", "body_hash", "lastmod")
 _LARGEST_STATUS = 999
 
 

@@ -319,7 +319,6 @@ class StoredState(Struct, frozen=True):
     missed_runs: int
     gone_at: datetime | None
     lastmod: datetime | None = None
-    moved: bytes | None = None
     depth: int | None = None
     http_status: int | None = None
     last_crawled_at: datetime | None = None

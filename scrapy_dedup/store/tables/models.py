@@ -357,7 +357,6 @@ class Document(Base):
     missed_runs: ColumnClause[int] = column(default=0)
     gone_at: ColumnClause[datetime | None]
     lastmod: ColumnClause[datetime | None]
-    moved: ColumnClause[bytes | None] = column(LargeBinary)
     depth: ColumnClause[int | None]
     # Why its text is to be made anew, though the page did not change; NULL for most.
     stale: ColumnClause[str | None]

@@ -9,11 +9,16 @@ from scrapy_dedup.core.domains.names import TwinEvidence, TwinReason, judge_twin
 from scrapy_dedup.core.domains.states import (
     Blacklisting,
     CandidateOutcome,
+    DomainRefusal,
     DomainStanding,
     DomainStatus,
+    LowQualityPolicy,
+    RefusedDomains,
+    RequestPolicy,
     after_run,
     blacklisted,
     is_blacklisted,
+    judge_domain,
     of_pair,
     outcome_of_known,
     outcome_of_new,
@@ -121,3 +126,27 @@ def test_a_twin_stands_for_a_new_domain_unless_it_is_blacklisted(
     outcome: CandidateOutcome,
 ) -> None:
     assert outcome_of_new(twin, NOON, twin_has_candidate=has_candidate) is outcome
+
+
+DOMAINS = RefusedDomains(
+    {"bad.example": None, "soon.example": NOON, "both.example": NOON}, frozenset({"poor.example", "both.example"})
+)
+A_SECOND = timedelta(seconds=1)
+
+
+def judged(
+    name: str, policy: LowQualityPolicy = "crawl", requested: int = 0, at: datetime = NOON
+) -> DomainRefusal | None:
+    return judge_domain(name, DOMAINS, RequestPolicy(policy, 2), requested=requested, at=at)
+
+
+@table("core/domain_is_asked_unless_it_is_refused")
+def test_domain_is_asked_unless_it_is_refused(
+    name: str, policy: LowQualityPolicy, requested: int, seconds: int, refusal: str | None
+) -> None:
+    assert judged(name, policy, requested, NOON + seconds * A_SECOND) == refusal
+
+
+def test_nothing_is_refused_where_nothing_is_listed() -> None:
+    assert not RefusedDomains()
+    assert DOMAINS

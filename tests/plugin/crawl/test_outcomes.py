@@ -7,12 +7,19 @@ from typing import Any
 import attrs
 import pytest
 import scrapy
+from itemadapter import ItemAdapter
 from scrapy import FormRequest, Request, Spider
 from scrapy.http import JsonRequest
 
 from scrapy_dedup.core.recrawl.values import Unkeepable
+from scrapy_dedup.core.recrawl.verdicts import VerdictKind
+from scrapy_dedup.plugin.crawl.items import REPORT, ItemFields, text_field, url_of
 from scrapy_dedup.plugin.crawl.outcomes import Links, OutcomeError, Recorder, item_entry, kept_items, kept_output
+from scrapy_dedup.plugin.crawl.overrides import is_left_alone
+from scrapy_dedup.plugin.crawl.request_meta import READMITTED, is_unfiltered, mark_new, redirected_from
 from scrapy_dedup.service.crawl.commits import Recorded
+from scrapy_dedup.settings import Settings
+from tests.plugin.builders import PAGE, a_request
 from tests.store.builders import an_extraction
 from tests.tables import table
 
@@ -223,3 +230,72 @@ def test_no_module_is_imported_because_a_store_names_it() -> None:
         kept_items([{"class": "this.Item", "fields": {}}])
 
     assert "this" not in sys.modules
+
+
+OLD = "https://example.com/old"
+OLDER = "https://example.com/older"
+
+
+@pytest.mark.parametrize("notes", [{}, {"is_start_request": True}, {"retry_times": 1}])
+def test_dont_filter_is_somebodys_word_whatever_else_stands_in_meta(notes: dict[str, Any]) -> None:
+    assert is_unfiltered(a_request(dont_filter=True, meta=notes))
+    assert not is_unfiltered(a_request(meta=notes))
+
+
+def test_what_we_let_past_the_filter_is_filtered_but_not_what_a_callback_makes_of_it() -> None:
+    request = a_request(dont_filter=True, meta={READMITTED: True})
+    assert not is_unfiltered(request)
+
+    mark_new(request)
+
+    assert is_unfiltered(request)
+
+
+def test_redirects_of_a_request_count_from_when_it_was_new() -> None:
+    request = a_request(meta={"redirect_urls": [OLDER]})
+    assert redirected_from(request) == (OLDER,)
+
+    mark_new(request)
+    assert redirected_from(request) == ()
+
+    redirected = request.replace(meta={**request.meta, "redirect_urls": [OLDER, OLD]})
+    assert redirected_from(redirected) == (OLD,)
+
+
+@table("plugin/left_alone")
+def test_request_may_ask_to_be_left_alone(*, given: dict[str, Any], left_alone: bool) -> None:
+    assert is_left_alone(Settings(), a_request(meta=given)) is left_alone
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        pytest.param("text", "text", id="text"),
+        pytest.param("Größe".encode(), "Größe", id="utf-8"),
+        pytest.param(b"<meta charset=iso-8859-1>\xe4", "<meta charset=iso-8859-1>ä", id="declared-in-html"),
+        pytest.param("", None, id="empty"),
+        pytest.param(b"", None, id="empty-bytes"),
+        pytest.param(None, None, id="none"),
+        pytest.param(5, None, id="number"),
+        pytest.param(["text"], None, id="list"),
+    ],
+)
+def test_field_is_text_or_nothing(value: Any, text: str | None) -> None:
+    assert text_field(ItemAdapter({"html": value}), "html") == text
+
+
+@pytest.mark.parametrize(("value", "url"), [(f" {PAGE}\n", PAGE), ("", None), ("  ", None), (None, None), (5, None)])
+def test_url_is_stripped_text_or_nothing(value: Any, url: str | None) -> None:
+    assert url_of(ItemAdapter({"url": value}), Settings()) == url
+    assert url_of(ItemAdapter({"link": value}), Settings(url_field="link")) == url
+
+
+def test_what_is_set_is_plain_all_the_way_down() -> None:
+    """marshal refuses every subclass, and a tuple is no list of JSON."""
+    at, item = datetime(2026, 1, 2, tzinfo=UTC), dict[str, Any]()
+    report = {VerdictKind.NEW: (VerdictKind.NEW, at), "n": [1, 1.5, True, None]}
+
+    ItemFields().put(item, ItemAdapter(item), REPORT, report)
+
+    assert item == {REPORT: {"new": ["new", at.isoformat()], "n": [1, 1.5, True, None]}}
+    assert {type(one) for one in [*item[REPORT], *item[REPORT]["new"]]} == {str}

@@ -12,7 +12,7 @@ EVERY_KIND: list[Record] = [
     a_document(
         1, content_hash=b"\xff" * 32, blocks=b"\x00\x01", title="\ud800 \x00 ü", interval_seconds=1.5, lastmod=NOON
     ),
-    a_snapshot(1, moved=b"", validated_at=NOON),
+    a_snapshot(1, blocks=b"", validated_at=NOON),
     a_crawled_url(1),
     a_visit(1, change_class="title", callback_run=True),
     GoneRecord(a_key(1), NOON),

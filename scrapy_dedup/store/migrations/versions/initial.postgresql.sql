@@ -175,7 +175,6 @@ CREATE TABLE documents (
     missed_runs INTEGER NOT NULL,
     gone_at TIMESTAMP WITH TIME ZONE,
     lastmod TIMESTAMP WITH TIME ZONE,
-    moved BYTEA,
     depth INTEGER,
     stale TEXT,
     CONSTRAINT pk_documents PRIMARY KEY (project_id, page_key),

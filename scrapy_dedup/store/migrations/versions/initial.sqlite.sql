@@ -176,7 +176,6 @@ CREATE TABLE documents (
     missed_runs INTEGER NOT NULL,
     gone_at DATETIME,
     lastmod DATETIME,
-    moved BLOB,
     depth INTEGER,
     stale TEXT,
     CONSTRAINT pk_documents PRIMARY KEY (project_id, page_key),
