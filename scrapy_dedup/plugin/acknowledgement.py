@@ -93,8 +93,8 @@ class Acknowledgement:
         visit = self._visits.of_response(response) if response is not None else None
         self._judge(item, visit, feeds)
         if visit is not None:
-            if not feeds and self._delivery.look():
-                # None of them takes it: one that equals it may be for one of them.
+            if not feeds and self._delivery.refuses(item):
+                # One that equals it may be for one of them.
                 self._withdraw(visit)
             visit.scraped += 1
             visit.waits_for |= feeds

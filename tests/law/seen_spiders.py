@@ -85,7 +85,7 @@ class SharedItemSpider(PathsSpider):
 
     def items(self, response: Any) -> Iterator[Any]:
         for part in ("first", "second"):
-            self.item |= {"url": response.url, "name": response.css("h1::text").get(), "part": part}
+            self.item.update(url=response.url, name=response.css("h1::text").get(), part=part)
             self.item["tags"][:] = [response.url, part]
             yield self.item
 

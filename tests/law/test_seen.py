@@ -496,10 +496,6 @@ def _of_a_form(asked: Asked) -> Answer:
     return page(asked.method, f"<h1>{asked.method}</h1><p>{asked.method} {PROSE}{form}")
 
 
-def _all_show_their_names(crawl: Crawl) -> bool:
-    return all(item["name"] in item["cleaned_content"] for item in crawl.items)
-
-
 class TestOneUrlWithSeveralAnswers:
     def test_page_that_begins_a_session_is_asked_for_whole(self, crawls: Crawls, tmp_path: Path) -> None:
         """A 304 brings no cookie, and without it the rest of the site is closed."""
@@ -520,12 +516,10 @@ class TestOneUrlWithSeveralAnswers:
             bare, crawl = beside.crawl(world, {"ITEM_PIPELINES": pipelines, "CONCURRENT_REQUESTS": 1}, paths=_FEW_PATHS)
             assert compare.emitted(bare, crawl) == []
             assert len(crawl.items) == 40
-            assert _all_show_their_names(crawl)
+            assert all(item["name"] in item["cleaned_content"] for item in crawl.items)
 
     def test_answer_of_a_form_is_not_the_page_that_has_the_form(self, crawls: Crawls, tmp_path: Path) -> None:
-        world = FixedWorld({}, by=_of_a_form)
-
-        bare, crawl = Beside(crawls, tmp_path, "LinkedSpider").crawl(world, paths="/search")
+        bare, crawl = Beside(crawls, tmp_path, "LinkedSpider").crawl(FixedWorld({}, by=_of_a_form), paths="/search")
 
         assert compare.emitted(bare, crawl) == []
         assert ["GET" in item.get("cleaned_content", "") for item in crawl.items] == [True, False]
@@ -548,7 +542,7 @@ class TestItemsThatWait:
 
         assert compare.emitted(bare, crawl) == []
         assert crawl.errors == ()
-        assert _all_show_their_names(crawl)
+        assert all(item["name"] in item["cleaned_content"] for item in crawl.items)
 
     def test_unchanged_items_are_left_out_that_a_pipeline_replaced(self, crawls: Crawls, tmp_path: Path) -> None:
         beside = Beside(crawls, tmp_path, "PathsSpider", DEDUP_UNCHANGED="skip")
@@ -558,15 +552,15 @@ class TestItemsThatWait:
 
 
 _STORY = "<h1>Story {0}</h1><p>{1} {0}"
-_PRINTED = " ".join(f"/{kind}/{number}" for kind in ("print", "p") for number in range(10))
 
 
 class TestPagesThatAreNoCopies:
     def test_page_goes_out_whose_copy_a_later_pipeline_dropped(self, crawls: Crawls, tmp_path: Path) -> None:
-        stories = FixedWorld({at: page("Story", _STORY.format(at[-1], PROSE)) for at in _PRINTED.split()})
+        paths = [f"/{kind}/{number}" for kind in ("print", "p") for number in range(10)]
+        stories = FixedWorld({at: page("Story", _STORY.format(at[-1], PROSE)) for at in paths})
         settings = {"ITEM_PIPELINES": {"tests.law.seen_spiders.NoPrint": 900}}
 
-        assert Beside(crawls, tmp_path, "PathsSpider").differences(stories, settings, paths=_PRINTED) == []
+        assert Beside(crawls, tmp_path, "PathsSpider").differences(stories, settings, paths=" ".join(paths)) == []
 
     def test_items_of_two_classes_are_two(self, crawls: Crawls, tmp_path: Path) -> None:
         paths = [f"/{kind}/{number}" for number in range(10) for kind in ("product", "offer")]

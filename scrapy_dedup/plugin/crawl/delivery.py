@@ -101,6 +101,11 @@ class Delivery:
         took = {slot for slot in (*before, *after) if slot.filter.accepts(item)}
         return {slot for slot in took if slot not in self._closed or slot in self._lost}
 
+    def refuses(self, item: Any) -> bool:
+        """Say whether there are feeds, and none of them takes an item."""
+        slots = self._slots()
+        return bool(slots) and not any(slot.filter.accepts(item) for slot in slots)
+
     def look(self) -> tuple[Any, ...]:
         """Return the feeds that are open, and remember them for the next item."""
         self._last_slots = self._slots()

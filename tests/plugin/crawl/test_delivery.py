@@ -175,3 +175,10 @@ def test_feed_that_did_not_take_an_item_is_no_evidence_of_what_it_holds(
         return
     assert a_snapshot(str(fails)) not in released
     assert feeds.counts["ack/not_taken"] == 1
+
+
+def test_an_item_is_refused_where_there_are_feeds_and_none_takes_it() -> None:
+    feeds = Feeds()
+    assert not feeds.delivery.refuses({})
+    feeds.open(Slot("boats", OnlyBoats))
+    assert [feeds.delivery.refuses(item) for item in ({"boat": True}, {})] == [False, True]
