@@ -531,11 +531,9 @@ class TestItemsThatWait:
     ) -> None:
         _, crawl = Beside(crawls, tmp_path, "SharedItemSpider").crawl(_shop(20), paths=_FEW_PATHS)
 
-        assert [(*item["tags"], item["url"][-3:], item["name"], item["part"]) for item in crawl.items] == [
-            (f"{ORIGIN}{path}", part, path[-3:], f"Chair {path[3:]}", part)
-            for path in _FEW_PATHS.split()
-            for part in ("first", "second")
-        ]
+        found = [(*item["tags"], item["url"], item["name"], item["part"]) for item in crawl.items]
+        parts = [(f"{ORIGIN}{path}", part) for path in _FEW_PATHS.split() for part in ("first", "second")]
+        assert sorted(found) == sorted((url, part, url, f"Chair {url.rpartition('/')[2]}", part) for url, part in parts)
 
     def test_item_that_is_frozen_takes_the_fields_that_it_declares(self, crawls: Crawls, tmp_path: Path) -> None:
         bare, crawl = Beside(crawls, tmp_path, "ProductSpider").crawl(_shop(20), paths=_FEW_PATHS)
