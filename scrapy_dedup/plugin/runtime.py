@@ -31,7 +31,7 @@ from scrapy_dedup.plugin.acknowledgement import Acknowledgement
 from scrapy_dedup.plugin.crawl.aside import Aside, CrawlEndedError, Turn
 from scrapy_dedup.plugin.crawl.delivery import Delivery
 from scrapy_dedup.plugin.crawl.engine_state import EngineState
-from scrapy_dedup.plugin.crawl.outcomes import Recorder, note_scheduled
+from scrapy_dedup.plugin.crawl.outcomes import Recorder
 from scrapy_dedup.plugin.crawl.overrides import only_shows, settings_of, told
 from scrapy_dedup.plugin.crawl.parking import ItemsFirst, ParkingLot, Release, parking_bounds
 from scrapy_dedup.plugin.crawl.places import database_url
@@ -195,7 +195,6 @@ class Runtime:
         connect(self.done.item_scraped, signals.item_scraped)
         connect(self.done.item_dropped, signals.item_dropped)
         connect(self.done.item_failed, signals.item_error)
-        connect(note_scheduled, signals.request_scheduled)
         if not self.fingerprints:
             connect(self._request_dropped, signals.request_dropped)
         connect(self._spider_closed, signals.spider_closed)

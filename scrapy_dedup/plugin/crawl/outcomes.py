@@ -92,10 +92,10 @@ class Recorder:
         written["meta"] = {key: value for key, value in written["meta"].items() if key not in OURS}
         for name, value in (*request.cb_kwargs.items(), *request.meta.items()):
             if isinstance(value, dict | list | set) or ItemAdapter.is_item(value):
-                if id(value) in recorded.carried and name not in OF_SCRAPY:
+                if id(value) in recorded.shared and name not in OF_SCRAPY:
                     recorded.unkeepable = f"{name!r}, which several requests share"
                     return
-                recorded.carried[id(value)] = value
+                recorded.shared[id(value)] = value
         kept = encode(written)
         if isinstance(kept, Unkeepable):
             recorded.unkeepable = kept.detail

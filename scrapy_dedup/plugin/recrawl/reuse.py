@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from msgspec import Struct, field
-from scrapy import Request, Spider
+from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.settings import default_settings
@@ -29,7 +29,7 @@ from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.core.recrawl.values import Unkeepable, encode
 from scrapy_dedup.core.recrawl.verdicts import Change
 from scrapy_dedup.core.urls.normal_form import extract_domain
-from scrapy_dedup.plugin.crawl.outcomes import OutcomeError, kept_output
+from scrapy_dedup.plugin.crawl.outcomes import OutcomeError, kept_output, note_scheduled
 from scrapy_dedup.plugin.crawl.request_meta import OF_SCRAPY, OURS, callback_name
 from scrapy_dedup.service.crawl.commits import Recorded
 from scrapy_dedup.service.crawl.crawl import Crawl
@@ -226,6 +226,7 @@ class Reuse:
         if self._is_known:
             return
         self._is_known = True
+        self._crawler.signals.connect(note_scheduled, signals.request_scheduled)
         try:
             files = [*await run_in_thread(_package_files, type(spider)), *map(Path, self._settings.code_files)]
             code, libraries = await run_in_thread(_code, files)

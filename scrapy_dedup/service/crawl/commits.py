@@ -41,7 +41,7 @@ class Recorded(Struct):
     items: list[dict[str, Any]] = field(default_factory=list)
     unkeepable: str | None = None
     """What stood in the way."""
-    carried: dict[int, Any] = field(default_factory=dict)
+    shared: dict[int, Any] = field(default_factory=dict)
     """By its id, what requests carry that their callbacks may change: each kept one would have a copy of its own."""
 
 
