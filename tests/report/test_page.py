@@ -11,6 +11,7 @@ from tests.report.builders import (
     a_changed_page,
     a_diff,
     a_domain,
+    a_full_report,
     a_large_report,
     a_layer,
     a_layout,
@@ -135,3 +136,24 @@ def shape(text: str) -> set[tuple[str, ...]]:
     told = {"alarms": (an_alarm(text),), "layouts": (site,), "shadowed": shadowed}
     tree = read(a_report(samples=(sample,), recrawl=a_recrawl(diffs=(changed,)), **told))
     return {one for one in shape_of(tree) if one[0] != "mark"}
+
+
+def test_alarms_come_before_everything_else_and_what_says_nothing_is_left_out() -> None:
+    tree = read(a_full_report())
+
+    assert texts(tree, "h2")[:2] == ["1 open alarm", "What the crawl found"]
+    assert texts(tree, ".cause") == ["content root lost on 9 of 10 pages since 14:02"]
+    assert texts(tree, ".alarms li .meta") == ["shop.example, layout 05b8c1d2e3f40718, raised 2026-03-01 12:00 UTC"]
+    assert read(a_report()).css(".alarms, .layout, .shadow") == []
+
+
+def test_many_layouts_alarms_and_rules_are_cut_and_counted() -> None:
+    tree = read(a_large_report())
+
+    assert len(tree.css(".site")) == 12
+    assert len(tree.css(".site:first-of-type .layout")) == 12
+    assert texts(tree, ".site:first-of-type > .more") == ["… and 78 more layouts"]
+    assert texts(tree, ".alarms > .more") == ["… and 20 more alarms"]
+    assert "… and 380 more" in texts(tree, ".layout .more")
+    assert texts(tree, ".shadowed > .more") == ["… and 30 more pages"]
+    assert len(tree.css(".shadowed .sample")) == 10
