@@ -14,13 +14,13 @@ from typing import Any, Self
 from scrapy.crawler import Crawler
 from sqlalchemy import Engine, event
 
-from scrapy_dedup.core.duplicates.near import shingles
+from scrapy_dedup.core.duplicates import shingles
 from scrapy_dedup.core.metadata.choice import metadata_of
 from scrapy_dedup.core.pages.blocks import parse_page
 from scrapy_dedup.core.pages.declared import read_declared
 from scrapy_dedup.core.pages.gather import Gatherer
 from scrapy_dedup.core.pages.render import render
-from scrapy_dedup.core.recrawl.passages import page_keys
+from scrapy_dedup.core.recrawl.verdicts import page_keys
 from scrapy_dedup.core.templates.templates import cut
 from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
 from scrapy_dedup.service.crawl.commits import commit

@@ -18,7 +18,7 @@ from selectolax.lexbor import LexborHTMLParser
 from benchmarks import corpus, results
 from scrapy_dedup.core.boilerplate.observations import Observation, observe
 from scrapy_dedup.core.boilerplate.path_features import rows, survey
-from scrapy_dedup.core.boilerplate.path_verdicts import learn
+from scrapy_dedup.core.boilerplate.verdict_model import learn
 from scrapy_dedup.core.pages.blocks import Unparsed, parse_page
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.cut.page_cleaning import CleanedPage, clean_page

@@ -107,7 +107,7 @@ def html(_: Path) -> Case:
 def url(_: Path) -> Case:
     from w3lib.url import safe_url_string
 
-    from scrapy_dedup.core.domains.names import domain_name
+    from scrapy_dedup.core.domains import domain_name
     from scrapy_dedup.core.urls import normal_form as urls
 
     def case(raw: bytes) -> None:
@@ -219,7 +219,7 @@ def sitemap(_: Path) -> Case:
 
 
 def imports(folder: Path) -> Case:
-    from scrapy_dedup.core.domains.names import domain_name
+    from scrapy_dedup.core.domains import domain_name
     from scrapy_dedup.core.errors import DedupError
     from scrapy_dedup.service.cache import tree
     from scrapy_dedup.service.domains.candidates import read_proposals
@@ -257,7 +257,7 @@ def imports(folder: Path) -> Case:
 def model(folder: Path) -> Case:
     from scrapy_dedup.core.boilerplate.path_features import FIGURES
     from scrapy_dedup.core.boilerplate.verdict_model import ModelError, figures_hash
-    from scrapy_dedup.core.teacher.rendered import Snapshot, SnapshotError
+    from scrapy_dedup.core.teacher import Snapshot, SnapshotError
     from scrapy_dedup.service.model_file import read_model
 
     file = folder / "model.json"
@@ -284,7 +284,7 @@ class _Node:
 
 
 def rest(folder: Path) -> Case:
-    from scrapy_dedup.core.hosts import hosts_of
+    from scrapy_dedup.core.addresses import hosts_of
     from scrapy_dedup.service.jobs.jobs import Jobs
     from scrapy_dedup.settings import Settings
     from scrapy_dedup.web.app import make_app
@@ -350,8 +350,7 @@ async def _asked(app: Any, scope: dict[str, Any], body: bytes) -> tuple[int, byt
 
 
 def headers(_: Path) -> Case:
-    from scrapy_dedup.core.addresses import may_fetch
-    from scrapy_dedup.core.hosts import hosts_of
+    from scrapy_dedup.core.addresses import hosts_of, may_fetch
     from scrapy_dedup.core.pages.declared import read_directives
     from scrapy_dedup.service.files.inputs_records import decoded
     from scrapy_dedup.service.files.warc_records import HttpAnswer

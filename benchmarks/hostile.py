@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks import results
 from scrapy_dedup.core.chunks.chunks import ChunkPolicy, split_into_chunks
-from scrapy_dedup.core.duplicates.near import sketch
+from scrapy_dedup.core.duplicates import sketch
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.patterns.config import SiteConfig
 from scrapy_dedup.core.patterns.expressions import PatternMatches, compile_expressions

@@ -20,7 +20,7 @@ from selectolax.lexbor import LexborHTMLParser
 from benchmarks import results
 from benchmarks.corpus import pages, sites
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.core.pages.places import BODY, Place
+from scrapy_dedup.core.pages.tags import BODY, Place
 from scrapy_dedup.core.templates.layouts import LIKE, LayoutIndex, Skeleton, cluster, similarity, skeleton_of
 
 # A template is learned from so many pages of a layout.

@@ -19,7 +19,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, select, text
 
-from scrapy_dedup.core.duplicates.near import promising, resemblance, shingles, sketch_of
+from scrapy_dedup.core.duplicates import promising, resemblance, shingles, sketch_of
 from scrapy_dedup.store.engine.codec import unpack_text
 from scrapy_dedup.store.records import signatures
 from scrapy_dedup.store.records.records import SourceRecord

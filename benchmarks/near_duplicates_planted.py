@@ -14,7 +14,7 @@ from time import process_time
 from typing import Any
 
 from benchmarks.near_duplicates_cost import AT_ONCE, DOMAIN, SCOPE, key_of
-from scrapy_dedup.core.duplicates.near import promising, resemblance, shingles, sketch, sketch_of
+from scrapy_dedup.core.duplicates import promising, resemblance, shingles, sketch, sketch_of
 from scrapy_dedup.store.records import signatures
 from scrapy_dedup.store.records.signatures import SignatureRecord
 from scrapy_dedup.store.store import Store

@@ -20,7 +20,7 @@ from url_normalize import url_normalize
 from w3lib.url import canonicalize_url
 
 from benchmarks import results
-from scrapy_dedup.core.duplicates.near import sketch_of
+from scrapy_dedup.core.duplicates import sketch_of
 from scrapy_dedup.core.urls.normal_form import page_key
 
 _CASES: Final = Path(__file__).parents[1] / "tests" / "data" / "urls" / "peers.json"

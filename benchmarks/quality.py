@@ -24,8 +24,7 @@ from benchmarks.marked_sites import MarkedPage, MarkedSite, marked_sites, read_f
 from benchmarks.marked_texts import MarkedText, marked_texts
 from benchmarks.redesigned import with_random_names
 from benchmarks.train import Domain, domains_of, fit, folds, to_json
-from scrapy_dedup.core.boilerplate.path_verdicts import learn
-from scrapy_dedup.core.boilerplate.verdict_model import VerdictModel
+from scrapy_dedup.core.boilerplate.verdict_model import VerdictModel, learn
 from scrapy_dedup.core.pages.render import render
 from scrapy_dedup.core.templates.templates import MORE_CAUTION, Template, cut, is_thin, template_of
 

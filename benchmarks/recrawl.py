@@ -20,8 +20,19 @@ from benchmarks import results
 from benchmarks.corpus import decode
 from scrapy_dedup.core.boilerplate.repeats import PageCounts
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.core.recrawl.passages import Repeats, main_text, page_keys, repeats_of, same_blocks
-from scrapy_dedup.core.recrawl.verdicts import Change, NumberChurn, Verdict, VerdictKind, compare, moves
+from scrapy_dedup.core.recrawl.verdicts import (
+    Change,
+    NumberChurn,
+    Repeats,
+    Verdict,
+    VerdictKind,
+    compare,
+    main_text,
+    moves,
+    page_keys,
+    repeats_of,
+    same_blocks,
+)
 
 LEARN_PAGES = 60
 # Of today's pages; before the first, all that is known is of the earlier crawl.

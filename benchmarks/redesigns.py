@@ -26,7 +26,7 @@ from benchmarks.forked_crawls import Crawls, forking
 from benchmarks.marked_sites import marked_page, spread
 from benchmarks.redesigned import DESIGNS, Design, redesigned
 from benchmarks.words import Score, mean, score, truth, words
-from scrapy_dedup.core.templates.drift import WINDOW
+from scrapy_dedup.core.templates.templates import WINDOW
 from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.store.store import Store
 from tests.server import Answer, WebServer, serving

@@ -23,11 +23,10 @@ from benchmarks.corpus import pages, sites
 from benchmarks.marked_sites import Floats, MarkedPage, MarkedSite, read_folders, rows_of, spread
 from benchmarks.marked_texts import marked_texts
 from benchmarks.train import domains_of, fit, logistic, to_json
-from scrapy_dedup.core.boilerplate import path_verdicts
+from scrapy_dedup.core.boilerplate import verdict_model as judging
 from scrapy_dedup.core.boilerplate.names import PathLooks, looks_by_path
-from scrapy_dedup.core.boilerplate.path_verdicts import learn
-from scrapy_dedup.core.boilerplate.verdict_model import VerdictModel
-from scrapy_dedup.core.teacher.rendered import numbered
+from scrapy_dedup.core.boilerplate.verdict_model import VerdictModel, learn
+from scrapy_dedup.core.teacher import numbered
 from scrapy_dedup.core.templates.templates import cut, template_of
 from scrapy_dedup.service.model_file import verdict_model
 from scrapy_dedup.service.templates.site_learning import seen_page
@@ -137,12 +136,12 @@ def fitted(paths: Sequence[Paths]) -> tuple[float, float]:
 @contextmanager
 def weighed(slope: float, shift: float) -> Iterator[None]:
     """Let looks weigh so much, instead of as the code has it."""
-    before = path_verdicts.LOOKS_SLOPE, path_verdicts.LOOKS_SHIFT
-    path_verdicts.LOOKS_SLOPE, path_verdicts.LOOKS_SHIFT = slope, shift  # type: ignore[misc]
+    before = judging.LOOKS_SLOPE, judging.LOOKS_SHIFT
+    judging.LOOKS_SLOPE, judging.LOOKS_SHIFT = slope, shift  # type: ignore[misc]
     try:
         yield
     finally:
-        path_verdicts.LOOKS_SLOPE, path_verdicts.LOOKS_SHIFT = before  # type: ignore[misc]
+        judging.LOOKS_SLOPE, judging.LOOKS_SHIFT = before  # type: ignore[misc]
 
 
 def _f1(learned: Learned, model: VerdictModel, looks: Looks) -> float:

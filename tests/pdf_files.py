@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from scrapy_dedup.core.pdf.text import PageLines, PdfLine
+from scrapy_dedup.core.pdf.lines import PageLines, PdfLine
 
 WIDTH, HEIGHT = 595.0, 842.0
 FONTS = {"text": "Helvetica", "bold": "Helvetica-Bold", "fixed": "Courier"}

@@ -20,7 +20,7 @@ from scrapy_dedup.answers.words import (
     Title,
     Url,
 )
-from scrapy_dedup.core.domains.states import CandidateOutcome, is_blacklisted
+from scrapy_dedup.core.domains import CandidateOutcome, is_blacklisted
 from scrapy_dedup.service.domains.candidates import CandidateIntake, JudgedCandidate
 from scrapy_dedup.store.domains.candidates import StoredCandidate
 from scrapy_dedup.store.domains.registry import StoredDomain

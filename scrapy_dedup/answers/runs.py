@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AliasPath, Field
 
 from scrapy_dedup.answers.words import Answer, Chars, Count, Cursor, Id, Instant, Key, MaybeId, MaybeUrl, Project
-from scrapy_dedup.core.runs.totals import DropAlarm
+from scrapy_dedup.core.runs import DropAlarm
 from scrapy_dedup.service.views.changes import VERDICTS, Since
 from scrapy_dedup.store.records.stored import RunFigures, StoredRun
 

@@ -19,8 +19,7 @@ from msgspec import Struct
 
 from scrapy_dedup.batch.columns import raw
 from scrapy_dedup.core.chunks.chunks import Chunk, ChunkKind
-from scrapy_dedup.core.duplicates.evidence import PageEvidence
-from scrapy_dedup.core.duplicates.near import Sketch
+from scrapy_dedup.core.duplicates import PageEvidence, Sketch
 from scrapy_dedup.core.pages.render import plain
 from scrapy_dedup.core.urls.canonical import Declaration, Own, resolve
 from scrapy_dedup.service.duplicates.chunking import JudgedChunk

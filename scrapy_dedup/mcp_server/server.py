@@ -27,9 +27,9 @@ from scrapy_dedup.answers.pages import ExplanationAnswer, SearchAnswer
 from scrapy_dedup.answers.projects import AnalysisAnswer, StatsAnswer
 from scrapy_dedup.answers.runs import ChangesAnswer
 from scrapy_dedup.answers.words import Answer, Domain, Project, Switch
-from scrapy_dedup.core.domains.names import domain_name
+from scrapy_dedup.core.addresses import Hosts, hosts_of, is_loopback
+from scrapy_dedup.core.domains import domain_name
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.hosts import Hosts, hosts_of, is_loopback
 from scrapy_dedup.report.markup import visible
 from scrapy_dedup.service.domains.registry import DomainService, StoredDomain
 from scrapy_dedup.service.jobs.jobs import ListenError, listen, signals_end_it

@@ -9,8 +9,7 @@ from typing import Any, Final, TypeVar
 from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import maybe_deferred_to_future
 
-from scrapy_dedup.core.duplicates.evidence import NOT_READ, PageEvidence, proves_near
-from scrapy_dedup.core.duplicates.matching import NEAR_DUPLICATE
+from scrapy_dedup.core.duplicates import NEAR_DUPLICATE, NOT_READ, PageEvidence, proves_near
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.urls.canonical import Alias
 from scrapy_dedup.plugin.crawl.parking import pause

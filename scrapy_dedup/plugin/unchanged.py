@@ -18,14 +18,13 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.gz import gunzip, gzip_magic_number
 from twisted.internet.defer import Deferred
 
-from scrapy_dedup.core.duplicates.matching import TITLE
+from scrapy_dedup.core.duplicates import TITLE
 from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.pages.declared import read_directives
 from scrapy_dedup.core.pages.fingerprints import parts_hash, text_hash
 from scrapy_dedup.core.pages.guard import ParseLimits
-from scrapy_dedup.core.recrawl.passages import page_keys
 from scrapy_dedup.core.recrawl.plan import GONE, Fetch, FetchReason, Revalidate, Skip, SkipReason
-from scrapy_dedup.core.recrawl.verdicts import NEW, ChangePolicy, Verdict
+from scrapy_dedup.core.recrawl.verdicts import NEW, ChangePolicy, Verdict, page_keys
 from scrapy_dedup.core.resilience.sitemaps import DEFAULT_LIMITS, Sitemap, read_sitemap
 from scrapy_dedup.core.resilience.soft404 import ErrorPage, judge_page, probe_url
 from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key

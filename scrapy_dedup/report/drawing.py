@@ -18,7 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from msgspec import Struct, field
 
-from scrapy_dedup.core.domains.states import is_blacklisted, present_status
+from scrapy_dedup.core.domains import is_blacklisted, present_status
 from scrapy_dedup.report import charts, diffs, layout_picture, numbers
 from scrapy_dedup.report.dashboard_values import STATUSES
 from scrapy_dedup.report.markup import is_web, told, visible

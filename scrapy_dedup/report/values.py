@@ -12,8 +12,8 @@ from typing import Any
 
 from msgspec import Struct, ValidationError, convert, field
 
-from scrapy_dedup.core.runs.totals import DropAlarm, LedgerDomain
-from scrapy_dedup.core.teacher.vision import Vision
+from scrapy_dedup.core.runs import DropAlarm, LedgerDomain
+from scrapy_dedup.core.teacher import Vision
 
 
 class BoxKind(StrEnum):

@@ -7,8 +7,7 @@ from scrapy_dedup.core.pages.guard import ParseLimits
 from scrapy_dedup.core.recrawl.plan import AdaptivePolicy, RecrawlPolicy
 from scrapy_dedup.core.recrawl.verdicts import Change, ChangePolicy
 from scrapy_dedup.core.urls.canonical import CanonicalPolicy
-from scrapy_dedup.core.urls.fields import IgnoredParameters
-from scrapy_dedup.core.urls.normal_form import UrlRules
+from scrapy_dedup.core.urls.normal_form import IgnoredParameters, UrlRules
 from scrapy_dedup.settings import Settings
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from scrapy_dedup.core.domains.names import domain_name
+from scrapy_dedup.core.domains import domain_name
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.urls.normal_form import extract_domain, is_public_suffix, page_key
 from scrapy_dedup.service.store_policies import stored_rules

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from scrapy_dedup.core.teacher.rendered import NumberedPage, Snapshot
+from scrapy_dedup.core.teacher import NumberedPage, Snapshot
 
 
 class WantedResource(Struct, frozen=True):

@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from scrapy_dedup.core.hosts import Hosts
+from scrapy_dedup.core.addresses import Hosts
 from scrapy_dedup.web import login
 from scrapy_dedup.web.login import Session, Sessions
 from scrapy_dedup.web.problems import Problem, refused

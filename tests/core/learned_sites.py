@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from random import Random
 
 from scrapy_dedup.core.boilerplate.observations import observe
-from scrapy_dedup.core.boilerplate.path_verdicts import SiteVerdicts, learn
+from scrapy_dedup.core.boilerplate.verdict_model import SiteVerdicts, learn
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.service.model_file import verdict_model
 from tests.core.builders import parsed

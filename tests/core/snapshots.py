@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.teacher.rendered import NumberedPage, Snapshot, numbered
+from scrapy_dedup.core.teacher import NumberedPage, Snapshot, numbered
 from tests.core.builders import parsed
 
 FOLDER = Path(__file__).parents[1] / "data" / "snapshots"

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.addresses import AddressRefusal, host_is_address, is_public, may_fetch
-from scrapy_dedup.core.hosts import hosts_of, is_loopback
+from scrapy_dedup.core.addresses import AddressRefusal, host_is_address, hosts_of, is_loopback, is_public, may_fetch
 from tests.tables import table
 
 PRIVATE = "10.0.0.7"

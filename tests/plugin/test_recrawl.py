@@ -15,8 +15,7 @@ from scrapy.http import HtmlResponse, Response, TextResponse, XmlResponse
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.pages.guard import ParseLimits
-from scrapy_dedup.core.recrawl.passages import page_keys
-from scrapy_dedup.core.recrawl.verdicts import VerdictKind
+from scrapy_dedup.core.recrawl.verdicts import VerdictKind, page_keys
 from scrapy_dedup.core.urls.normal_form import DEFAULT_RULES
 from scrapy_dedup.plugin.domains.sites import Site, Sites
 from scrapy_dedup.plugin.unchanged import Comparing, SitemapDates

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from scrapy_dedup.core.runs.totals import LedgerDomain
+from scrapy_dedup.core.runs import LedgerDomain
 from scrapy_dedup.report.values import (
     Alarm,
     AliasGroup,

@@ -2,7 +2,7 @@
 
 import re
 
-from scrapy_dedup.core.runs.totals import LedgerDomain
+from scrapy_dedup.core.runs import LedgerDomain
 from scrapy_dedup.report.values import (
     AliasGroup,
     Cost,

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from scrapy_dedup.core.boilerplate.path_verdicts import VerdictChange
 from scrapy_dedup.core.boilerplate.repeats import Removal, RemovalRule
+from scrapy_dedup.core.boilerplate.verdict_model import VerdictChange
 from scrapy_dedup.core.patterns.config import ConfigTrial, SiteConfig
 from scrapy_dedup.core.patterns.expressions import HeldBack
 from scrapy_dedup.report.dashboard_values import FrontPage, RunRow, Step, TableChoice

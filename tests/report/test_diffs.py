@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from scrapy_dedup.core.recrawl.passages import MainText, Passage
-from scrapy_dedup.core.recrawl.verdicts import unified_diff
+from scrapy_dedup.core.recrawl.verdicts import MainText, Passage, unified_diff
 from scrapy_dedup.report.diffs import LONGEST_LINE, MOST_HUNKS, MOST_LINES, Hunk, hunks, marked
 from scrapy_dedup.report.drawing import render_report
 from scrapy_dedup.report.markup import visible

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from scrapy_dedup.core.duplicates.near import shingles, sketch_of
+from scrapy_dedup.core.duplicates import shingles, sketch_of
 from scrapy_dedup.core.pages.fingerprints import text_hash
 from scrapy_dedup.service.duplicates.chunking import divide
 from scrapy_dedup.service.duplicates.comparison import PageComparison, compare, withdraw

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import URL, text, update
 
-from scrapy_dedup.core.duplicates.near import sketch
+from scrapy_dedup.core.duplicates import sketch
 from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.records.records import BlockEvidence, CleanedRecord, KeepPolicy, Record, ValidatorRecord
 from scrapy_dedup.store.repositories import ProjectRepository

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.core.teacher.rendered import NO_ELEMENT, NumberedPage, numbered
+from scrapy_dedup.core.teacher import NO_ELEMENT, NumberedPage, numbered
 from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.values import NotShown, RenderedPage, Resource, Showing, WantedResource
 from tests.browser import required_chromium

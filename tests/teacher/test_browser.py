@@ -6,7 +6,7 @@ from concurrent.futures import Future
 
 import pytest
 
-from scrapy_dedup.core.teacher.rendered import Flag
+from scrapy_dedup.core.teacher import Flag
 from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.rendering import MOST_PICTURE_HEIGHT, MOST_RESOURCE_BYTES, MOST_RESOURCES, WIDTH
 from scrapy_dedup.teacher.values import NotShown, RenderedPage, Resource, Showing, WantedResource

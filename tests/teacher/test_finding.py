@@ -112,7 +112,7 @@ class Blocked:
             raise ModuleNotFoundError(name)
 
 sys.meta_path.insert(0, Blocked())
-from scrapy_dedup.core.teacher.rendered import NumberedPage
+from scrapy_dedup.core.teacher import NumberedPage
 from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.values import Showing
 

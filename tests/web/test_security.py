@@ -10,7 +10,7 @@ import pytest
 from starlette.routing import Mount
 from starlette.testclient import TestClient
 
-from scrapy_dedup.core.hosts import hosts_of
+from scrapy_dedup.core.addresses import hosts_of
 from scrapy_dedup.web.app import make_app
 from scrapy_dedup.web.login import SECONDS, Sessions, own_path
 from scrapy_dedup.web.security import PUBLIC, Access, AccessGate, Rate

@@ -32,7 +32,7 @@ from scrapy.settings import Settings as ScrapySettings
 from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
 from scrapy_dedup.commands.terminal import a_table, errors, one_line, output, print_table, shown
 from scrapy_dedup.core.pages.blocks import Unparsed, parse_page
-from scrapy_dedup.core.teacher.rendered import NumberedPage, numbered
+from scrapy_dedup.core.teacher import NumberedPage, numbered
 from scrapy_dedup.core.templates.templates import selector
 from scrapy_dedup.plugin.teacher.run import Web, run_errand
 from scrapy_dedup.report.drawing import LayoutPage, layout_drawing, render_layout_page

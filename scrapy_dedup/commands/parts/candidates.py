@@ -22,7 +22,7 @@ from msgspec import Struct, field
 from scrapy_dedup.commands.call import DONE, INTERRUPTED, NOT_DONE, STANDARD_INPUT, Call, opened_input, print_answer
 from scrapy_dedup.commands.terminal import one_line, output, progress
 from scrapy_dedup.commands.verbs.domains import show_new, show_tally
-from scrapy_dedup.core.domains.states import CandidateOutcome
+from scrapy_dedup.core.domains import CandidateOutcome
 from scrapy_dedup.service.domains.candidates import (
     BadProposal,
     CandidateIntake,

@@ -19,8 +19,7 @@ from rich.text import Text
 from scrapy_dedup.commands.call import DONE, Call, WrongCallError, number, print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, progress, shown
 from scrapy_dedup.core.pages.fingerprints import to_digits
-from scrapy_dedup.core.templates.mining import Family
-from scrapy_dedup.core.templates.subtrees import Subtree
+from scrapy_dedup.core.templates.mining import Family, Subtree
 from scrapy_dedup.report.numbers import count, percent, whole
 from scrapy_dedup.service.stored.mining import MinedCluster, MinedDomain, Mining, mine_stored, pages_to_mine
 

@@ -31,7 +31,7 @@ from scrapy_dedup.commands.call import (
     run_action,
 )
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
-from scrapy_dedup.core.domains.states import CandidateOutcome, DomainStatus, present_status
+from scrapy_dedup.core.domains import CandidateOutcome, DomainStatus, present_status
 from scrapy_dedup.report.numbers import count, percent, whole
 from scrapy_dedup.service.domains.candidates import CandidateTally, candidates_of
 from scrapy_dedup.service.domains.files import BadRow, DomainRow, check_rows, read_rows

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from scrapy_dedup.commands.call import DONE, Call, CommandError, number, print_answer
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
-from scrapy_dedup.core.runs.totals import DropAlarm
+from scrapy_dedup.core.runs import DropAlarm
 from scrapy_dedup.report.numbers import (
     COLUMNS,
     amounts_of,

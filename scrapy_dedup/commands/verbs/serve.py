@@ -23,7 +23,7 @@ from rich.text import Text
 
 from scrapy_dedup.commands.call import DONE, Call, CommandError, WrongCallError, print_json
 from scrapy_dedup.commands.terminal import output, shown
-from scrapy_dedup.core.hosts import hosts_of, is_loopback
+from scrapy_dedup.core.addresses import hosts_of, is_loopback
 from scrapy_dedup.service.jobs.jobs import listen
 from scrapy_dedup.settings import public_name
 

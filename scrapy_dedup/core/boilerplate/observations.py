@@ -11,8 +11,7 @@ from msgspec import Struct
 
 from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.pages.declared import Declared
-from scrapy_dedup.core.pages.places import Place
-from scrapy_dedup.core.pages.tags import Tag
+from scrapy_dedup.core.pages.tags import Place, Tag
 
 # A page shows at most so many blocks; of a longer page evenly spaced ones, so that shares stay what they are.
 MOST_BLOCKS: Final = 500

@@ -42,7 +42,6 @@ _WEIGHED: Final = 32
 _LONGEST_CHARACTER: Final = 32
 _JOINER: Final = "\u200d"
 
-__all__ = ["Chunk", "ChunkKind", "ChunkPolicy", "once", "split_into_chunks"]
 
 _ID_BYTES: Final = 8
 # A section that is at most an eighth of a chunk (a heading and a sentence or two) says too little alone and goes with

@@ -20,8 +20,6 @@ from scrapy_dedup.core.chunks.chunks import Chunk, ChunkKind
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.declared import CODES, primary
 
-__all__ = ["Detect", "LanguagePolicy", "LanguageReason", "LanguageVerdict", "check_language", "judge_languages"]
-
 Detect = Callable[[str], tuple[str, float] | None]
 """From one line of text to a code (ISO 639-1 where there is one, lower case) and confidence 0 to 1; None: unknown."""
 

@@ -20,23 +20,21 @@ from scrapy_dedup.core.metadata.locators import (
     Evidence,
     Field,
     Locators,
+    SiteNames,
+    byline_name,
     comparable,
     day_in_url,
     declared_day,
-    placed_day,
-    value_in,
-    written_day,
-)
-from scrapy_dedup.core.metadata.titles import (
-    SiteNames,
-    byline_name,
     declared_names,
     folded,
     heading,
     is_byline,
     is_label,
     part_with,
+    placed_day,
     squeezed,
+    value_in,
+    written_day,
 )
 from scrapy_dedup.core.pages.blocks import Block, Page
 
@@ -82,8 +80,6 @@ _POSTING: Final = re.compile(r"Article|Posting|Report|QAPage|Question|Recipe|Rev
 _SITE: Final = re.compile(r"WebSite|Organization|Brand")
 
 Thing = dict[str, Any]
-
-__all__ = ["Evidence", "Metadata", "evidence_of", "metadata_of"]
 
 
 def seen_days(near: Sequence[Block]) -> tuple[str | None, str | None]:

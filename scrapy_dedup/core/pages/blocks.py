@@ -11,8 +11,7 @@ from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNod
 from scrapy_dedup.core.pages.declared import Declared, read_declared, read_marks
 from scrapy_dedup.core.pages.gather import Block, Gatherer
 from scrapy_dedup.core.pages.guard import ParseLimits, UnparsedReason, refuse
-from scrapy_dedup.core.pages.places import BODY, Place
-from scrapy_dedup.core.pages.tags import Tag
+from scrapy_dedup.core.pages.tags import BODY, Place, Tag
 
 TABLE_PARTS = frozenset("table caption thead tbody tfoot tr th td".split())
 CELLS = frozenset({"td", "th"})

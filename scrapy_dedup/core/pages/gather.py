@@ -8,16 +8,18 @@ from itertools import dropwhile, groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from scrapy_dedup.core.pages.places import BODY, Place, forget_many
 from scrapy_dedup.core.pages.tags import (
+    BODY,
     INLINE,
     LITERAL,
     LONG_TAG,
     RAW,
     VOID,
+    Place,
     Role,
     Tag,
     Token,
+    forget_many,
     known_tag,
     plain,
     read_tag,
@@ -29,7 +31,6 @@ TAGS = re.compile(r"<([^>]*+)>?")
 """Divides a text with inline tags: text, tag, text, ..., tag, text."""
 _BR = Tag("br")
 
-__all__ = ["Block", "Gatherer"]
 
 # What elements that span blocks add to a page, in characters.
 _MOST_REPEATED_CHARS = 1_000_000

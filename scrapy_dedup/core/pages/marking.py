@@ -14,7 +14,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.blocks import Page, parse_tree
 from scrapy_dedup.core.pages.gather import Gatherer
-from scrapy_dedup.core.pages.places import BODY, Place
+from scrapy_dedup.core.pages.tags import BODY, Place
 
 # A unit is 5 ns: what all selectors of a page may take together ends within two thirds of a second.
 _MOST_UNITS: Final = 120_000_000

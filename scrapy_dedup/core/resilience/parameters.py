@@ -1,4 +1,4 @@
-"""Parameters of URLs that never change the content, found by comparing pages (what they are: `core.urls.fields`)."""
+"""Parameters of URLs (see `core.urls.normal_form`) that never change the content, found by comparing pages."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct, field
 
 from scrapy_dedup.core.pages.fingerprints import fold
-from scrapy_dedup.core.urls.fields import IgnoredParameters, host_of, is_token, names_in, values_in, without
+from scrapy_dedup.core.urls.normal_form import IgnoredParameters, host_of, is_token, names_in, values_in, without
 from scrapy_dedup.core.urls.pagination import is_part_name
 
 _HAS_DIGIT: Final = re.compile("[0-9]")

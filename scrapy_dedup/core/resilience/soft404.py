@@ -12,7 +12,7 @@ from urllib.parse import unquote, urljoin
 from msgspec import Struct
 
 from scrapy_dedup.core.pages.blocks import Block, Page
-from scrapy_dedup.core.recrawl.passages import Repeats, main_text
+from scrapy_dedup.core.recrawl.verdicts import Repeats, main_text
 from scrapy_dedup.core.urls.normal_form import LOOSE_RULES, normalize_url, split_url
 
 _WORD: Final = re.compile(r"[^\W\d_]+")

@@ -18,8 +18,7 @@ from msgspec.structs import replace
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.pages.places import BODY, Place
-from scrapy_dedup.core.pages.tags import element_key
+from scrapy_dedup.core.pages.tags import BODY, Place, element_key
 
 # Stored with every signature: those of two versions are never compared.
 VERSION: Final = 1
@@ -30,19 +29,6 @@ ALLOWANCE: Final = 3
 _MOST_PATHS: Final = 1_000
 _MOST_CLASSES: Final = 20
 
-__all__ = [
-    "VERSION",
-    "Layout",
-    "LayoutIndex",
-    "Level",
-    "Match",
-    "Skeleton",
-    "StoredLayoutsError",
-    "cluster",
-    "likeness",
-    "similarity",
-    "skeleton_of",
-]
 
 # Measured on four sites with known kinds and on eight mixes of five sites (`python -m benchmarks.layouts`): from 0.6 to
 # 0.8 purity is the same, and mixes have 1.8 to 2.3 layouts a kind.
@@ -142,7 +128,7 @@ class StoredLayoutsError(DedupError):
     """What was stored cannot be read as the layouts of a domain."""
 
 
-def cluster(skeletons: Sequence[Skeleton], like: float = LIKE, kin: float = KIN) -> list[int]:
+def cluster(skeletons: Sequence[Skeleton], kin: float = KIN) -> list[int]:
     """Return for each page the signature (L1) of its layout; the order of pages does not matter.
 
     The skeletons that most pages have lead a layout each (100 at most), unless they are like one that leads already;
@@ -151,7 +137,6 @@ def cluster(skeletons: Sequence[Skeleton], like: float = LIKE, kin: float = KIN)
 
     Args:
         skeletons: of one domain's pages.
-        like: from which likeness on two pages are of one layout.
         kin: from which likeness on a small layout joins a larger one.
     """
     pages = Counter(skeleton.l1 for skeleton in skeletons)
@@ -160,9 +145,9 @@ def cluster(skeletons: Sequence[Skeleton], like: float = LIKE, kin: float = KIN)
     distinct = {skeleton.l1: skeleton for skeleton in skeletons}
     leaders: list[Skeleton] = []
     for signature in sorted(distinct, key=lambda signature: (-pages[signature], signature)):
-        if len(leaders) < MOST_LAYOUTS and _nearest(distinct[signature], leaders, shared, like) is None:
+        if len(leaders) < MOST_LAYOUTS and _nearest(distinct[signature], leaders, shared, LIKE) is None:
             leaders.append(distinct[signature])
-    joined = {signature: _signature_of(distinct[signature], leaders, shared, like) for signature in distinct}
+    joined = {signature: _signature_of(distinct[signature], leaders, shared, LIKE) for signature in distinct}
     sizes = Counter(joined[skeleton.l1] for skeleton in skeletons)
     large = [leader for leader in leaders if sizes[leader.l1] >= _FEW]
     layouts = {

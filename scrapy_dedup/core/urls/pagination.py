@@ -7,8 +7,7 @@ from math import gcd
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from scrapy_dedup.core.urls.fields import is_token
-from scrapy_dedup.core.urls.normal_form import LOOSE_RULES, normalize_url, split_url, target_of
+from scrapy_dedup.core.urls.normal_form import LOOSE_RULES, is_token, normalize_url, split_url, target_of
 
 _DIGITS: Final = re.compile(r"[0-9]++")
 _MONTH: Final = re.compile(

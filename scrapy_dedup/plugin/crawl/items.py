@@ -16,7 +16,7 @@ from scrapy.exceptions import DropItem
 from scrapy.http import Response, TextResponse
 from w3lib.encoding import html_to_unicode
 
-from scrapy_dedup.core.duplicates.evidence import ITEM_BYTES, fields_hash
+from scrapy_dedup.core.duplicates import ITEM_BYTES, fields_hash
 from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.service.duplicates.chunking import PageChunks, chunks_report
 from scrapy_dedup.settings import Settings

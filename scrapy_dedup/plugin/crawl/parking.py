@@ -15,7 +15,7 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
-from scrapy_dedup.core.templates.drift import WINDOW
+from scrapy_dedup.core.templates.templates import WINDOW
 from scrapy_dedup.plugin.crawl.engine_state import EngineState
 from scrapy_dedup.service.learning.learning import Learner
 from scrapy_dedup.settings import Settings

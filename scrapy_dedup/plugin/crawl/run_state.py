@@ -16,8 +16,8 @@ from scrapy.utils.misc import load_object
 from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.runs.totals import ELAPSED
-from scrapy_dedup.core.runs.totals import STAT as DROP_ALARMS
+from scrapy_dedup.core.runs import ELAPSED
+from scrapy_dedup.core.runs import STAT as DROP_ALARMS
 from scrapy_dedup.core.urls.normal_form import UrlRules
 from scrapy_dedup.plugin.crawl.places import forget_broken_queues, job_of
 from scrapy_dedup.service.crawl.crawl import Count, Crawl

@@ -15,7 +15,7 @@ from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
-from scrapy_dedup.core.domains.states import DomainRefusal, RequestPolicy, judge_domain
+from scrapy_dedup.core.domains import DomainRefusal, RequestPolicy, judge_domain
 from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
 from scrapy_dedup.plugin.crawl.overrides import META_KEY, with_request
 from scrapy_dedup.plugin.crawl.request_meta import redirected_from

@@ -25,6 +25,7 @@ from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.recrawl.verdicts import VerdictKind
 from scrapy_dedup.core.resilience.stalls import (
     REFUSALS,
+    STALLED_EXIT_CODE,
     Cause,
     Figures,
     HostFigures,
@@ -33,7 +34,6 @@ from scrapy_dedup.core.resilience.stalls import (
     challenge_of,
     judge,
 )
-from scrapy_dedup.core.runs.supervision import STALLED_EXIT_CODE
 from scrapy_dedup.core.urls.pagination import shape_of
 from scrapy_dedup.plugin.crawl.engine_state import EngineState
 from scrapy_dedup.plugin.crawl.overrides import settings_of

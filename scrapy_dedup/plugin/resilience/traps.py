@@ -18,8 +18,7 @@ from twisted.internet.defer import Deferred
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.resilience.parameters import Decided, ParameterTrials
 from scrapy_dedup.core.resilience.traps import Trap
-from scrapy_dedup.core.urls.fields import host_of, names_in
-from scrapy_dedup.core.urls.normal_form import page_key
+from scrapy_dedup.core.urls.normal_form import host_of, names_in, page_key
 from scrapy_dedup.core.urls.pagination import listing_part
 from scrapy_dedup.plugin.crawl.engine_state import EngineState
 from scrapy_dedup.plugin.crawl.overrides import is_left_alone

@@ -7,7 +7,7 @@ from typing import Final
 from urllib.parse import urljoin, urlsplit
 
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.core.teacher.rendered import numbered
+from scrapy_dedup.core.teacher import numbered
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.plugin.teacher.run import PageError, Web
 from scrapy_dedup.service.policies import parse_limits, url_rules

@@ -13,7 +13,7 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro
 
-from scrapy_dedup.core.teacher.rendered import numbered
+from scrapy_dedup.core.teacher import numbered
 from scrapy_dedup.plugin.crawl.aside import Aside, CrawlEndedError
 from scrapy_dedup.plugin.crawl.engine_state import EngineState
 from scrapy_dedup.plugin.crawl.ways import Ways

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
-from scrapy_dedup.core.duplicates.evidence import (
+from scrapy_dedup.core.duplicates import (
     MOST_ITEMS,
     NO_FIELDS,
     Blocks,
@@ -24,8 +24,8 @@ from scrapy_dedup.core.metadata.choice import Metadata, metadata_of
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.fingerprints import from_hex
 from scrapy_dedup.core.patterns.config import SiteConfig
-from scrapy_dedup.core.runs.totals import DropWatch
-from scrapy_dedup.core.templates.drift import WINDOW
+from scrapy_dedup.core.runs import DropWatch
+from scrapy_dedup.core.templates.templates import WINDOW
 from scrapy_dedup.core.urls.canonical import Address
 from scrapy_dedup.core.urls.normal_form import UrlRules, page_key
 from scrapy_dedup.service.crawl.commits import alias_kind

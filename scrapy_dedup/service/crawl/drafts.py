@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
 
-from scrapy_dedup.core.duplicates.evidence import PageEvidence
-from scrapy_dedup.core.duplicates.matching import Same
+from scrapy_dedup.core.duplicates import PageEvidence, Same
 from scrapy_dedup.core.metadata.choice import Metadata
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.fingerprints import content_hash, text_hash

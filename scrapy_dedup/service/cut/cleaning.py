@@ -20,8 +20,7 @@ from scrapy_dedup.core.boilerplate.repeats import (
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.fingerprints import both_hashes, content_hash, from_hex, text_hash, to_hex
 from scrapy_dedup.core.pages.render import Output, render
-from scrapy_dedup.core.patterns.blocks import place, shorten
-from scrapy_dedup.core.patterns.expressions import HeldBack, PatternHeld, TextSpan, cut_out
+from scrapy_dedup.core.patterns.expressions import HeldBack, PatternHeld, TextSpan, cut_out, place, shorten
 from scrapy_dedup.service.cut.site_patterns import PDF_PATTERN, TEXT_PATTERN, JudgedBlocks, SitePatterns, text_rule
 
 LAYER = "boilerplate"

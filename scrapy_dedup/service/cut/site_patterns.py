@@ -9,11 +9,10 @@ from typing import Final, NamedTuple
 from msgspec import Struct, field
 
 from scrapy_dedup.core.boilerplate.repeats import Removal, RemovalRule
-from scrapy_dedup.core.boilerplate.selectors import GENERIC_SELECTORS
 from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.pages.fingerprints import from_hex
 from scrapy_dedup.core.pages.marking import Marking, SelectorError, check_any_selector, mark
-from scrapy_dedup.core.pages.tag_selectors import TagSelectors
+from scrapy_dedup.core.pages.tag_selectors import GENERIC_SELECTORS, TagSelectors
 from scrapy_dedup.core.patterns.config import SiteConfig, get_site_config_with_db_overrides
 from scrapy_dedup.core.patterns.expressions import (
     Expressions,

@@ -10,8 +10,14 @@ from typing import Any, BinaryIO, Final
 from msgspec import Struct, field
 from sqlalchemy import Connection
 
-from scrapy_dedup.core.domains.names import domain_name, twin_of
-from scrapy_dedup.core.domains.states import CandidateOutcome, DomainStanding, outcome_of_known, outcome_of_new
+from scrapy_dedup.core.domains import (
+    CandidateOutcome,
+    DomainStanding,
+    domain_name,
+    outcome_of_known,
+    outcome_of_new,
+    twin_of,
+)
 from scrapy_dedup.service.packed_files import BYTE_ORDER_MARK, lines_of, read_json
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains import candidates

@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from scrapy_dedup.core.domains.names import domain_name, twin_of
-from scrapy_dedup.core.domains.states import DomainStatus
+from scrapy_dedup.core.domains import DomainStatus, domain_name, twin_of
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.urls.normal_form import DomainScope
 from scrapy_dedup.store.engine.codec import column_text

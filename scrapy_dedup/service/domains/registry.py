@@ -12,9 +12,16 @@ from typing import TypeVar
 from msgspec import Struct
 from sqlalchemy import Connection
 
-from scrapy_dedup.core.domains import states as domain_states
-from scrapy_dedup.core.domains.names import domain_name, is_pattern
-from scrapy_dedup.core.domains.states import Blacklisting, DomainStanding, DomainStatus, after_run, unblacklisted
+from scrapy_dedup.core import domains as domain_states
+from scrapy_dedup.core.domains import (
+    Blacklisting,
+    DomainStanding,
+    DomainStatus,
+    after_run,
+    domain_name,
+    is_pattern,
+    unblacklisted,
+)
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains import lists as domain_lists

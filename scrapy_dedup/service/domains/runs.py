@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from scrapy_dedup.core.domains.states import DomainRefusal, DomainStatus, RefusedDomains, RequestPolicy
+from scrapy_dedup.core.domains import DomainRefusal, DomainStatus, RefusedDomains, RequestPolicy
 from scrapy_dedup.service.domains.registry import lift_expired
 from scrapy_dedup.service.domains.twins import settle_twins
 from scrapy_dedup.settings import Settings

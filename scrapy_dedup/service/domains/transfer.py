@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TextIO
 from msgspec import Struct
 from sqlalchemy import Connection
 
-from scrapy_dedup.core.domains.states import DomainStatus
+from scrapy_dedup.core.domains import DomainStatus
 from scrapy_dedup.service.domains.files import COLUMNS, NAME, DomainRow, as_cell
 from scrapy_dedup.store.domains import lists as domain_lists
 from scrapy_dedup.store.domains import registry as domains

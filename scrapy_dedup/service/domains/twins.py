@@ -9,15 +9,15 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from sqlalchemy import Connection
 
-from scrapy_dedup.core.domains.names import (
+from scrapy_dedup.core.domains import (
     TwinEvidence,
     TwinReason,
     TwinVerdict,
     bare_name,
     judge_twins,
+    of_pair,
     standing_for_both,
 )
-from scrapy_dedup.core.domains.states import of_pair
 from scrapy_dedup.core.urls.normal_form import UrlRules, page_key
 from scrapy_dedup.service.policies import url_rules
 from scrapy_dedup.settings import Settings

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from scrapy_dedup.core.duplicates.matching import DUPLICATE, TITLE
+from scrapy_dedup.core.duplicates import DUPLICATE, TITLE
 from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.service.duplicates.index import KnownDuplicates, asked_layers
 from scrapy_dedup.service.duplicates.page_facts import PageFacts

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from msgspec import Struct, field
 
-from scrapy_dedup.core.duplicates.matching import Same
+from scrapy_dedup.core.duplicates import Same
 from scrapy_dedup.service.cut.removals import ACTION, SHADOW
 from scrapy_dedup.service.duplicates.chunking import PageChunks
 from scrapy_dedup.service.duplicates.index import (

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from scrapy_dedup.core.chunks.chunks import StoredChunk
-from scrapy_dedup.core.duplicates.matching import (
+from scrapy_dedup.core.duplicates import (
     DUPLICATE,
     LAYERS,
     NEAR_DUPLICATE,
@@ -20,9 +20,10 @@ from scrapy_dedup.core.duplicates.matching import (
     DuplicatePolicy,
     Same,
     Text,
+    promising,
+    shingles,
     stands_for,
 )
-from scrapy_dedup.core.duplicates.near import promising, shingles
 from scrapy_dedup.core.pages.render import plain
 from scrapy_dedup.service.duplicates.chunking import JudgedChunk, PageChunks, across
 from scrapy_dedup.service.duplicates.page_facts import PageFacts

@@ -5,8 +5,7 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
-from scrapy_dedup.core.duplicates.matching import NEAR_DUPLICATE, Text
-from scrapy_dedup.core.duplicates.near import Shingles, Sketch, shingles, sketch_of
+from scrapy_dedup.core.duplicates import NEAR_DUPLICATE, Shingles, Sketch, Text, shingles, sketch_of
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.declared import primary
 from scrapy_dedup.core.pages.fingerprints import text_hash

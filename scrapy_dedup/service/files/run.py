@@ -19,8 +19,7 @@ from typing import Any, Final, Protocol, Self, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from scrapy_dedup.core.duplicates.evidence import NO_FIELDS, PageEvidence, proves, proves_near
-from scrapy_dedup.core.duplicates.matching import NEAR_DUPLICATE
+from scrapy_dedup.core.duplicates import NEAR_DUPLICATE, NO_FIELDS, PageEvidence, proves, proves_near
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.urls.canonical import Alias
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key

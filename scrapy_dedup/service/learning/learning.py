@@ -10,11 +10,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate, PageCounts, RepeatPolicy, hash_block, split_into_blocks
-from scrapy_dedup.core.duplicates.evidence import SiteSeen
+from scrapy_dedup.core.duplicates import SiteSeen
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.fingerprints import from_hex, to_hex
-from scrapy_dedup.core.templates.drift import WINDOW, Drift, DriftWatch, Look
 from scrapy_dedup.core.templates.layouts import VERSION, skeleton_of
+from scrapy_dedup.core.templates.templates import WINDOW, Drift, DriftWatch, Look
 from scrapy_dedup.service.cut.site_cleaning import NO_LAYOUT, SiteCut, cut_page
 from scrapy_dedup.service.cut.site_patterns import SitePatterns
 from scrapy_dedup.service.steps import Steps

@@ -17,7 +17,8 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 from msgspec import Struct, to_builtins
 
-from scrapy_dedup.core.pdf.text import PageLines, PdfFlag, PdfLine, PdfReading, arrange
+from scrapy_dedup.core.pdf.lines import PageLines, PdfLine
+from scrapy_dedup.core.pdf.text import PdfFlag, PdfReading, arrange
 from scrapy_dedup.service.pdf.reading import PdfLimits, UnreadPdf, UnreadReason, read_frame, write_frame
 
 _PROGRESS_SECONDS: Final = 0.1

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from scrapy_dedup.core.duplicates.evidence import ITEM_BYTES, pack_fields, unpack_fields
+from scrapy_dedup.core.duplicates import ITEM_BYTES, pack_fields, unpack_fields
 from scrapy_dedup.core.recrawl.plan import GONE
 from scrapy_dedup.core.recrawl.verdicts import VerdictKind
 from scrapy_dedup.service.recrawl.run_pages import PagesMet, RecentPages

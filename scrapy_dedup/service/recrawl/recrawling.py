@@ -10,7 +10,6 @@ from scrapy_dedup.core.chunks.chunks import StoredChunk
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.declared import Directives
 from scrapy_dedup.core.pages.fingerprints import parts_hash
-from scrapy_dedup.core.recrawl.passages import Repeats, main_text, page_keys, repeats_of, same_blocks
 from scrapy_dedup.core.recrawl.plan import (
     GONE,
     Fetch,
@@ -27,10 +26,15 @@ from scrapy_dedup.core.recrawl.verdicts import (
     Change,
     ChangePolicy,
     NumberChurn,
+    Repeats,
     Verdict,
     VerdictKind,
     compare,
+    main_text,
     moves,
+    page_keys,
+    repeats_of,
+    same_blocks,
     unified_diff,
     verdict_of,
 )

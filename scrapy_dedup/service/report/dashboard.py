@@ -11,8 +11,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from scrapy_dedup.core.domains.names import domain_name, is_pattern
-from scrapy_dedup.core.domains.states import is_blacklisted
+from scrapy_dedup.core.domains import domain_name, is_blacklisted, is_pattern
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.report.dashboard_values import STATUSES, FrontPage, RunRow, Step, TableChoice
 from scrapy_dedup.report.values import Ledger, ReportDomain

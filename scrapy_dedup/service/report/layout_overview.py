@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
-from scrapy_dedup.core.teacher.vision import Vision
+from scrapy_dedup.core.teacher import Vision
 from scrapy_dedup.core.templates.templates import Template, selector
 from scrapy_dedup.core.templates.url_patterns import matches_pattern
 from scrapy_dedup.report import values

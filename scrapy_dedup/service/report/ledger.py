@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from scrapy_dedup.core.runs.totals import ELAPSED
+from scrapy_dedup.core.runs import ELAPSED
 from scrapy_dedup.core.urls.normal_form import split_url
 from scrapy_dedup.report.values import (
     AliasGroup,

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from sqlalchemy.orm import Session
 
 from scrapy_dedup.core.pages.fingerprints import to_hex
-from scrapy_dedup.core.runs.totals import DropAlarm
+from scrapy_dedup.core.runs import DropAlarm
 from scrapy_dedup.report import values
 from scrapy_dedup.service.cache.cache import spared, total_of
 from scrapy_dedup.service.cut.cleaning import LAYER, PATTERNS

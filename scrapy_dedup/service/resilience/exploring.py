@@ -9,11 +9,18 @@ from urllib.parse import urlsplit
 from msgspec import Struct, field
 
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.resilience.novelty import Mixtures, Novelty
 from scrapy_dedup.core.resilience.parameters import Decided, ParameterTrials
-from scrapy_dedup.core.resilience.traps import Trap, TrapAnswer, Traps
-from scrapy_dedup.core.urls.fields import is_token, names_in, values_in, without
-from scrapy_dedup.core.urls.normal_form import UrlRules, base_of, normalize_url, pages_linked
+from scrapy_dedup.core.resilience.traps import Mixtures, Novelty, Trap, TrapAnswer, Traps
+from scrapy_dedup.core.urls.normal_form import (
+    UrlRules,
+    base_of,
+    is_token,
+    names_in,
+    normalize_url,
+    pages_linked,
+    values_in,
+    without,
+)
 from scrapy_dedup.core.urls.pagination import UrlShape, listing_part, shape_of
 
 _ANCESTORS: Final = 2

@@ -16,7 +16,7 @@ from typing import IO
 
 from msgspec import Struct, field
 
-from scrapy_dedup.core.runs.supervision import End, Restart, RunEnding, SupervisionPolicy, after
+from scrapy_dedup.core.resilience.stalls import End, Restart, RunEnding, SupervisionPolicy, after
 
 _TICK_SECONDS = 0.05
 HEARTBEAT = "DEDUP_HEARTBEAT"

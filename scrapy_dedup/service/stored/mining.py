@@ -10,8 +10,7 @@ from msgspec import Struct, field
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.templates.layouts import LayoutIndex
-from scrapy_dedup.core.templates.mining import Cluster, Family, MinedPage, Named, families, mine
-from scrapy_dedup.core.templates.subtrees import Subtree
+from scrapy_dedup.core.templates.mining import Cluster, Family, MinedPage, Named, Subtree, families, mine
 from scrapy_dedup.core.templates.url_patterns import url_pattern
 from scrapy_dedup.service.policies import parse_limits
 from scrapy_dedup.settings import Settings

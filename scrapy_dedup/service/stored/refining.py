@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from scrapy_dedup.core.duplicates.matching import NEAR_DUPLICATE
+from scrapy_dedup.core.duplicates import NEAR_DUPLICATE
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.metadata.choice import Metadata
 from scrapy_dedup.core.pages.fingerprints import content_hash, text_hash

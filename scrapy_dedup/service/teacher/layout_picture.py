@@ -6,12 +6,12 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from scrapy_dedup.core.boilerplate.path_verdicts import DropReason
+from scrapy_dedup.core.boilerplate.path_features import DropReason
 from scrapy_dedup.core.boilerplate.repeats import RemovalRule
 from scrapy_dedup.core.metadata.choice import Metadata, is_heading
 from scrapy_dedup.core.metadata.locators import LONGEST_LINE, LONGEST_TITLE, Field, comparable, value_in
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.teacher.rendered import NO_ELEMENT, Box, Flag, NumberedPage, Snapshot
+from scrapy_dedup.core.teacher import NO_ELEMENT, Box, Flag, NumberedPage, Snapshot
 from scrapy_dedup.report.layout_picture import LABEL_HEIGHT, label_strip
 from scrapy_dedup.report.values import BoxKind, PictureBox
 from scrapy_dedup.service.cut.site_cleaning import SiteCut

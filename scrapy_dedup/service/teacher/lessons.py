@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct, field, to_builtins
 
-from scrapy_dedup.core.teacher.rendered import NumberedPage
+from scrapy_dedup.core.teacher import NumberedPage
 from scrapy_dedup.core.templates.layouts import cluster
 from scrapy_dedup.service.cut.site_cleaning import cut_page
 from scrapy_dedup.service.teacher.layout_picture import boxes_of

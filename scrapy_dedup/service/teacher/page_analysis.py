@@ -8,9 +8,7 @@ from msgspec.structs import replace
 
 from scrapy_dedup.core.metadata.locators import Field
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.teacher.rendered import NumberedPage, Snapshot
-from scrapy_dedup.core.teacher.vision import Unseen, unseen_text
-from scrapy_dedup.core.teacher.vision_blocks import looks_of
+from scrapy_dedup.core.teacher import NumberedPage, Snapshot, Unseen, looks_of, unseen_text
 from scrapy_dedup.core.templates.templates import selector
 from scrapy_dedup.report.values import PictureBox
 from scrapy_dedup.service.cut.site_cleaning import How, SiteCut, cut_page

@@ -8,10 +8,10 @@ from typing import Any, Final, Literal, Self
 from msgspec import Struct, convert, field, to_builtins
 from msgspec.structs import replace
 
-from scrapy_dedup.core.duplicates.evidence import SiteSeen
+from scrapy_dedup.core.duplicates import SiteSeen
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.metadata.locators import Locators
-from scrapy_dedup.core.teacher.vision import Vision
+from scrapy_dedup.core.teacher import Vision
 from scrapy_dedup.core.templates.layouts import LayoutIndex, Skeleton
 from scrapy_dedup.core.templates.templates import Template
 from scrapy_dedup.core.templates.url_patterns import matches_pattern

@@ -7,11 +7,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.names import APART
-from scrapy_dedup.core.boilerplate.path_verdicts import learn
+from scrapy_dedup.core.boilerplate.verdict_model import learn
 from scrapy_dedup.core.metadata.locators import learn_locators
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.core.teacher.rendered import NumberedPage, Snapshot
-from scrapy_dedup.core.teacher.vision import SeenPage, Vision, see, vision_of
+from scrapy_dedup.core.teacher import NumberedPage, SeenPage, Snapshot, Vision, see, vision_of
 from scrapy_dedup.core.templates.layouts import LayoutIndex, Skeleton, cluster, skeleton_of
 from scrapy_dedup.core.templates.mining import Cluster, MinedBlock, MinedPage, mine
 from scrapy_dedup.core.templates.templates import (

@@ -8,7 +8,7 @@ from msgspec import convert
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.metadata.locators import Locators
-from scrapy_dedup.core.teacher.vision import Vision
+from scrapy_dedup.core.teacher import Vision
 from scrapy_dedup.core.templates.layouts import LayoutIndex
 from scrapy_dedup.core.templates.templates import Template, selector, selectors
 from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, SiteKnowledge, overrides_of

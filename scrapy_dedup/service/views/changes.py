@@ -12,8 +12,7 @@ from msgspec import Struct
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.blocks import Unparsed, parse_page
 from scrapy_dedup.core.pages.fingerprints import from_hex
-from scrapy_dedup.core.recrawl.passages import MainText, Passage, Repeats, main_text
-from scrapy_dedup.core.recrawl.verdicts import unified_diff
+from scrapy_dedup.core.recrawl.verdicts import MainText, Passage, Repeats, main_text, unified_diff
 from scrapy_dedup.service.crawl.commits import LAYER
 from scrapy_dedup.service.policies import parse_limits
 from scrapy_dedup.settings import Settings

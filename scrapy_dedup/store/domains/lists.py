@@ -14,8 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import Column, ColumnElement, Connection, Select, case, false, func, select, tuple_
 
-from scrapy_dedup.core.domains.names import name_pattern
-from scrapy_dedup.core.domains.states import DomainStatus
+from scrapy_dedup.core.domains import DomainStatus, name_pattern
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.store.domains.registry import LIKE_ESCAPE, StoredDomain, like, of_project
 from scrapy_dedup.store.engine.codec import column_text

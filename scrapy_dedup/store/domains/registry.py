@@ -9,8 +9,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 from sqlalchemy import ColumnClause, ColumnElement, Connection, Select, bindparam, or_, select, update
 
-from scrapy_dedup.core.domains.names import is_pattern, name_pattern, twin_of
-from scrapy_dedup.core.domains.states import DomainStanding, DomainStatus
+from scrapy_dedup.core.domains import DomainStanding, DomainStatus, is_pattern, name_pattern, twin_of
 from scrapy_dedup.store.engine.codec import column_text
 from scrapy_dedup.store.records.lookups import columns_of
 from scrapy_dedup.store.tables.models import Domain

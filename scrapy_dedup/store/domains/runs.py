@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec import Struct
 from sqlalchemy import Connection, bindparam, case, func, or_, select, update
 
-from scrapy_dedup.core.domains.states import after_run
+from scrapy_dedup.core.domains import after_run
 from scrapy_dedup.store.domains import registry as domains
 from scrapy_dedup.store.domains.registry import TwinPair
 from scrapy_dedup.store.knowledge.known_pages import KnownPages, asks

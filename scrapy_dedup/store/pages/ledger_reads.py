@@ -7,7 +7,7 @@ from msgspec import Struct
 from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.orm import Session
 
-from scrapy_dedup.core.runs.totals import LedgerDomain
+from scrapy_dedup.core.runs import LedgerDomain
 from scrapy_dedup.store.engine.codec import column_text, unpack_json
 from scrapy_dedup.store.records import lookups
 from scrapy_dedup.store.records.page_records import GIVEN, HOLDING

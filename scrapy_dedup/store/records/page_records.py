@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, astuple
 
 from scrapy_dedup.core.chunks.chunks import GIVEN, HOLDING, ChunkState, StoredChunk
-from scrapy_dedup.core.duplicates.near import Sketch
+from scrapy_dedup.core.duplicates import Sketch
 from scrapy_dedup.store.records.signatures import SignatureRecord
 
 __all__ = [

@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec import Struct
 from sqlalchemy import BigInteger, Connection, Select, bindparam, delete, func, literal_column, select, union_all
 
-from scrapy_dedup.core.duplicates.near import VERSION, Sketch
+from scrapy_dedup.core.duplicates import VERSION, Sketch
 from scrapy_dedup.store.engine.codec import row_of
 from scrapy_dedup.store.tables.models import NearDuplicate, PageSignature
 from scrapy_dedup.store.tables.upserts import Row, chunks, insert_into, table_of, upsert

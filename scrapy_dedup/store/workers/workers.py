@@ -8,7 +8,7 @@ from typing import Any, Final, TypedDict, Unpack
 from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, not_, or_, select, update
 
-from scrapy_dedup.core.runs.totals import WorkerPart, total
+from scrapy_dedup.core.runs import WorkerPart, total
 from scrapy_dedup.store.engine.codec import column_text, optional_text
 from scrapy_dedup.store.records.lookups import columns_of
 from scrapy_dedup.store.records.records import RunStatus

@@ -12,7 +12,7 @@ from fastapi import Depends, Request
 from msgspec import Struct, field
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from scrapy_dedup.core.domains.names import domain_name
+from scrapy_dedup.core.domains import domain_name
 from scrapy_dedup.report.drawing import draw
 from scrapy_dedup.service.domains.registry import DomainService
 from scrapy_dedup.service.jobs.jobs import Job

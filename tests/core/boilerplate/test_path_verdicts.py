@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from scrapy_dedup.core.boilerplate.names import PathLooks
 from scrapy_dedup.core.boilerplate.observations import observe
-from scrapy_dedup.core.boilerplate.path_verdicts import PathVerdict, SiteVerdicts, learn
+from scrapy_dedup.core.boilerplate.verdict_model import PathVerdict, SiteVerdicts, learn
 from tests.core.boilerplate.test_verdict_model import a_model
 from tests.core.builders import parsed
 from tests.core.learned_sites import article

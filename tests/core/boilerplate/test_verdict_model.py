@@ -10,9 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.boilerplate.observations import observe
-from scrapy_dedup.core.boilerplate.path_features import FIGURES, rows, survey
-from scrapy_dedup.core.boilerplate.path_verdicts import DropReason, PathVerdict, learn
-from scrapy_dedup.core.boilerplate.verdict_model import Forest, ModelError, Tree, VerdictModel, figures_hash, words_of
+from scrapy_dedup.core.boilerplate.path_features import FIGURES, DropReason, rows, survey
+from scrapy_dedup.core.boilerplate.verdict_model import (
+    Forest,
+    ModelError,
+    PathVerdict,
+    Tree,
+    VerdictModel,
+    figures_hash,
+    learn,
+    words_of,
+)
 from scrapy_dedup.service.model_file import verdict_model
 from tests.core.builders import parsed
 from tests.core.html_soup import anything

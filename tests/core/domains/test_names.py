@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.domains.names import MOST_CHARS, domain_name, is_pattern, name_pattern, twin_of
+from scrapy_dedup.core.domains import MOST_CHARS, domain_name, is_pattern, name_pattern, twin_of
 from scrapy_dedup.core.urls.normal_form import DomainScope
 from tests.tables import table
 

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from scrapy_dedup.core.domains.names import TwinEvidence, TwinReason, judge_twins, standing_for_both
-from scrapy_dedup.core.domains.states import (
+from scrapy_dedup.core.domains import (
     Blacklisting,
     CandidateOutcome,
     DomainRefusal,
@@ -15,14 +14,18 @@ from scrapy_dedup.core.domains.states import (
     LowQualityPolicy,
     RefusedDomains,
     RequestPolicy,
+    TwinEvidence,
+    TwinReason,
     after_run,
     blacklisted,
     is_blacklisted,
     judge_domain,
+    judge_twins,
     of_pair,
     outcome_of_known,
     outcome_of_new,
     present_status,
+    standing_for_both,
     unblacklisted,
     with_status,
 )

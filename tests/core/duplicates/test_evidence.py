@@ -4,7 +4,7 @@ from array import array
 
 import pytest
 
-from scrapy_dedup.core.duplicates.evidence import (
+from scrapy_dedup.core.duplicates import (
     MOST_ITEMS,
     NO_FIELDS,
     PageEvidence,

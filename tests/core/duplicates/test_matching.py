@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.duplicates.matching import (
+from scrapy_dedup.core.duplicates import (
     DUPLICATE,
     LAYERS,
     NEAR_DUPLICATE,
@@ -12,9 +12,9 @@ from scrapy_dedup.core.duplicates.matching import (
     DuplicatePolicy,
     Same,
     Text,
+    shingles,
     stands_for,
 )
-from scrapy_dedup.core.duplicates.near import shingles
 
 LONG = " ".join(f"word{number}" for number in range(60))
 ALIKE = f"{LONG} and"

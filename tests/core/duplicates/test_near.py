@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.duplicates import near as neardup
-from scrapy_dedup.core.duplicates.near import BANDS, MAX_CHARS, Sketch, promising, resemblance, shingles, sketch, words
+from scrapy_dedup.core import duplicates
+from scrapy_dedup.core.duplicates import BANDS, MAX_CHARS, Sketch, promising, resemblance, shingles, sketch, words
 
 SCOPE = b"project www.example.com en"
 TEXT = " ".join(f"word{number}" for number in range(200))
@@ -41,7 +41,7 @@ class TestSketch:
         """Stored sketches are compared for years: whoever changes them changes VERSION."""
         found = a_sketch("the quick brown fox jumps over the lazy dog")
 
-        assert neardup.VERSION == "1-2"
+        assert duplicates.VERSION == "1-2"
         assert (found.shingles, len(found.signature), len(found.bands)) == (5, 128, BANDS)
         assert found.signature[:8].hex() == "12d2538431b1dd9c"
         assert found.bands[:2] == (-2374823282724405301, -2374823901066011334)

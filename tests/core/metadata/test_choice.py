@@ -5,8 +5,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.metadata.choice import Metadata, evidence_of, metadata_of, names_of, things_of
-from scrapy_dedup.core.metadata.locators import Field, Locators, declared_day, written_day
-from scrapy_dedup.core.metadata.titles import SiteNames, byline_name, declared_names
+from scrapy_dedup.core.metadata.locators import (
+    Field,
+    Locators,
+    SiteNames,
+    byline_name,
+    declared_day,
+    declared_names,
+    written_day,
+)
 from tests.core.builders import parsed
 from tests.core.html_soup import anything
 from tests.tables import table

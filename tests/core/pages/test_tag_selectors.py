@@ -2,10 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.boilerplate.selectors import GENERIC_SELECTORS
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.pages.marking import mark
-from scrapy_dedup.core.pages.tag_selectors import TagSelectors
+from scrapy_dedup.core.pages.tag_selectors import GENERIC_SELECTORS, TagSelectors
 from tests.core.builders import parsed
 from tests.core.html_soup import anything
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.duplicates.near import words
+from scrapy_dedup.core.duplicates import words
 from scrapy_dedup.core.pages.render import Output, plain
 from tests.tables import table
 

@@ -3,8 +3,14 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.render import render
-from scrapy_dedup.core.patterns.blocks import PlacedBlocks, Shortened, place, shorten
-from scrapy_dedup.core.patterns.expressions import TextSpan, compile_expressions
+from scrapy_dedup.core.patterns.expressions import (
+    PlacedBlocks,
+    Shortened,
+    TextSpan,
+    compile_expressions,
+    place,
+    shorten,
+)
 from tests.core.builders import parsed
 from tests.tables import table
 

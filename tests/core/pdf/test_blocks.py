@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.pdf.blocks import BlockKind, Hyphens, PdfBlock, blocks_of
 from scrapy_dedup.core.pdf.lines import PdfLine
+from scrapy_dedup.core.pdf.text import BlockKind, Hyphens, PdfBlock, blocks_of
 from tests.pdf_files import a_line, stacked
 from tests.tables import table
 

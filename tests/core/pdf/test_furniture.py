@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.pdf.furniture import FurnitureReason, split_furniture
-from scrapy_dedup.core.pdf.lines import PageLines
+from scrapy_dedup.core.pdf.lines import FurnitureReason, PageLines, split_furniture
 from tests.pdf_files import a_line, a_page, stacked
 
 Naming = Callable[[int], str | None]

@@ -6,15 +6,11 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.pdf.lines import clean_page, clean_text
+from scrapy_dedup.core.pdf.lines import Furniture, FurnitureReason, PageLines, PdfLine, clean_page, clean_text
 from scrapy_dedup.core.pdf.text import (
     BlockKind,
-    Furniture,
-    FurnitureReason,
-    PageLines,
     PdfBlock,
     PdfFlag,
-    PdfLine,
     PdfReading,
     PdfText,
     arrange,

@@ -7,20 +7,26 @@ import pytest
 from scrapy_dedup.core.boilerplate.repeats import PageCounts, RepeatPolicy
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.fingerprints import block_fingerprint
-from scrapy_dedup.core.recrawl.passages import (
+from scrapy_dedup.core.recrawl.verdicts import (
     TITLE,
+    Change,
+    ChangePolicy,
     MainText,
+    Moves,
+    NumberChurn,
     Passage,
     Repeats,
+    compare,
     main_text,
     mask,
     may_churn,
+    moves,
     number_key,
     page_keys,
     repeats_of,
     same_blocks,
+    unified_diff,
 )
-from scrapy_dedup.core.recrawl.verdicts import Change, ChangePolicy, Moves, NumberChurn, compare, moves, unified_diff
 from tests.core.builders import parsed
 from tests.tables import table
 

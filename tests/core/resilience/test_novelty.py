@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.resilience.novelty import Mixtures, News, Novelty
+from scrapy_dedup.core.resilience.traps import Mixtures, News, Novelty
 
 PROSE = "A concert of the town band will be given in the old hall by the river on a warm evening"
 NO_LISTING = ("", ())

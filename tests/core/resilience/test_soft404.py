@@ -3,7 +3,7 @@ from typing import Final
 import pytest
 
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.recrawl.passages import Repeats, page_keys
+from scrapy_dedup.core.recrawl.verdicts import Repeats, page_keys
 from scrapy_dedup.core.resilience.soft404 import ErrorPage, PageReason, RealPage, judge_page, probe_url
 from tests.core.builders import parsed
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import to_builtins
 
-from scrapy_dedup.core.runs.supervision import STALLED_EXIT_CODE, End, Restart, RunEnding, SupervisionPolicy, after
-from scrapy_dedup.core.runs.totals import ELAPSED, STAT, DropAlarm, DropWatch, WorkerPart, seconds_covered, total
+from scrapy_dedup.core.resilience.stalls import STALLED_EXIT_CODE, End, Restart, RunEnding, SupervisionPolicy, after
+from scrapy_dedup.core.runs import ELAPSED, STAT, DropAlarm, DropWatch, WorkerPart, seconds_covered, total
 from tests.tables import table
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

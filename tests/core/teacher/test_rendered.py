@@ -6,15 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.core.teacher.rendered import (
-    MOST_ELEMENTS,
-    NO_ELEMENT,
-    Flag,
-    NumberedPage,
-    Snapshot,
-    SnapshotError,
-    numbered,
-)
+from scrapy_dedup.core.teacher import MOST_ELEMENTS, NO_ELEMENT, Flag, NumberedPage, Snapshot, SnapshotError, numbered
 from tests.core.builders import parsed
 from tests.core.html_soup import anything
 from tests.core.snapshots import Recorded, recorded

@@ -6,9 +6,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from scrapy_dedup.core.teacher.rendered import Box, Flag, SeenElement, Snapshot, TextRun, numbered
-from scrapy_dedup.core.teacher.vision import SeenPage, UnseenReason, see, unseen_text, vision_of
-from scrapy_dedup.core.teacher.vision_blocks import looks_of
+from scrapy_dedup.core.teacher import (
+    Box,
+    Flag,
+    SeenElement,
+    SeenPage,
+    Snapshot,
+    TextRun,
+    UnseenReason,
+    looks_of,
+    numbered,
+    see,
+    unseen_text,
+    vision_of,
+)
 from tests.core.builders import parsed
 from tests.core.snapshots import Recorded, recorded
 from tests.growth import assert_in_proportion

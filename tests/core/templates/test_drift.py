@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.templates.drift import ENOUGH, WINDOW, Drift, DriftWatch, Look
+from scrapy_dedup.core.templates.templates import ENOUGH, WINDOW, Drift, DriftWatch, Look
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 LOST = "content root lost"

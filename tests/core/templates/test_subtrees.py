@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.templates.subtrees import PageBlocks, split_subtrees
+from scrapy_dedup.core.templates.mining import PageBlocks, split_subtrees
 
 MENU, FOOT = ("body>nav>ul>li", 1, 10), ("body>footer", 2, 20)
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.observations import observe
-from scrapy_dedup.core.boilerplate.path_verdicts import DropReason, learn
+from scrapy_dedup.core.boilerplate.path_features import DropReason
+from scrapy_dedup.core.boilerplate.verdict_model import learn
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.templates.templates import (
     Template,

@@ -13,15 +13,20 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.urls import normal_form as urls
-from scrapy_dedup.core.urls.fields import IgnoredParameters, host_of, is_token, names_in, values_in, without
 from scrapy_dedup.core.urls.normal_form import (
+    IgnoredParameters,
     UrlRules,
     extract_domain,
+    host_of,
+    is_token,
     is_tracker,
+    names_in,
     normalize_url,
     page_key,
     pages_linked,
     target_of,
+    values_in,
+    without,
     without_trackers,
 )
 from scrapy_dedup.core.urls.pagination import shape_of

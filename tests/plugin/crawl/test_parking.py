@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
-from scrapy_dedup.core.templates.drift import WINDOW
+from scrapy_dedup.core.templates.templates import WINDOW
 from scrapy_dedup.plugin.crawl.parking import ParkingLot, Release
 from scrapy_dedup.service.learning.learning import Learner
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from scrapy_dedup.core.duplicates.evidence import NO_FIELDS, PageEvidence, fields_hash, proves_near
+from scrapy_dedup.core.duplicates import NO_FIELDS, PageEvidence, fields_hash, proves_near
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.service.crawl.crawl import RunEvidence, is_shown
 from scrapy_dedup.service.crawl.drafts import Draft

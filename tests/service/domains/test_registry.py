@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.domains.names import TwinReason
+from scrapy_dedup.core.domains import TwinReason
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.domains.files import DomainRow, as_cell, from_cell
 from scrapy_dedup.service.domains.registry import DomainChoice, DomainService, StoredDomain, lift_expired

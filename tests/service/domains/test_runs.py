@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from scrapy_dedup.core.domains.states import DomainRefusal, DomainStatus, RefusedDomains
+from scrapy_dedup.core.domains import DomainRefusal, DomainStatus, RefusedDomains
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.domains.registry import DomainService
 from scrapy_dedup.service.domains.runs import RefusedPage, refusal_records, refused_domains, settle_run

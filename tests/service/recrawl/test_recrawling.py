@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
-from scrapy_dedup.core.duplicates.evidence import ITEM_BYTES, NO_FIELDS
+from scrapy_dedup.core.duplicates import ITEM_BYTES, NO_FIELDS
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.recrawl.passages import page_keys
-from scrapy_dedup.core.recrawl.verdicts import Change, ChangePolicy, Verdict, VerdictKind
+from scrapy_dedup.core.recrawl.verdicts import Change, ChangePolicy, Verdict, VerdictKind, page_keys
 from scrapy_dedup.service.recrawl.deliveries import Delivered, Recall
 from scrapy_dedup.service.recrawl.recrawling import (
     NOTHING_KNOWN,

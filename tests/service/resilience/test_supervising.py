@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_dedup.core.runs.supervision import SupervisionPolicy
+from scrapy_dedup.core.resilience.stalls import SupervisionPolicy
 from scrapy_dedup.service.resilience.supervising import HEARTBEAT, Supervised, Supervisor, Watching
 from tests.tables import table
 

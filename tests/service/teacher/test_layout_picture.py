@@ -10,7 +10,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.teacher.rendered import Box, Flag, NumberedPage, SeenElement, Snapshot, TextRun, numbered
+from scrapy_dedup.core.teacher import Box, Flag, NumberedPage, SeenElement, Snapshot, TextRun, numbered
 from scrapy_dedup.report.values import BoxKind, PictureBox
 from scrapy_dedup.service.cut.site_cleaning import cut_page
 from scrapy_dedup.service.report.layout_overview import PICTURE_BYTES, PICTURES, shown_layouts

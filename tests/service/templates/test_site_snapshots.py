@@ -1,7 +1,7 @@
 from typing import Any
 
 from scrapy_dedup.core.boilerplate.names import PathLooks
-from scrapy_dedup.core.teacher.vision import SeenPage
+from scrapy_dedup.core.teacher import SeenPage
 from scrapy_dedup.core.templates.layouts import skeleton_of
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.cut.page_cleaning import clean_page

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, func, select
 
-from scrapy_dedup.core.duplicates.near import Sketch, sketch
+from scrapy_dedup.core.duplicates import Sketch, sketch
 from scrapy_dedup.store.records import signatures
 from scrapy_dedup.store.records.signatures import PAGES_OF_A_BAND, BandMatch, SignatureRecord
 from scrapy_dedup.store.store import Store

@@ -14,7 +14,7 @@ import uvicorn
 from playwright.sync_api import Browser, Page, Request, Response
 from selectolax.lexbor import LexborHTMLParser
 
-from scrapy_dedup.core.hosts import hosts_of
+from scrapy_dedup.core.addresses import hosts_of
 from scrapy_dedup.service.jobs.jobs import listen
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store

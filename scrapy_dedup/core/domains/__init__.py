@@ -1,1 +1,0 @@
-"""Domains: names, states, which of them are asked, and candidates from search engines."""

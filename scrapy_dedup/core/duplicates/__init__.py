@@ -1,1 +1,0 @@
-"""Whether two pages are one: by title, text, most of the text, and by the fields of their items."""

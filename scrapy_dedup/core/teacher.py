@@ -1,0 +1,648 @@
+"""What a browser showed of a page: boxes and type, which text looks like content, and which nobody sees."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from enum import IntFlag, StrEnum
+from itertools import count
+from statistics import fmean
+from typing import Final, NamedTuple
+
+from msgspec import Struct, field
+
+from scrapy_dedup.core.boilerplate.names import NAVIGATION_TAGS, PathLooks, is_around, parts_of, tag_of
+from scrapy_dedup.core.boilerplate.observations import MOST_BLOCKS, MOST_STEPS, upper_part
+from scrapy_dedup.core.boilerplate.path_features import HEADINGS
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.pages.blocks import Page, parse_tree
+from scrapy_dedup.core.pages.gather import Gatherer
+from scrapy_dedup.core.pages.tags import BODY, Place
+
+NO_ELEMENT: Final = -1
+# A browser takes seconds for more, and no text is worth that.
+MOST_ELEMENTS: Final = 20_000
+
+
+class NumberedPage(Struct, frozen=True):
+    """A page to be shown by a browser."""
+
+    html: str
+    """The page with a number on each element of its body, 0 for the body itself, in document order."""
+    attribute: str
+    """What holds the number."""
+    parents: tuple[int, ...]
+    """For each element the one around it; NO_ELEMENT for the body."""
+    tags: tuple[str, ...]
+    of_blocks: tuple[int, ...]
+    """For each block of the page the block-level element that it stands in."""
+
+
+def numbered(html: str, page: Page) -> NumberedPage | None:
+    """Return a page with numbers on its elements; None where it has too many, or reads otherwise with them.
+
+    What stands there for readers without scripts is left out, as a browser with scripts leaves it out; nor does the
+    page lead elsewhere by itself.
+
+    Args:
+        html: what *page* was parsed from.
+        page: what `parse_page` returned.
+    """
+    tree = parse_tree(html)
+    body = tree.body
+    if body is None:
+        return None
+    for node in tree.css("noscript, meta[http-equiv=refresh i]"):
+        node.decompose()
+    attribute = _unused_name(html)
+    parents: list[int] = []
+    tags: list[str] = []
+    numbers: dict[int, int] = {}
+    for node in [node for node in body.traverse(include_text=False) if node.is_element_node]:
+        above = node.parent
+        parents.append(numbers.get(above.mem_id, 0) if above is not None and numbers else NO_ELEMENT)
+        numbers[node.mem_id] = len(tags)
+        node.attrs[attribute] = str(len(tags))
+        tags.append(node.tag or "")
+        if len(tags) > MOST_ELEMENTS:
+            return None
+    of_blocks = _of_blocks(body.inner_html or "", attribute)
+    if len(of_blocks) != len(page.blocks):
+        return None
+    return NumberedPage(tree.html or "", attribute, tuple(parents), tuple(tags), of_blocks)
+
+
+def _of_blocks(source: str, attribute: str) -> tuple[int, ...]:
+    number = re.compile(rf' {attribute}="(\d+)"')
+    gatherer = Gatherer()
+    gatherer.over(source)
+    found, here = [], 0
+    for step in gatherer.walk:
+        if isinstance(step, Place):
+            match = number.search(step.source) if step is not BODY else None
+            here = int(match[1]) if match else 0
+        elif isinstance(step, int):
+            found.append(here)
+    return tuple(found)
+
+
+def _unused_name(html: str) -> str:
+    folded = html.lower()
+    return next(name for number in count() if (name := f"data-dedup-n{number}") not in folded)
+
+
+VERSION: Final = 1
+# Elements and text nodes together are as many as the browser looks at.
+_MOST_ROWS: Final = MOST_ELEMENTS
+_MOST_PIXELS: Final = 1_000_000
+_MOST_CHARS: Final = 16_000_000
+_MOST_TENTHS: Final = 100_000
+_MOST_WEIGHT: Final = 1_000
+
+
+class SnapshotError(DedupError):
+    """A browser's answer is not what was asked for: with its scripts on, a page can answer anything."""
+
+
+class Flag(IntFlag):
+    """How an element, or what is around it, stands on the page. `teacher/look.js` has the same."""
+
+    FIXED = 1
+    STICKY = 2
+    ABSOLUTE = 4
+    NOT_DISPLAYED = 8
+    """Nor what is folded to no height, or stands in `details` that are closed."""
+    INVISIBLE = 16
+    TRANSPARENT = 32
+    CLIPPED = 64
+    """To a pixel or less, or its text indented out of sight."""
+    OFF_SCREEN = 128
+    """Outside the page, to the left, above or to the right."""
+    SAME_COLOUR = 256
+    """As the background; not where a picture may lie behind."""
+    NO_SIZE = 512
+    """Type of less than two pixels."""
+    IN_LINK = 1024
+    IN_BUTTON = 2048
+    PANEL = 4096
+    """Something on the page opens it: a tab, an accordion, a link to it."""
+
+
+_ALL_FLAGS: Final = (1 << 13) - 1
+HIDDEN: Final = (
+    Flag.NOT_DISPLAYED
+    | Flag.INVISIBLE
+    | Flag.TRANSPARENT
+    | Flag.CLIPPED
+    | Flag.OFF_SCREEN
+    | Flag.SAME_COLOUR
+    | Flag.NO_SIZE
+)
+"""Any of these, and a text is not seen when the page opens."""
+
+
+class Box(NamedTuple):
+    """Pixels from the page's upper left corner."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+class SeenElement(NamedTuple):
+    """An element that has a number."""
+
+    number: int
+    box: Box
+    flags: int
+    """Bits of `Flag`."""
+    font_size: float
+    """Pixels."""
+    weight: int
+    """400 is normal, 700 bold."""
+
+
+class TextRun(NamedTuple):
+    """One text node."""
+
+    number: int
+    """Of the element that holds it; NO_ELEMENT where scripts made that."""
+    box: Box
+    flags: int
+    """Bits of `Flag`."""
+    font_size: float
+    weight: int
+    chars: int
+    """White space folded."""
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether a person sees it when the page opens."""
+        return not self.flags & HIDDEN
+
+
+class Snapshot(Struct, frozen=True):
+    """What one page looked like."""
+
+    width: int
+    """Of the window, pixels."""
+    height: int
+    """Of the whole page."""
+    elements: dict[int, SeenElement] = field(default_factory=dict)
+    """By number."""
+    runs: tuple[TextRun, ...] = ()
+    """In document order."""
+    static_chars: int = 0
+    """Seen characters in elements that the page came with."""
+    scripted_chars: int = 0
+    """Seen characters in elements that scripts made."""
+    """It was too large to be looked at whole."""
+    is_styled: bool = True
+    """Style sheets were there: else boxes and type are those of any page."""
+
+    @property
+    def js_share(self) -> float:
+        """Share of the seen text that scripts made, 0.0 to 1.0."""
+        return self.scripted_chars / max(1, self.static_chars + self.scripted_chars)
+
+    @classmethod
+    def from_json(cls, value: object) -> "Snapshot":
+        """Read what `teacher/look.js` answered.
+
+        Raises:
+            SnapshotError: it is anything else.
+        """
+        if not isinstance(value, dict) or value.get("version") != VERSION:
+            raise SnapshotError("what the browser said of a page: needs the answer of look.js, version 1")
+        elements: dict[int, SeenElement] = {}
+        for row in _rows(value, "elements", 8):
+            one = _element(row)
+            elements.setdefault(one.number, one)
+        runs = tuple(map(_run, _rows(value, "runs", 9)))
+        scripted = sum(one.chars for one in runs if one.is_seen and one.number == NO_ELEMENT)
+        return cls(
+            width=_whole(value.get("width"), 0, _MOST_PIXELS),
+            height=_whole(value.get("height"), 0, _MOST_PIXELS),
+            elements=elements,
+            runs=runs,
+            static_chars=sum(one.chars for one in runs if one.is_seen) - scripted,
+            scripted_chars=scripted,
+            is_styled=_is_styled(value),
+        )
+
+
+# A page that holds its design in itself has this much of it, in characters.
+_DESIGN: Final = 2_000
+
+
+def _is_styled(value: dict[str, object]) -> bool:
+    wanted = _whole(value.get("sheets_wanted"), 0, _MOST_CHARS)
+    came = _whole(value.get("sheets_came"), 0, _MOST_CHARS)
+    written = _whole(value.get("css_chars"), 0, _MOST_CHARS)
+    return 2 * came >= wanted if came else not wanted and written >= _DESIGN
+
+
+def _rows(value: dict[str, object], name: str, length: int) -> list[list[object]]:
+    rows = value.get(name)
+    if not isinstance(rows, list) or len(rows) > _MOST_ROWS:
+        raise SnapshotError(f"what the browser said of a page: {name!r} needs a list of at most {_MOST_ROWS} rows")
+    for row in rows:
+        if not isinstance(row, list) or len(row) != length:
+            raise SnapshotError(f"what the browser said of a page: a row of {name!r} needs {length} numbers")
+    return rows
+
+
+def _element(row: list[object]) -> SeenElement:
+    number = _whole(row[0], 0, MOST_ELEMENTS)
+    return SeenElement(number, _box(row), *_type(row))
+
+
+def _run(row: list[object]) -> TextRun:
+    number = _whole(row[0], NO_ELEMENT, MOST_ELEMENTS)
+    return TextRun(number, _box(row), *_type(row), _whole(row[8], 1, _MOST_CHARS))
+
+
+def _box(row: list[object]) -> Box:
+    x, y = (_whole(side, -_MOST_PIXELS, _MOST_PIXELS) for side in row[1:3])
+    width, height = (_whole(side, 0, _MOST_PIXELS) for side in row[3:5])
+    return Box(x, y, width, height)
+
+
+def _type(row: list[object]) -> tuple[int, float, int]:
+    flags = _whole(row[5], 0, _ALL_FLAGS)
+    return flags, _whole(row[6], 0, _MOST_TENTHS) / 10, _whole(row[7], 0, _MOST_WEIGHT)
+
+
+def _whole(value: object, least: int, most: int) -> int:
+    if type(value) is not int or not least <= value <= most:
+        raise SnapshotError(f"what the browser said of a page: {value!r:.80} needs a whole number, {least} to {most}")
+    return value
+
+
+# How much of a text counts that stands so; docs/methods.md tells what each is worth.
+_STICKY: Final = 0.15
+_SURROUNDED: Final = 0.25
+_FORM: Final = 0.25
+_OTHER_COLUMN: Final = 0.2
+_LINKED: Final = 0.25
+_LINKS: Final = 0.4
+_OUTSIDE: Final = 0.3
+# Body holds all, and says nothing: another element is the container where it is nearly as good.
+_BODY: Final = 0.95
+# Of a text: with more of it in links, it is a list of them.
+_MOSTLY_LINKS: Final = 0.6
+# Of the seen text: what holds more is no navigation, whatever its name.
+_LARGE: Final = 0.5
+# Of the seen text: a form with more holds the page, and is none to be filled in.
+_LARGE_FORM: Final = 0.3
+_FIELDS: Final = frozenset(["input", "textarea", "select"])
+# Columns whose sides differ by less are one, pixels.
+_GRID: Final = 20
+
+
+class Looks(Struct, frozen=True):
+    """What a page's text looks like, by the number of the block-level element that it stands in."""
+
+    main: dict[int, float]
+    """How far it looks like content, 0.0 to 1.0; elements whose text nobody sees at first are left out."""
+    container: int
+    """The element that holds most of what does, and little else."""
+
+
+class _Text(Struct, frozen=True):
+    """The seen text of one block-level element."""
+
+    chars: int
+    links: float
+    """Share in links; that of headings is none, for they are links on many pages."""
+    size: int
+    """Characters beside links, each as many times as its type is pixels high."""
+    flags: int
+    left: int
+    right: int
+
+
+def looks_of(page: Page, numbered: NumberedPage, snapshot: Snapshot) -> Looks:
+    """Return how far the text of each block-level element looks like content.
+
+    Main text stands where most text stands: in the column with most characters, larger type counting more. What is
+    fixed over the page, in another column, in a form to be filled in or in navigation counts less, and links do. The
+    container is the element whose text is nearest to the main text; what is outside counts less again.
+    """
+    texts = _texts(numbered, snapshot)
+    surrounded = _surrounded(page, numbered, texts)
+    column = _column(text for number, text in texts.items() if number not in surrounded)
+    beside = {number for number, text in texts.items() if _is_beside(text, column)}
+    places = {number: _by_place(text) for number, text in texts.items()}
+    for numbers, share in ((surrounded, _SURROUNDED), (_in_forms(numbered, texts), _FORM)):
+        for number in numbers & texts.keys():
+            places[number] *= share
+    in_columns = {number: share * (_OTHER_COLUMN if number in beside else 1) for number, share in places.items()}
+    container = _container(numbered, texts, in_columns)
+    inside = _below(numbered, container)
+    main = {number: _OUTSIDE * share for number, share in in_columns.items()}
+    for number in inside & texts.keys():
+        # Cards stand in columns, and are content; a list of links beside the text is none.
+        is_list = texts[number].links > _MOSTLY_LINKS
+        main[number] = in_columns[number] if is_list else places[number]
+    return Looks(main, container)
+
+
+def _texts(numbered: NumberedPage, snapshot: Snapshot) -> dict[int, _Text]:
+    """Return what is seen of each block-level element; text in elements that scripts made stands in none."""
+    around = blocks_around(numbered)
+    runs: defaultdict[int, list[TextRun]] = defaultdict(list)
+    for run in snapshot.runs:
+        if run.is_seen and (number := around.get(run.number, NO_ELEMENT)) in snapshot.elements:
+            runs[number].append(run)
+    return {number: _text(number, found, numbered, snapshot) for number, found in runs.items()}
+
+
+def blocks_around(numbered: NumberedPage) -> dict[int, int]:
+    """Return for each element the block-level element whose text it holds; those around all blocks are left out."""
+    blocks = frozenset(numbered.of_blocks)
+    around: dict[int, int] = {}
+    for number, above in enumerate(numbered.parents):
+        if number in blocks:
+            around[number] = number
+        elif above in around:
+            around[number] = around[above]
+    return around
+
+
+def _text(number: int, runs: list[TextRun], numbered: NumberedPage, snapshot: Snapshot) -> _Text:
+    chars = sum(run.chars for run in runs)
+    unlinked = [run for run in runs if not run.flags & Flag.IN_LINK]
+    is_heading = numbered.tags[number] in HEADINGS
+    box = snapshot.elements[number].box
+    return _Text(
+        chars=chars,
+        links=0.0 if is_heading else 1 - sum(run.chars for run in unlinked) / chars,
+        size=round(sum(run.chars * run.font_size for run in unlinked)),
+        flags=runs[0].flags,
+        left=box.x,
+        right=box.x + box.width,
+    )
+
+
+def _surrounded(page: Page, numbered: NumberedPage, texts: Mapping[int, _Text]) -> frozenset[int]:
+    """Return the block-level elements that stand in navigation, by tag or by name; names of large parts mislead."""
+    paths = {number: block.path for block, number in zip(page.blocks, numbered.of_blocks, strict=True)}
+    parts = {path: _named_part(path) for path in dict.fromkeys(paths.values())}
+    chars: Counter[str] = Counter()
+    for number, text in texts.items():
+        chars[parts[paths[number]]] += text.chars
+    most = _LARGE * chars.total()
+    small = {path for path, part in parts.items() if part and (chars[part] <= most or _is_in_navigation(path))}
+    return frozenset(number for number, path in paths.items() if path in small)
+
+
+def _named_part(path: str) -> str:
+    """Return the path of the innermost element of navigation on a path; empty where there is none."""
+    steps = path.split(">", MOST_STEPS)[:MOST_STEPS]
+    for depth in range(len(steps), 0, -1):
+        if tag_of(steps[depth - 1]) in NAVIGATION_TAGS or _is_named(steps[depth - 1]):
+            return ">".join(steps[:depth])
+    return ""
+
+
+def _is_in_navigation(path: str) -> bool:
+    return any(tag_of(step) in NAVIGATION_TAGS for step in path.split(">"))
+
+
+def _in_forms(numbered: NumberedPage, texts: Mapping[int, _Text]) -> frozenset[int]:
+    """Return the block-level elements in forms that a person fills in, but not in one around much of the page."""
+    forms: list[int] = []
+    filled: set[int] = set()
+    for number, (tag, above) in enumerate(zip(numbered.tags, numbered.parents, strict=True)):
+        around = forms[above] if above != NO_ELEMENT else NO_ELEMENT
+        forms.append(number if tag == "form" else around)
+        if tag in _FIELDS and around != NO_ELEMENT:
+            filled.add(around)
+    chars: Counter[int] = Counter()
+    for number, text in texts.items():
+        chars[forms[number]] += text.chars
+    small = {form for form in filled if chars[form] < _LARGE_FORM * chars.total()}
+    return frozenset(number for number in texts if forms[number] in small)
+
+
+def _column(texts: Iterable[_Text]) -> tuple[int, int]:
+    """Return the left and right side of the column in which most text stands, in steps of the grid."""
+    sizes: Counter[tuple[int, int]] = Counter()
+    for text in texts:
+        if not text.flags & (Flag.FIXED | Flag.STICKY):
+            sizes[text.left // _GRID, text.right // _GRID] += text.size
+    return min(sizes, key=lambda sides: (-sizes[sides], sides), default=(0, 0))
+
+
+def _by_place(text: _Text) -> float:
+    if text.flags & Flag.FIXED:
+        return 0.0
+    return _STICKY if text.flags & Flag.STICKY else 1.0
+
+
+def _is_beside(text: _Text, column: tuple[int, int]) -> bool:
+    left, right = column[0] * _GRID, (column[1] + 1) * _GRID
+    common = min(text.right, right) - max(text.left, left)
+    return 2 * common < min(text.right - text.left, right - left)
+
+
+def _container(numbered: NumberedPage, texts: Mapping[int, _Text], places: Mapping[int, float]) -> int:
+    """Return the element whose text is nearest to the main text: F1 of the two; of equals the outer."""
+    seen, main = [0.0] * len(numbered.tags), [0.0] * len(numbered.tags)
+    for number, text in texts.items():
+        share = (1 - (1 - _LINKED) * text.links) * (_LINKS if text.links > _MOSTLY_LINKS else 1)
+        seen[number], main[number] = text.chars, text.chars * places[number] * share
+    for number in range(len(numbered.tags) - 1, 0, -1):
+        above = numbered.parents[number]
+        seen[above] += seen[number]
+        main[above] += main[number]
+    scores = [
+        (_BODY if above == NO_ELEMENT else 1) * part / max(1, chars + main[0])
+        for part, chars, above in zip(main, seen, numbered.parents, strict=True)
+    ]
+    return max(range(len(scores)), key=lambda number: (scores[number], -number))
+
+
+def _below(numbered: NumberedPage, container: int) -> set[int]:
+    below = {container}
+    for number, above in enumerate(numbered.parents):
+        if above in below:
+            below.add(number)
+    return below
+
+
+def _is_named(step: str) -> bool:
+    return any(map(is_around, parts_of(step)[1:]))
+
+
+# Menus and slides wait just outside the window; what is to be found by machines alone stands far out.
+_FAR: Final = 900
+_MOST: Final = 200
+_SHOWN_CHARS: Final = 200
+_ZERO_WIDTH: Final = re.compile("[\u200b\u200c\u200d\u2060\ufeff\u00ad\U000e0000-\U000e007f]")
+
+NEEDS_RENDERING: Final = 0.5
+"""Share of the seen text that scripts made."""
+_NEARLY_EMPTY: Final = 200
+_SHOWN: Final = 1_000
+
+
+class UnseenReason(StrEnum):
+    """Why nobody sees a text."""
+
+    OFF_SCREEN = "off_screen"
+    CLIPPED = "clipped"
+    NO_SIZE = "no_size"
+    SAME_COLOUR = "same_colour"
+    ZERO_WIDTH = "zero_width"
+    NOT_DISPLAYED = "not_displayed"
+    """`display: none`, `hidden`, folded to no height: a click, or a script, may open it."""
+
+
+class Unseen(Struct, frozen=True):
+    """A text that nobody sees."""
+
+    place: int
+    """Of its block, as an index into the page's blocks."""
+    reason: UnseenReason
+    text: str
+    """Its first 200 characters."""
+
+
+def unseen_text(page: Page, numbered: NumberedPage, snapshot: Snapshot, *, closed: bool = False) -> list[Unseen]:
+    """Return the blocks of a page that no person sees, in order, at most 200.
+
+    What waits to be faded in is none of them: browsers that run no scripts do not show it. A block is listed where
+    nobody sees any of it.
+
+    Args:
+        page: the page.
+        numbered: its elements.
+        snapshot: how a browser showed it.
+        closed: whether what is not displayed counts, although a click may open it.
+    """
+    reasons = unseen_elements(numbered, snapshot, closed=closed)
+    found = []
+    for place, (block, number) in enumerate(zip(page.blocks, numbered.of_blocks, strict=True)):
+        reason = UnseenReason.ZERO_WIDTH if not _ZERO_WIDTH.sub("", block.text).strip() else reasons.get(number)
+        if reason is not None:
+            found.append(Unseen(place, reason, block.text[:_SHOWN_CHARS]))
+            if len(found) == _MOST:
+                break
+    return found
+
+
+def unseen_elements(numbered: NumberedPage, snapshot: Snapshot, *, closed: bool = False) -> dict[int, UnseenReason]:
+    """Return the block-level elements all of whose text nobody sees."""
+    around = blocks_around(numbered)
+    reasons: dict[int, UnseenReason | None] = {}
+    for run in snapshot.runs:
+        number = around.get(run.number)
+        if number is not None:
+            is_closed = closed and run.flags & Flag.NOT_DISPLAYED
+            reason = UnseenReason.NOT_DISPLAYED if is_closed else reason_unseen(run, snapshot)
+            reasons[number] = reason if number not in reasons else (reason and reasons[number])
+    return {number: reason for number, reason in reasons.items() if reason is not None}
+
+
+def reason_unseen(run: TextRun, snapshot: Snapshot) -> UnseenReason | None:
+    """Return why nobody sees a text; None where somebody does, or may after a click."""
+    flags = run.flags
+    if flags & (Flag.NOT_DISPLAYED | Flag.INVISIBLE | Flag.TRANSPARENT | Flag.PANEL):
+        return None
+    if flags & Flag.NO_SIZE:
+        return UnseenReason.NO_SIZE
+    if flags & Flag.CLIPPED:
+        return UnseenReason.CLIPPED
+    if flags & Flag.OFF_SCREEN and _is_far(run.box, snapshot):
+        return UnseenReason.OFF_SCREEN
+    return UnseenReason.SAME_COLOUR if flags & Flag.SAME_COLOUR else None
+
+
+def _is_far(box: Box, snapshot: Snapshot) -> bool:
+    return box.x + box.width <= -_FAR or box.y + box.height <= -_FAR or box.x >= snapshot.width + _FAR
+
+
+class SeenPage(Struct, frozen=True):
+    """One page, without its text; small, and it can be pickled."""
+
+    paths: dict[str, PathLooks] = field(default_factory=dict)
+    """By path, as `observe` has it."""
+    static_chars: int = 0
+    """Of what looks like content and stands in the page as it came."""
+    scripted_chars: int = 0
+    """Seen text that scripts made."""
+    js_share: float = 0.0
+    """Share of the seen text that scripts made."""
+    unseen: tuple[Unseen, ...] = ()
+
+    @property
+    def is_odd(self) -> bool:
+        """Whether so much of the text is not to be seen that it is the browser that is odd."""
+        unseen = sum(there.unseen for there in self.paths.values())
+        return unseen > _MOST_UNSEEN * sum(there.seen + there.unseen for there in self.paths.values())
+
+
+# Of a page's text.
+_MOST_UNSEEN: Final = 0.2
+
+
+def see(page: Page, numbered: NumberedPage, snapshot: Snapshot) -> SeenPage:
+    """Return what a page looked like, by DOM path; of one whose style sheets did not come, only what scripts made."""
+    if not snapshot.is_styled:
+        return SeenPage(
+            static_chars=snapshot.static_chars,
+            scripted_chars=snapshot.scripted_chars,
+            js_share=round(snapshot.js_share, 3),
+        )
+    looks = looks_of(page, numbered, snapshot)
+    unseen = unseen_text(page, numbered, snapshot)
+    hidden = {one.place for one in unseen}
+    sums: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    # As many as an observation has, and the same.
+    stride = -(-len(page.blocks) // MOST_BLOCKS) or 1
+    for place in range(0, len(page.blocks), stride):
+        block, number = page.blocks[place], numbered.of_blocks[place]
+        chars = len(block.text)
+        row = sums[upper_part(block.path)]
+        if place in hidden:
+            row[2] += chars
+        elif number in looks.main:
+            row[0] += chars
+            row[1] += round(chars * looks.main[number])
+    return SeenPage(
+        paths={path: PathLooks(*row) for path, row in sums.items() if any(row)},
+        static_chars=sum(row[1] for row in sums.values()),
+        scripted_chars=snapshot.scripted_chars,
+        js_share=round(snapshot.js_share, 3),
+        unseen=tuple(unseen),
+    )
+
+
+class Vision(Struct, frozen=True):
+    """What a browser showed of a layout."""
+
+    shown: int
+    """Pages."""
+    js_share: float
+    """Share of the seen text that scripts made, mean of these pages."""
+    needs_rendering: bool
+    """Scripts made most of it, and next to nothing is there without them."""
+    unseen: int = 0
+    """Texts that no person sees, on all of them."""
+    agreement: float = 1.0
+    """Of what the template keeps and what looks like content, in characters: both of either, 0.0 to 1.0."""
+
+
+def vision_of(pages: Sequence[SeenPage], agreement: float) -> Vision:
+    """Return what is kept of the pages of one layout that a browser showed; at least one."""
+    js_share = round(fmean(page.js_share for page in pages), 3)
+    is_empty = fmean(page.static_chars for page in pages) < _NEARLY_EMPTY
+    return Vision(
+        shown=len(pages),
+        js_share=js_share,
+        needs_rendering=js_share >= NEEDS_RENDERING and is_empty,
+        unseen=min(_SHOWN, sum(len(page.unseen) for page in pages)),
+        agreement=round(agreement, 3),
+    )

@@ -1,1 +1,0 @@
-"""What a browser shows of a page, and which of its text looks like content."""
