@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _OBJECTS = 10_000
 _HOMES = {
     "Addon": "plugin.addon",
-    "ChunkItem": "plugin.crawl.chunk_items",
+    "ChunkItem": "plugin.crawl.items",
     "Cleaner": "service.cleaner",
     "DedupDownloaderMiddleware": "plugin.downloader_middleware",
     "DedupExtension": "plugin.extension",

@@ -8,6 +8,7 @@ from weakref import ref
 import pytest
 from scrapy.settings import Settings
 
+import scrapy_dedup
 from scrapy_dedup.plugin.addon import Addon
 from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
 from scrapy_dedup.plugin.extension import DedupExtension
@@ -76,6 +77,10 @@ def test_what_is_switched_off_is_not_imported() -> None:
         "rich",
     ]
     assert [name for name in (*(f"scrapy_dedup.{one}" for one in ours), *others) if name in loaded] == []
+
+
+def test_every_name_of_the_package_is_there() -> None:
+    assert [name for name in scrapy_dedup.__all__ if getattr(scrapy_dedup, name).__name__ != name] == []
 
 
 def test_a_crawler_that_is_gone_takes_along_what_was_kept_for_it(tmp_path: Path) -> None:
