@@ -14,12 +14,11 @@ if TYPE_CHECKING:
     from scrapy_dedup.plugin.crawl.items import ChunkItem, DuplicateItem, PageItem
     from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
     from scrapy_dedup.plugin.dupefilter import StoreDupeFilter
-    from scrapy_dedup.plugin.extension import DedupExtension
+    from scrapy_dedup.plugin.extension import DedupExtension, Heartbeat
     from scrapy_dedup.plugin.fingerprinter import Fingerprinter
     from scrapy_dedup.plugin.item_pipeline import DedupPipeline
     from scrapy_dedup.plugin.memo import memo
     from scrapy_dedup.plugin.resilience.extension import ResilienceExtension
-    from scrapy_dedup.plugin.resilience.heartbeat import Heartbeat
     from scrapy_dedup.plugin.resilience.stall_monitor import StallMonitor
     from scrapy_dedup.plugin.revalidation import RevalidationMiddleware
     from scrapy_dedup.plugin.runtime import acknowledge
@@ -39,7 +38,7 @@ _HOMES = {
     "DedupSpiderMiddleware": "plugin.spider_middleware",
     "DuplicateItem": "plugin.crawl.items",
     "Fingerprinter": "plugin.fingerprinter",
-    "Heartbeat": "plugin.resilience.heartbeat",
+    "Heartbeat": "plugin.extension",
     "LeasedDupeFilter": "plugin.workers.queue",
     "LeasedQueue": "plugin.workers.queue",
     "PageItem": "plugin.crawl.items",

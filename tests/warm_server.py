@@ -33,7 +33,7 @@ PRELOADED = (
     "scrapy_dedup.plugin.downloader_middleware",
     "scrapy_dedup.plugin.extension",
     "scrapy_dedup.plugin.fingerprinter",
-    "scrapy_dedup.plugin.resilience.heartbeat",
+    "scrapy_dedup.plugin.extension",
     "scrapy_dedup.plugin.item_pipeline",
     "scrapy_dedup.plugin.resilience.extension",
     "scrapy_dedup.plugin.spider_middleware",
@@ -104,7 +104,7 @@ def preload() -> None:
         with contextlib.suppress(ImportError, SystemExit):
             importlib.import_module(path.rpartition(".")[0])
     # A tenth of a second in each crawl with DEDUP_REUSE.
-    importlib.import_module("scrapy_dedup.plugin.recrawl.reuse").installed()
+    importlib.import_module("scrapy_dedup.plugin.reuse").installed()
 
 
 def _components(settings: Mapping[str, Any]) -> set[str]:

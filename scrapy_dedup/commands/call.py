@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from scrapy_dedup.commands.terminal import one_line
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.plugin.crawl.places import database_url
+from scrapy_dedup.plugin.crawl.run_state import database_url
 from scrapy_dedup.service.projects import find_project
 from scrapy_dedup.service.store_policies import keep_policy
 from scrapy_dedup.service.views.explain import UrlError

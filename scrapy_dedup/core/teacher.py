@@ -4,7 +4,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntFlag, StrEnum
-from itertools import count
 from statistics import fmean
 from typing import Final, NamedTuple
 
@@ -16,6 +15,7 @@ from scrapy_dedup.core.boilerplate.path_features import HEADINGS
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.blocks import Page, parse_tree
 from scrapy_dedup.core.pages.gather import Gatherer
+from scrapy_dedup.core.pages.marking import unused_name
 from scrapy_dedup.core.pages.tags import BODY, Place
 
 NO_ELEMENT: Final = -1
@@ -53,7 +53,7 @@ def numbered(html: str, page: Page) -> NumberedPage | None:
         return None
     for node in tree.css("noscript, meta[http-equiv=refresh i]"):
         node.decompose()
-    attribute = _unused_name(html)
+    attribute = unused_name(html, "data-dedup-n")
     parents: list[int] = []
     tags: list[str] = []
     numbers: dict[int, int] = {}
@@ -83,11 +83,6 @@ def _of_blocks(source: str, attribute: str) -> tuple[int, ...]:
         elif isinstance(step, int):
             found.append(here)
     return tuple(found)
-
-
-def _unused_name(html: str) -> str:
-    folded = html.lower()
-    return next(name for number in count() if (name := f"data-dedup-n{number}") not in folded)
 
 
 VERSION: Final = 1

@@ -13,10 +13,9 @@ from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.urls.normal_form import UrlRules, page_key
 from scrapy_dedup.plugin.crawl.delivery import Delivery
 from scrapy_dedup.plugin.crawl.items import REPORT, DuplicateItem, url_of
-from scrapy_dedup.plugin.crawl.outcomes import Recorder
 from scrapy_dedup.plugin.crawl.visits import Visit, Visits
 from scrapy_dedup.plugin.crawl.write_behind import WriteBehind
-from scrapy_dedup.plugin.recrawl.reuse import Reuse
+from scrapy_dedup.plugin.reuse import Recorder, Reuse
 from scrapy_dedup.service.crawl.commits import Stay, commit, failed_fetch
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.crawl.drafts import Draft

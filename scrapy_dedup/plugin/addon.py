@@ -6,10 +6,9 @@ from scrapy.settings import BaseSettings
 
 from scrapy_dedup.plugin.crawl.overrides import only_shows, told
 from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
-from scrapy_dedup.plugin.extension import DedupExtension
+from scrapy_dedup.plugin.extension import DedupExtension, Heartbeat
 from scrapy_dedup.plugin.fingerprinter import Fingerprinter
 from scrapy_dedup.plugin.item_pipeline import DedupPipeline
-from scrapy_dedup.plugin.resilience.heartbeat import Heartbeat
 from scrapy_dedup.plugin.revalidation import RevalidationMiddleware
 from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
 from scrapy_dedup.settings import Settings

@@ -12,12 +12,12 @@ from scrapy.http.request import NO_CALLBACK
 
 from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.plugin.crawl.engine_state import EngineState
-from scrapy_dedup.plugin.crawl.outcomes import RUNNING
 from scrapy_dedup.plugin.crawl.overrides import is_left_alone, with_request
-from scrapy_dedup.plugin.crawl.request_meta import redirected_from
+from scrapy_dedup.plugin.crawl.requests import redirected_from
 from scrapy_dedup.plugin.crawl.visits import LeadsNowhere
-from scrapy_dedup.plugin.domains.guard import RefusedDomain
+from scrapy_dedup.plugin.domains import RefusedDomain
 from scrapy_dedup.plugin.fingerprinter import request_url
+from scrapy_dedup.plugin.reuse import RUNNING
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.unchanged import Unchanged
 from scrapy_dedup.service.recrawl.run_pages import Names

@@ -10,7 +10,7 @@ from scrapy.utils.request import RequestFingerprinter, RequestFingerprinterProto
 
 from scrapy_dedup.core.urls.normal_form import UrlRules, normalize_url, without_trackers
 from scrapy_dedup.plugin.crawl.overrides import settings_of, with_request
-from scrapy_dedup.plugin.crawl.request_meta import redirected_from
+from scrapy_dedup.plugin.crawl.requests import redirected_from
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.service.policies import learns_parameters, url_rules
 

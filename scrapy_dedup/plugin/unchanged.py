@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import urlsplit
 
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
@@ -25,14 +24,14 @@ from scrapy_dedup.core.pages.fingerprints import parts_hash, text_hash
 from scrapy_dedup.core.pages.guard import ParseLimits
 from scrapy_dedup.core.recrawl.plan import GONE, Fetch, FetchReason, Revalidate, Skip, SkipReason
 from scrapy_dedup.core.recrawl.verdicts import NEW, ChangePolicy, Verdict, page_keys
-from scrapy_dedup.core.resilience.sitemaps import DEFAULT_LIMITS, Sitemap, read_sitemap
+from scrapy_dedup.core.resilience.sitemaps import DEFAULT_LIMITS, Sitemap, SitemapLimits, read_sitemap
 from scrapy_dedup.core.resilience.soft404 import ErrorPage, judge_page, probe_url
 from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
-from scrapy_dedup.plugin.crawl.request_meta import LEFT_OUT
+from scrapy_dedup.plugin.crawl.requests import LEFT_OUT, origin_of
 from scrapy_dedup.plugin.crawl.visits import Visit, is_html, is_sitemap_request, received_bytes
-from scrapy_dedup.plugin.domains.sites import Site, Sites
-from scrapy_dedup.plugin.recrawl.reuse import carried_by, stands
-from scrapy_dedup.plugin.repeated_links import RepeatedLinks
+from scrapy_dedup.plugin.domains import Site, Sites
+from scrapy_dedup.plugin.dupefilter import RepeatedLinks
+from scrapy_dedup.plugin.reuse import carried_by, stands
 from scrapy_dedup.plugin.revalidation import validators_of
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.service.crawl.commits import failed_fetch
@@ -109,7 +108,7 @@ class SitemapDates:
         """Take in a response, if it is a sitemap."""
         if request.url.endswith("/robots.txt") or not self._is_sitemap(request, response):
             return
-        sitemap = await run_in_thread(_read, response)
+        sitemap = await run_in_thread(read_unpacked, response)
         self._count("sitemaps/read", 1)
         if not sitemap.complete:
             domain = extract_domain(response.url, self._scope) or ""
@@ -127,15 +126,19 @@ class SitemapDates:
         return is_sitemap_request(request) or bool(_SITEMAP_ROOT.search(response.body[:_LOOKED_AT]))
 
 
-def _read(response: Response) -> Sitemap:
-    """Return what a sitemap says; blocks, so call it in a thread."""
+def read_unpacked(
+    response: Response,
+    read: Callable[[bytes, str, SitemapLimits], Sitemap] = read_sitemap,
+    limits: SitemapLimits = DEFAULT_LIMITS,
+) -> Sitemap:
+    """Return what a sitemap or a feed says, packed or not; blocks, so call it in a thread."""
     body = response.body
     if gzip_magic_number(response):
         try:
-            body = gunzip(body, max_size=DEFAULT_LIMITS.bytes)
+            body = gunzip(body, max_size=limits.bytes)
         except Exception as error:  # noqa: BLE001 - what is no gzip, is cut off or is a bomb
             return Sitemap(error=f"{type(error).__name__}: {error}"[:200])
-    return read_sitemap(body, response.url)
+    return read(body, response.url, limits)
 
 
 class Unchanged:
@@ -572,7 +575,7 @@ class ErrorPages:
 
     async def is_one(self, request: Request, response: Response, page: Page, site: Site) -> bool:
         """Say whether a page is its host's error page."""
-        origin = "{0.scheme}://{0.netloc}".format(urlsplit(response.url))
+        origin = origin_of(response.url)
         host = self._hosts.get(origin)
         if host is None:
             if len(self._hosts) < _MOST_HOSTS:

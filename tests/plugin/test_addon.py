@@ -11,10 +11,9 @@ from scrapy.settings import Settings
 import scrapy_dedup
 from scrapy_dedup.plugin.addon import Addon
 from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
-from scrapy_dedup.plugin.extension import DedupExtension
+from scrapy_dedup.plugin.extension import DedupExtension, Heartbeat
 from scrapy_dedup.plugin.item_pipeline import DedupPipeline
 from scrapy_dedup.plugin.resilience.extension import ResilienceExtension
-from scrapy_dedup.plugin.resilience.heartbeat import Heartbeat
 from scrapy_dedup.plugin.resilience.stall_monitor import StallMonitor
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware

@@ -17,7 +17,7 @@ from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.pages.guard import ParseLimits
 from scrapy_dedup.core.recrawl.verdicts import VerdictKind, page_keys
 from scrapy_dedup.core.urls.normal_form import DEFAULT_RULES
-from scrapy_dedup.plugin.domains.sites import Site, Sites
+from scrapy_dedup.plugin.domains import Site, Sites
 from scrapy_dedup.plugin.unchanged import Comparing, SitemapDates
 from scrapy_dedup.service.recrawl.recrawling import NOT_KEPT, Judgement, KnownPage, SiteVersions
 from scrapy_dedup.settings import Settings

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from scrapy.settings import Settings as ScrapySettings
 
-from scrapy_dedup.plugin.crawl.aside import Aside
-from scrapy_dedup.plugin.crawl.parking import ParkingLot
+from scrapy_dedup.plugin.crawl.waiting import Aside, ParkingLot
 from scrapy_dedup.plugin.crawl.write_behind import WriteBehind
 from scrapy_dedup.plugin.runtime import Resting
 from scrapy_dedup.service.crawl.crawl import Crawl, load

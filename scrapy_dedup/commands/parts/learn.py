@@ -26,8 +26,7 @@ from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, CommandError, print
 from scrapy_dedup.commands.parts.analyze_layout import browser_of
 from scrapy_dedup.commands.terminal import a_table, named_progress, output, print_table, shown
 from scrapy_dedup.core.urls.normal_form import extract_domain
-from scrapy_dedup.plugin.teacher.lesson_pages import page_and_siblings, show_page
-from scrapy_dedup.plugin.teacher.run import Web, run_errand
+from scrapy_dedup.plugin.teacher.run import Web, page_and_siblings, run_errand, show_page
 from scrapy_dedup.report.numbers import whole
 from scrapy_dedup.service.cut.reading import read_again
 from scrapy_dedup.service.teacher import lessons

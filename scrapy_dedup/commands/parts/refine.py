@@ -30,9 +30,7 @@ from scrapy.utils.project import inside_project
 
 from scrapy_dedup.commands.call import DONE, INTERRUPTED, NOT_DONE, Call, CommandError, WrongCallError, print_json
 from scrapy_dedup.commands.terminal import a_table, named_progress, output, print_table, shown
-from scrapy_dedup.plugin.refining.items import Renewer
-from scrapy_dedup.plugin.refining.pipeline import Emission, Emitted, Keeper, Lots
-from scrapy_dedup.plugin.refining.run import RefinedFile, emit, leads_nowhere
+from scrapy_dedup.plugin.refining import Emission, Emitted, Keeper, Lots, RefinedFile, Renewer, emit, leads_nowhere
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service.files.output import replacing_alone
 from scrapy_dedup.service.stored.refined_outcomes import by_pages

@@ -124,7 +124,7 @@ def mark(html: str, page: Page, selectors: Sequence[str]) -> Marking:
     body = tree.body
     if body is None or not selectors:
         return Marking(nothing)
-    attribute = _unused_name(html)
+    attribute = unused_name(html, "data-dedup-mark-")
     too_costly = _mark_elements(tree, body, attribute, selectors)
     gatherer = Gatherer()
     gatherer.over(body.inner_html or "")
@@ -168,9 +168,10 @@ def _mark_elements(
     return frozenset(too_costly)
 
 
-def _unused_name(html: str) -> str:
+def unused_name(html: str, beginning: str) -> str:
+    """Return the name of an attribute that no element of a page has."""
     folded = html.lower()
-    return next(name for number in count() if (name := f"data-dedup-mark-{number}") not in folded)
+    return next(name for number in count() if (name := f"{beginning}{number}") not in folded)
 
 
 class _Marks:

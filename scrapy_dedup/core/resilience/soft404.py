@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.recrawl.verdicts import Repeats, main_text
-from scrapy_dedup.core.urls.normal_form import LOOSE_RULES, normalize_url, split_url
+from scrapy_dedup.core.urls.normal_form import is_home, split_url
 
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _DIGIT: Final = re.compile(r"\d")
@@ -71,7 +71,7 @@ def judge_page(url: str, page: Page, probes: Mapping[str, Page], repeats: Repeat
         probes: what URLs by `probe_url` gave, with 200; where one gave a 404, no page of the host needs to be judged.
         repeats: what the site's pages share.
     """
-    if _is_home(url):
+    if is_home(url):
         return RealPage(PageReason.HOME)
     ignored = frozenset(_words(unquote(" ".join((url, *probes)))))
     error = next(iter(probes.values()))
@@ -109,8 +109,3 @@ def _words(text: str) -> Iterable[str]:
         # "id-4f2a": a request's number, not the words "id", "f" and "a".
         if not _DIGIT.search(token) or "/" in token:
             yield from _WORD.findall(token)
-
-
-def _is_home(url: str) -> bool:
-    parts = split_url(normalize_url(url, LOOSE_RULES))
-    return parts is not None and parts.path == "/" and not parts.query

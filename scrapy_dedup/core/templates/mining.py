@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.templates.layouts import Skeleton, cluster, skeleton_of
 from scrapy_dedup.core.templates.url_patterns import url_pattern
-from scrapy_dedup.core.urls.normal_form import LOOSE_RULES, normalize_url, split_url
+from scrapy_dedup.core.urls.normal_form import is_home
 
 # A menu marks the page that it stands on, a footer counts visitors: one page in ten may differ.
 _SAME: Final = 0.9
@@ -184,7 +184,7 @@ def name_kind(pages: Sequence[KindEvidence]) -> Named:
     error = _error(pages)
     if error is not None:
         return error
-    if all(_is_home(page.url) for page in pages):
+    if all(is_home(page.url) for page in pages):
         return Named(ClusterKind.HOME, "it is the root of the site")
     chars = median(page.chars for page in pages)
     links = sum(page.link_chars for page in pages) / max(1, sum(page.chars for page in pages))
@@ -210,11 +210,6 @@ def _error(pages: Sequence[KindEvidence]) -> Named | None:
     # "Not found" heads a text about it, too: an error page says little.
     titled = sum(1 for page in pages if page.chars < _TEXT and _ERROR_TITLE.search(page.title))
     return Named(ClusterKind.ERROR, f"{titled} of {total} titles speak of an error") if 2 * titled > total else None
-
-
-def _is_home(url: str) -> bool:
-    parts = split_url(normalize_url(url, LOOSE_RULES))
-    return parts is not None and parts.path == "/" and not parts.query
 
 
 class MinedBlock(NamedTuple):

@@ -8,16 +8,16 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Final
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 from msgspec import Struct, field
 
 from scrapy_dedup.core.urls.normal_form import (
     C0_AND_SPACE,
     DEFAULT_RULES,
-    LOOSE_RULES,
     UrlRules,
     extract_domain,
+    is_home,
     normalize_url,
     page_key,
     same_site,
@@ -218,7 +218,7 @@ def _objections(
     """Yield each reason not to believe a declaration; the first one counts."""
     if not (same_site(declaration.url, target.url) or _is_allowed(target.url, policy)):
         yield OwnReason.FOREIGN
-    if _is_home(target.url) and not _is_home(declaration.url):
+    if is_home(target.url) and not is_home(declaration.url):
         yield OwnReason.HOME
     if is_page_one(target.url, declaration.url):
         yield OwnReason.PAGINATION
@@ -233,11 +233,6 @@ def _objections(
 def _is_allowed(url: str, policy: CanonicalPolicy) -> bool:
     domains = {extract_domain(url), extract_domain(url, "registrable")}
     return not domains.isdisjoint(policy.allowed_domains)
-
-
-def _is_home(url: str) -> bool:
-    parts = urlsplit(normalize_url(url, LOOSE_RULES))
-    return parts.path == "/" and not parts.query
 
 
 def translations(declaration: Declaration, rules: UrlRules) -> frozenset[bytes]:

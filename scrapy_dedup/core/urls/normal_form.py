@@ -293,6 +293,12 @@ def same_site(one: str, other: str) -> bool:
     return domain is not None and domain == extract_domain(other, "registrable")
 
 
+def is_home(url: str) -> bool:
+    """Whether a URL is the root of its site, however the site spells that."""
+    parts = split_url(normalize_url(url, LOOSE_RULES))
+    return parts is not None and parts.path == "/" and not parts.query
+
+
 def is_public_suffix(host: str) -> bool:
     """Whether different owners have names below this one, which is nobody's own site ("co.uk", "github.io")."""
     return _suffixes(host).suffix == host

@@ -5,9 +5,12 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 from weakref import proxy
 
+from pydispatch.dispatcher import getAllReceivers, liveReceivers
 from scrapy import Request, Selector
 from scrapy.crawler import Crawler
 from scrapy.http import Response
+
+from scrapy_dedup.plugin.crawl.requests import is_known_component
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +41,12 @@ def forget_tree(response: Response) -> None:
     made = Selector(response)  # type: ignore[arg-type]  # it has a selector
     if (made.type, made.namespaces, made.get()) == (known.type, known.namespaces, known.get()):
         response._cached_selector = None  # type: ignore[attr-defined]  # noqa: SLF001 (there is no other way)
+
+
+def only_known_listen(crawler: Crawler, *sent: object) -> bool:
+    """Say whether all receivers of some signals are Scrapy's or ours."""
+    receivers = [one for signal in sent for one in liveReceivers(getAllReceivers(crawler, signal))]
+    return all(is_known_component(getattr(receiver, "__self__", receiver)) for receiver in receivers)
 
 
 class EngineState:

@@ -3,15 +3,17 @@
 import asyncio
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, Spider
 from scrapy.crawler import Crawler
+from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.settings import Settings as ScrapySettings
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.settings import SettingError, Settings
@@ -50,6 +52,30 @@ def only_shows() -> bool:
     words = sys.orig_argv
     at = next((number for number, word in enumerate(words) if Path(word).stem == "scrapy"), len(words))
     return next((word for word in words[at + 1 :] if not word.startswith("-")), "") in _SHOWING
+
+
+# A command's run is no crawl of ours to be recorded, nor one to be resumed. What others put around requests may make
+# some of its own when a spider starts: a shared queue, a login.
+_OF_A_COMMAND: Final[dict[str, Any]] = {
+    "DEDUP_ENABLED": False,
+    "JOBDIR": None,
+    "SCHEDULER": "scrapy.core.scheduler.Scheduler",
+    "DUPEFILTER_CLASS": "scrapy.dupefilters.RFPDupeFilter",
+    "SPIDER_MIDDLEWARES": {},
+    "TELNETCONSOLE_ENABLED": False,
+}
+
+
+def settings_of_command(project: ScrapySettings, own: Mapping[str, Any], *, log_level: str) -> ScrapySettings:
+    """Return a project's settings for a Scrapy run that a command makes, with what else holds for it."""
+    chosen = project.copy()
+    for name, value in (_OF_A_COMMAND | dict(own)).items():
+        chosen.set(name, value, priority="cmdline")
+    # A command is silent, but what goes wrong has to be seen.
+    if (chosen.getpriority("LOG_ENABLED") or 0) <= SETTINGS_PRIORITIES["command"]:
+        chosen.set("LOG_ENABLED", True, priority="cmdline")
+        chosen.set("LOG_LEVEL", log_level, priority="cmdline")
+    return chosen
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A crawl's run in the store: how it begins, how it stands every two seconds, and how it ended."""
+"""A crawl's run in the store: where that is, how the run begins, how it stands every two seconds, and how it ended."""
 
 import logging
 import re
@@ -7,19 +7,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 from urllib.request import url2pathname
+from uuid import uuid4
 
 from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
 from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import create_looping_call, run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
+from scrapy.utils.project import data_path
 from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.runs import ELAPSED
 from scrapy_dedup.core.runs import STAT as DROP_ALARMS
 from scrapy_dedup.core.urls.normal_form import UrlRules
-from scrapy_dedup.plugin.crawl.places import forget_broken_queues, job_of
 from scrapy_dedup.service.crawl.crawl import Count, Crawl
 from scrapy_dedup.service.crawl.start_check import check_sites
 from scrapy_dedup.service.recrawl.removed import INCOMPLETE
@@ -29,6 +32,58 @@ from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.records.records import RunStatus
 from scrapy_dedup.store.records.stored import WorkerEnding
 from scrapy_dedup.store.store import Store
+
+
+def database_url(settings: Settings) -> str:
+    """Return where the store is.
+
+    Raises:
+        StoreError: nobody says where, and there is no project whose folder it could be in, as under Scrapyd.
+    """
+    if settings.database_url:
+        return settings.database_url
+    try:
+        folder = data_path("")
+    except NotConfigured as error:
+        # As it is, it would only switch the plugin off.
+        raise StoreError(
+            "DEDUP_DATABASE_URL='': needs the store's address, such as sqlite:////var/lib/crawls/dedup.db,"
+            f" where there is no project folder ({error})"
+        ) from error
+    return f"sqlite:///{Path(folder) / 'dedup.db'}"
+
+
+FILE = "dedup.job"
+_QUEUE_HEAD_BYTES = 4
+
+
+def job_of(settings: BaseSettings) -> str | None:
+    """Return the name of the JOBDIR's crawl; None where there is no JOBDIR.
+
+    The name stands in a file inside: it moves with the folder, and a folder that was emptied begins a new crawl, whose
+    pages must not be taken for those of the old one.
+    """
+    folder = job_dir(settings)
+    if folder is None:
+        return None
+    file = Path(folder) / FILE
+    if file.exists() and (name := file.read_text(encoding="ascii", errors="replace").strip()):
+        return name
+    name = uuid4().hex
+    file.write_text(name + "\n", encoding="ascii")
+    return name
+
+
+def forget_broken_queues(settings: BaseSettings) -> None:
+    """Remove disk queues that a kill left without their first bytes: they hold nothing, and Scrapy fails on them."""
+    folder = job_dir(settings)
+    if folder is None:
+        return
+    for file in Path(folder, "requests.queue").rglob("*"):
+        # Named by priority, and "s" for start requests; chunks of the other kind of queue may be empty.
+        if file.name.rstrip("s").lstrip("-").isdigit() and file.is_file() and file.stat().st_size < _QUEUE_HEAD_BYTES:
+            file.unlink()
+
 
 logger = logging.getLogger(__name__)
 

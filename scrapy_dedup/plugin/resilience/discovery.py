@@ -14,7 +14,6 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.link import Link
 from scrapy.spiders import CrawlSpider, SitemapSpider
 from scrapy.utils.asyncio import run_in_thread
-from scrapy.utils.gz import gunzip, gzip_magic_number
 
 from scrapy_dedup.core.resilience.discovery import (
     FEED_LIMITS,
@@ -25,11 +24,13 @@ from scrapy_dedup.core.resilience.discovery import (
     sitemaps_of_robots,
     usual_sitemaps,
 )
-from scrapy_dedup.core.resilience.sitemaps import DEFAULT_LIMITS, Sitemap, read_sitemap
+from scrapy_dedup.core.resilience.sitemaps import DEFAULT_LIMITS, Sitemap
 from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.core.urls.pagination import shape_of
+from scrapy_dedup.plugin.crawl.requests import origin_of
 from scrapy_dedup.plugin.crawl.visits import Visit
 from scrapy_dedup.plugin.runtime import Runtime
+from scrapy_dedup.plugin.unchanged import read_unpacked
 
 _NONE = Signposts()
 
@@ -134,7 +135,7 @@ class Discovery:
                 ways.setdefault(url, False)
 
     def _site(self, url: str) -> _Site | None:
-        origin = "{0.scheme}://{0.netloc}".format(urlsplit(url))
+        origin = origin_of(url)
         if origin not in self._sites and len(self._sites) < _MOST_SITES:
             self._sites[origin] = _Site()
         return self._sites.get(origin)
@@ -199,7 +200,7 @@ class Discovery:
             response = await self._fetch(url, FEED_LIMITS.bytes)
             if response is not None:
                 self._runtime.count("discovery/feeds/read")
-                for entry in (await run_in_thread(_read, response, is_feed=True)).pages:
+                for entry in (await run_in_thread(read_unpacked, response, read_feed, FEED_LIMITS)).pages:
                     yield entry.url, "feeds"
         if not site.is_done and "sitemaps" in chosen and not self._has_own_sitemaps():
             site.is_done = True
@@ -217,7 +218,7 @@ class Discovery:
         seen = {url for url, _ in queue}
         for url, depth in queue:
             response = await self._fetch(url, DEFAULT_LIMITS.bytes)
-            sitemap = await run_in_thread(_read, response, is_feed=False) if response is not None else Sitemap()
+            sitemap = await run_in_thread(read_unpacked, response) if response is not None else Sitemap()
             if not sitemap.pages and not sitemap.children:
                 continue
             self._runtime.count("discovery/sitemaps/read")
@@ -298,15 +299,3 @@ class Discovery:
 def _allowed(spider: Spider | None) -> list[str]:
     found = getattr(spider, "allowed_domains", None) or ()
     return [one.lower() for one in found if isinstance(one, str) and any(map(str.isalpha, one)) and one != "localhost"]
-
-
-def _read(response: Response, *, is_feed: bool) -> Sitemap:
-    """Return what a sitemap or a feed names; blocks, so call it in a thread."""
-    limits = FEED_LIMITS if is_feed else DEFAULT_LIMITS
-    body = response.body
-    if gzip_magic_number(response):
-        try:
-            body = gunzip(body, max_size=limits.bytes)
-        except Exception as error:  # noqa: BLE001 - what is no gzip, is cut off or is a bomb
-            return Sitemap(error=str(error)[:200])
-    return read_feed(body, response.url, limits) if is_feed else read_sitemap(body, response.url, limits)

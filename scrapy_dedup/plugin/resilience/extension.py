@@ -1,30 +1,383 @@
-"""Switches on what makes a crawl find its pages by itself and walk into no trap."""
+"""Switches on what makes a crawl find its pages by itself and walk into no trap.
+
+Requests that lead nowhere end here; others wait while it is being found out whether they do.
+"""
 
 import json
 import logging
-from collections import Counter
-from collections.abc import Iterator
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
+from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
-from scrapy.http import Response
+from scrapy.http import Response, TextResponse
 from scrapy.http.request import NO_CALLBACK
-from scrapy.utils.asyncio import create_looping_call
+from scrapy.utils.asyncio import create_looping_call, run_in_thread
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.job import job_dir
+from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.resilience.parameters import ParameterTrials
-from scrapy_dedup.core.resilience.traps import TrapPolicy, Traps
+from scrapy_dedup.core.resilience.parameters import Decided, ParameterTrials
+from scrapy_dedup.core.resilience.traps import Trap, TrapPolicy, Traps
+from scrapy_dedup.core.urls.normal_form import host_of, names_in, page_key
 from scrapy_dedup.core.urls.pagination import PageLinks, listing_part, next_parts
-from scrapy_dedup.plugin.crawl.request_meta import LINEAGE
-from scrapy_dedup.plugin.crawl.visits import Visit
+from scrapy_dedup.plugin.crawl.engine_state import EngineState
+from scrapy_dedup.plugin.crawl.overrides import is_left_alone
+from scrapy_dedup.plugin.crawl.requests import LEFT_OUT, LINEAGE, READMITTED
+from scrapy_dedup.plugin.crawl.visits import LeadsNowhere, Visit
 from scrapy_dedup.plugin.resilience.discovery import Discovery, SignpostReader
-from scrapy_dedup.plugin.resilience.traps import TrapGuard
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.service.resilience.exploring import Explorer
+from scrapy_dedup.service.resilience.exploring import ExploredPage, Explorer, Lineage
+from scrapy_dedup.store.engine.errors import StoreError
+from scrapy_dedup.store.knowledge.url_parameters import StoredParameter
+from scrapy_dedup.store.records.records import DecisionRecord
+
+_MOST_FETCHED = 200_000
+_MOST_PARAMETERS_DROPPED = 1_000
+
+_LATE = 10
+"""By how much the priority falls of what is probably in vain."""
+# With these Scrapy, or we after a kill, set dont_filter; with none of them it is the spider's word.
+_NOT_THE_SPIDERS = ("is_start_request", "retry_times", READMITTED)
+_LONGEST_WAIT_SECONDS = 10.0
+_MOST_DROPPED = 2_000
+_MOST_DECISIONS = 1_000
+_MOST_HOPS = 8
+_GONE = (404, 410)
+
+
+class LearnedParameters:
+    """Keeps the duplicate filter, the page keys and the store at one."""
+
+    def __init__(self, runtime: Runtime, parameters: ParameterTrials) -> None:
+        self._runtime = runtime
+        self._parameters = parameters
+        self._fetched: dict[bytes, str] = {}
+        """Page keys of what was sent in this run, with the URLs."""
+        self._dropped: dict[str, Request] = {}
+        """Requests that were left out, for the case that a parameter turns out to mean something."""
+
+    def recall(self) -> None:
+        """Take over what earlier crawls found out; blocks, for the start of a crawl."""
+        try:
+            stored = self._runtime.crawl.store.url_parameters()
+        except StoreError as error:
+            self._failed(error)
+            return
+        self._parameters.recall(Decided(one.domain, one.name, one.same, one.different, one.ignored) for one in stored)
+
+    def tests(self, url: str) -> tuple[str, ...]:
+        """Return the parameters that a fetch would tell more of."""
+        return self._parameters.tests(url)
+
+    def is_full(self, url: str, tests: Sequence[str]) -> bool:
+        """Say whether another fetch is under way that may tell whether this one is worth it."""
+        return self._parameters.is_full(url, tests)
+
+    def sent(self, url: str, tests: Sequence[str]) -> None:
+        """Note that a page is asked for."""
+        if len(self._fetched) < _MOST_FETCHED:
+            self._fetched[page_key(url, self._runtime.rules)] = url
+        self._parameters.sent(url, tests)
+
+    def came(self, url: str, tests: Sequence[str]) -> None:
+        """Note that a request has ended."""
+        self._parameters.came(url, tests)
+
+    def is_due(self, request: Request) -> bool:
+        """Say whether a request for a known page is tried, in case its parameters mean something."""
+        if not self._is_known(request):
+            return False
+        self._runtime.count("parameters/links_dropped")
+        self._keep(request)
+        is_due = self._parameters.dropped(request.url)
+        if is_due:
+            self._runtime.count("parameters/rechecks")
+        return is_due
+
+    def is_known_without(self, request: Request) -> bool:
+        """Say whether a request in the queue is for a page that was fetched without its parameters, or with others."""
+        if request.dont_filter or not self._is_known(request):
+            return False
+        self._runtime.count("parameters/dropped")
+        self._keep(request)
+        return True
+
+    def decided(self, decided: Sequence[Decided]) -> None:
+        """Let what was found out count from now on."""
+        for one in decided:
+            self._runtime.count("parameters/learned" if one.is_ignored else "parameters/unlearned")
+            word = "changes nothing" if one.is_ignored else "changes the content after all"
+            logger.info("Parameter %s of %s %s: %s", one.name, one.domain, word, one.evidence)
+            self._renew_keys(one)
+            if not one.is_ignored:
+                self._give_back(one)
+        if decided:
+            deferred_from_coro(self.write())
+
+    async def write(self) -> None:
+        """Store what was found out since the last time."""
+        at = datetime.now(UTC)
+        found = [
+            StoredParameter(one.domain, one.name, one.same, one.different, one.is_ignored, at)
+            for one in self._parameters.take_changed()
+        ]
+        try:
+            if found:
+                await run_in_thread(self._runtime.crawl.store.put_url_parameters, found)
+        except StoreError as error:
+            self._failed(error)
+
+    def _is_known(self, request: Request) -> bool:
+        """Say whether a URL carries what is ignored, and its page was fetched."""
+        url = request.url
+        return self._parameters.ignored.without(url) != url and page_key(url, self._runtime.rules) in self._fetched
+
+    def _keep(self, request: Request) -> None:
+        if len(self._dropped) < _MOST_PARAMETERS_DROPPED:
+            self._dropped.setdefault(request.url, request)
+
+    def _renew_keys(self, one: Decided) -> None:
+        """Let pages that were fetched under keys with the parameter be known under those without it."""
+        changed = [url for url in self._fetched.values() if host_of(url) == one.domain and one.name in names_in(url)]
+        duplicates = EngineState(self._runtime.crawler).duplicate_filter()
+        for url in changed:
+            self._fetched[page_key(url, self._runtime.rules)] = url
+            if duplicates is not None:
+                duplicates.request_seen(Request(url))
+
+    def _give_back(self, one: Decided) -> None:
+        """Ask for pages that were taken for others."""
+        for url, request in list(self._dropped.items()):
+            if host_of(url) == one.domain and one.name in names_in(url):
+                del self._dropped[url]
+                self._runtime.count("parameters/given_back")
+                engine: Any = self._runtime.crawler.engine
+                engine.crawl(request.replace(dont_filter=False))
+
+    def _failed(self, error: StoreError) -> None:
+        self._runtime.count("store/errors")
+        logger.warning("What is known of parameters of URLs cannot be read or written: %s", error)
+
+
+class TrapGuard:
+    """Judges what comes by what is new in it, and what goes out by what came of its kind."""
+
+    def __init__(self, runtime: Runtime, explorer: Explorer) -> None:
+        self._runtime = runtime
+        self._explorer = explorer
+        self._engine = EngineState(runtime.crawler)
+        self.parameters = LearnedParameters(runtime, explorer.parameters) if explorer.parameters else None
+        self._under_way: dict[str, tuple[str, tuple[str, ...]]] = {}
+        """URLs that were sent: each as its kind was known by then, and the parameters that it tests."""
+        self._waiting: list[Deferred[None]] = []
+        self._dropped: OrderedDict[int, tuple[str, Request]] = OrderedDict()
+        """Requests of traps, for the case that these turn out to be none."""
+        self._decisions = 0
+        self._news: WeakKeyDictionary[Response, bool] = WeakKeyDictionary()
+        self.hear: list[Callable[[Request, Response, Visit, bool], None]] = []
+        """Who wants to know of pages that came."""
+
+    def was_news(self, response: Response) -> bool:
+        """Say whether a response brought something new."""
+        return self._news.get(response, False)
+
+    # At the spider.
+
+    def outgoing(self, request: Request, response: Response) -> Request | None:
+        """Return what goes on of a request that a callback yields; None where it ends here."""
+        if not self._is_judged(request):
+            return request
+        explorer = self._explorer
+        parent = response.request
+        came_by = Lineage.from_json(parent.meta.get(LINEAGE)) if parent is not None else Lineage()
+        was_elsewhere = explorer.is_elsewhere(request.url)
+        lineage = explorer.descend(
+            parent.url if parent is not None else response.url, came_by, request.url, from_news=self.was_news(response)
+        )
+        request.meta[LINEAGE] = lineage.to_json()
+        key = explorer.key(request.url)
+        if request.dont_filter:
+            return request
+        if key in self._dropped:
+            # Somebody else leads there now, so that it takes more to give it up.
+            if lineage.is_own_kind or was_elsewhere:
+                return None
+            del self._dropped[key]
+            going = self._going(request, key)
+            return self._readmitted(going) if going is not None else None
+        return self._going(request, key)
+
+    def _going(self, request: Request, key: int) -> Request | None:
+        explorer = self._explorer
+        if self.parameters is not None and self.parameters.is_due(request):
+            return self._readmitted(request)
+        answer = explorer.ask(request.url)
+        if answer.trap is not None:
+            self._drop(request, key, answer.trap)
+            return None
+        found = Lineage.from_json(request.meta[LINEAGE])
+        is_own = found.is_own_kind and listing_part(request.url) is None
+        if answer.is_late or is_own:
+            # What leads on to its own kind alone may never end; what others list comes first, and then what is near to
+            # news: the next month before the next year.
+            request.priority -= (_LATE if answer.is_late else 1) + min(found.hops, _MOST_HOPS)
+        return request
+
+    # At the downloader.
+
+    async def before(self, request: Request) -> None:
+        """Let a request pass, at once or when others of its kind have come.
+
+        Raises:
+            LeadsNowhere: it is not sent.
+        """
+        if not self._is_judged(request):
+            return
+        is_again = self._follows_up(request)
+        until = time.monotonic() + _LONGEST_WAIT_SECONDS
+        tests: tuple[str, ...] = ()
+        while not is_again:
+            tests = self._tests(request)
+            if not self._must_wait(request, tests) or self._engine.closing():
+                break
+            if time.monotonic() > until:
+                self._runtime.count("traps/waited_in_vain")
+                break
+            answer: Deferred[None] = Deferred()
+            self._waiting.append(answer)
+            await maybe_deferred_to_future(answer)
+        plain = self._explorer.pattern_url(request.url)
+        self._under_way[request.url] = (plain, tests)
+        self._explorer.traps.sent(plain)
+        if self.parameters is not None:
+            self.parameters.sent(request.url, tests)
+
+    def after(self, request: Request, response: Response, visit: Visit | None) -> None:
+        """Judge what came."""
+        if not self._is_judged(request):
+            return
+        if LEFT_OUT not in response.flags and visit is not None:
+            seen = self._seen(request, response, visit)
+            if seen is not None:
+                # What leads to it is worth as much; a hop to the same page in other words is none.
+                kind = self._explorer.pattern_url(request.url)
+                hops = [url for url in request.meta.get("redirect_urls", ()) if self._explorer.pattern_url(url) != kind]
+                traps = [trap for url in hops[:_MOST_HOPS] for trap in self._explorer.led_to(url, seen)]
+                self._told(request, response, visit, seen._replace(traps=(*seen.traps, *traps)))
+        self.ended(request)
+
+    def ended(self, request: Request) -> None:
+        """Note that a request has ended, whatever came of it."""
+        for url in (*request.meta.get("redirect_urls", ()), request.url):
+            sent = self._under_way.pop(url, None)
+            if sent is None:
+                continue
+            plain, tests = sent
+            self._explorer.traps.came(plain)
+            if self.parameters is not None:
+                self.parameters.came(url, tests)
+        self.wake()
+
+    def wake(self) -> None:
+        """Let those that wait look again."""
+        waiting, self._waiting = self._waiting, []
+        for one in waiting:
+            one.callback(None)
+
+    def _is_judged(self, request: Request) -> bool:
+        return (
+            request.method == "GET"
+            and request.callback is not NO_CALLBACK
+            and request.url.startswith("http")
+            and not is_left_alone(self._runtime.settings, request)
+            and not (request.dont_filter and not any(name in request.meta for name in _NOT_THE_SPIDERS))
+        )
+
+    def _follows_up(self, request: Request) -> bool:
+        """Say whether a request goes on with one that was sent: it was redirected, or failed."""
+        return bool(request.meta.get("redirect_times") or request.meta.get("retry_times"))
+
+    def _tests(self, request: Request) -> tuple[str, ...]:
+        return self.parameters.tests(request.url) if self.parameters is not None else ()
+
+    def _must_wait(self, request: Request, tests: tuple[str, ...]) -> bool:
+        explorer = self._explorer
+        if self.parameters is not None:
+            if self.parameters.is_known_without(request):
+                raise LeadsNowhere("dedup: the page is known without a parameter that changes nothing")
+            if tests and self.parameters.is_full(request.url, tests):
+                return True
+        if request.dont_filter:
+            return False
+        answer = explorer.ask(request.url)
+        if answer.trap is not None:
+            self._drop(request, explorer.key(request.url), answer.trap)
+            raise LeadsNowhere(f"dedup: {answer.trap.pattern} is a trap")
+        return bool(answer.waits)
+
+    def _seen(self, request: Request, response: Response, visit: Visit) -> ExploredPage | None:
+        """Return what a response comes to; None where it says nothing about its kind."""
+        explorer = self._explorer
+        if visit.is_error_page or response.status in _GONE:
+            return explorer.saw(request.url, response.url, None, Lineage())
+        if not 200 <= response.status < 300:
+            return None
+        page = visit.page(self._runtime.limits)
+        if isinstance(page, Page):
+            return explorer.saw(request.url, response.url, page, Lineage.from_json(request.meta.get(LINEAGE)))
+        if page is not None:
+            return None
+        body = response.text if isinstance(response, TextResponse) else response.body
+        return explorer.saw_other(request.url, body, Lineage.from_json(request.meta.get(LINEAGE)))
+
+    def _told(self, request: Request, response: Response, visit: Visit, seen: ExploredPage) -> None:
+        self._news[response] = seen.is_news
+        self._runtime.count("traps/pages_with_news" if seen.is_news else "traps/pages_without_news")
+        for trap in seen.traps:
+            self._runtime.count("traps/found")
+            logger.warning("Trap: %s (%s): %s", trap.pattern, trap.reason, trap.evidence)
+        if self.parameters is not None:
+            self.parameters.decided(seen.decided)
+        if seen.is_news:
+            self._give_back()
+        for hear in self.hear:
+            hear(request, response, visit, seen.is_news)
+
+    def _drop(self, request: Request, key: int, trap: Trap) -> None:
+        self._runtime.count("traps/dropped")
+        self._dropped[key] = (trap.pattern, request)
+        if len(self._dropped) > _MOST_DROPPED:
+            self._dropped.popitem(last=False)
+        if self._decisions < _MOST_DECISIONS:
+            self._decisions += 1
+            reason = f"{trap.pattern}: {trap.evidence}"
+            page = page_key(request.url, self._runtime.rules)
+            self._runtime.crawl.rows.append(DecisionRecord(page, "traps", "dropped", reason, datetime.now(UTC)))
+
+    def _give_back(self) -> None:
+        """Ask again for what was dropped because of patterns that are traps no more."""
+        if not self._dropped:
+            return
+        traps = {trap.pattern for trap in self._explorer.traps.known()}
+        for key, (pattern, request) in list(self._dropped.items()):
+            if pattern not in traps:
+                del self._dropped[key]
+                self._runtime.count("traps/given_back")
+                engine: Any = self._runtime.crawler.engine
+                engine.crawl(self._readmitted(request))
+
+    def _readmitted(self, request: Request) -> Request:
+        """Return a request that passes the duplicate filter once more."""
+        return request.replace(dont_filter=True, meta={**request.meta, READMITTED: True})
+
 
 logger = logging.getLogger(__name__)
 

@@ -1,36 +1,41 @@
-"""A Scrapy run of our own in which a few pages are asked for, and what a browser needs to show them."""
+"""A Scrapy run of our own in which a few pages are asked for, and shown to a browser with what they need for that."""
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Final
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request, Spider
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Response, TextResponse
-from scrapy.settings import SETTINGS_PRIORITIES, Settings
+from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.settings import Settings as ScrapySettings
 from scrapy.utils.response import get_meta_refresh
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.plugin.crawl.ways import Ways
-from scrapy_dedup.plugin.teacher.subresources import SubResources
-from scrapy_dedup.settings import Settings as OurSettings
-from scrapy_dedup.teacher.values import Fetch
+from scrapy_dedup.core.pages.blocks import Page, parse_page
+from scrapy_dedup.core.teacher import numbered
+from scrapy_dedup.core.urls.normal_form import page_key
+from scrapy_dedup.plugin.crawl.overrides import settings_of_command
+from scrapy_dedup.plugin.crawl.requests import Ways
+from scrapy_dedup.plugin.teacher.teaching import SubResources
+from scrapy_dedup.service.policies import parse_limits, url_rules
+from scrapy_dedup.service.teacher.lessons import LookedAtPage, see
+from scrapy_dedup.service.teacher.teaching import PageToShow
+from scrapy_dedup.service.templates.site_knowledge import REST
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.teacher.browser import Browser
+from scrapy_dedup.teacher.values import Fetch, NotShown, NotShownReason, RenderedPage, Showing
 
 SPIDER: Final = "dedup-learn"
 
-# This is no crawl of ours to be recorded, nor one to be resumed, and gives no items.
+# It gives no items.
 _OF_THE_RUN: Final[Mapping[str, Any]] = {
-    "DEDUP_ENABLED": False,
-    "JOBDIR": None,
     "FEEDS": {},
     "ITEM_PIPELINES": {},
-    "SPIDER_MIDDLEWARES": {},
-    "SCHEDULER": "scrapy.core.scheduler.Scheduler",
-    "DUPEFILTER_CLASS": "scrapy.dupefilters.RFPDupeFilter",
-    "TELNETCONSOLE_ENABLED": False,
     "TWISTED_REACTOR": "twisted.internet.asyncioreactor.AsyncioSelectorReactor",
     "TWISTED_REACTOR_ENABLED": True,
     "CLOSESPIDER_TIMEOUT": 0,
@@ -48,7 +53,7 @@ class PageError(DedupError):
 class Web:
     """What may be asked for in such a run: by Scrapy, with the project's settings, delays and robots.txt."""
 
-    def __init__(self, spider: Spider, settings: OurSettings) -> None:
+    def __init__(self, spider: Spider, settings: Settings) -> None:
         self._engine = spider.crawler.engine
         self._settings = spider.crawler.settings
         self._resources = SubResources(spider.crawler, settings, Ways(spider.crawler.settings))
@@ -119,7 +124,7 @@ class TeachingSpider(Spider):
 
     name = SPIDER
     errand: Errand
-    our_settings: OurSettings
+    our_settings: Settings
     failures: list[BaseException]
 
     async def start(self) -> AsyncIterator[Request]:
@@ -134,7 +139,7 @@ class TeachingSpider(Spider):
             self.failures.append(error)
 
 
-def run_errand(errand: Errand, settings: Settings, ours: OurSettings) -> None:
+def run_errand(errand: Errand, settings: ScrapySettings, ours: Settings) -> None:
     """Run an errand to its end with the project's settings; blocks, and can be done once in a process.
 
     Raises:
@@ -161,15 +166,72 @@ def run_errand(errand: Errand, settings: Settings, ours: OurSettings) -> None:
         raise DedupError("the Scrapy run did not begin; -L ERROR shows why")
 
 
-def _settings(settings: Settings) -> Settings:
-    chosen = settings.copy()
-    for name, value in _OF_THE_RUN.items():
-        chosen.set(name, value, priority="cmdline")
+def _settings(settings: ScrapySettings) -> ScrapySettings:
+    chosen = settings_of_command(settings, _OF_THE_RUN, log_level="ERROR")
     # Who looks at somebody's page by hand is polite, too, unless the project says otherwise.
     if (chosen.getpriority("ROBOTSTXT_OBEY") or 0) <= SETTINGS_PRIORITIES["default"]:
         chosen.set("ROBOTSTXT_OBEY", True, priority="cmdline")
-    # A command is silent, but what goes wrong has to be seen.
-    if (chosen.getpriority("LOG_ENABLED") or 0) <= SETTINGS_PRIORITIES["command"]:
-        chosen.set("LOG_ENABLED", True, priority="cmdline")
-        chosen.set("LOG_LEVEL", "ERROR", priority="cmdline")
     return chosen
+
+
+SIBLINGS: Final = 12
+
+
+async def page_and_siblings(web: Web, url: str, domain: str, settings: Settings) -> AsyncIterator[PageToShow]:
+    """Iterate over a page and at most SIBLINGS that it links to on its host; one that does not come is passed over.
+
+    Raises:
+        PageError: the page itself did not come.
+    """
+    limits, rules = parse_limits(settings), url_rules(settings)
+    waiting, known = [url], set[bytes]()
+    while waiting and len(known) <= SIBLINGS:
+        asked = waiting.pop(0)
+        try:
+            response = await web.page(asked)
+        except PageError:
+            if asked == url:
+                raise
+            continue
+        key, page = page_key(response.url, rules), parse_page(response.text, limits)
+        if not isinstance(page, Page) or key in known:
+            continue
+        known.add(key)
+        if asked == url:
+            # Some of them do not come, or are one page.
+            waiting = list(islice(siblings(response.url, page), 2 * SIBLINGS))
+        yield PageToShow(domain, REST, key, response.url, response.text, page)
+
+
+def siblings(url: str, page: Page) -> Iterator[str]:
+    """Iterate over links of a page to others on its host, the most similar addresses first."""
+    here = urlsplit(url)
+    steps = here.path.split("/")
+    found: dict[str, tuple[int, int]] = {}
+    for href in page.links:
+        try:
+            link = urljoin(urljoin(url, page.base or ""), href).partition("#")[0]
+            parts = urlsplit(link)
+        except ValueError:
+            continue
+        if (parts.scheme, parts.netloc) == (here.scheme, here.netloc) and link != url:
+            others = parts.path.split("/")
+            found.setdefault(link, (abs(len(steps) - len(others)), -_common(steps, others)))
+    # Sorting keeps the order of the page where addresses are equally similar.
+    yield from sorted(found, key=lambda link: found[link])
+
+
+def _common(one: list[str], other: list[str]) -> int:
+    """Return with how many equal steps two paths begin."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (mine, theirs) in pairs if mine != theirs), min(len(one), len(other)))
+
+
+async def show_page(web: Web, browser: Browser, page: PageToShow) -> LookedAtPage | NotShown:
+    """Return how a page looks, with its picture."""
+    numbers = numbered(page.html, page.page)
+    if numbers is None:
+        return NotShown(NotShownReason.TOO_LARGE, "too many elements, or they read otherwise with numbers")
+    showing = Showing(page.url, numbers, scripts=page.needs_scripts, picture=True)
+    answer = await asyncio.wrap_future(browser.show(showing, web.fetch))
+    return see(page, numbers, answer) if isinstance(answer, RenderedPage) else answer

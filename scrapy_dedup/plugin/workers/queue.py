@@ -28,9 +28,10 @@ from scrapy.utils.request import request_from_dict
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.recrawl.values import KeepLimits, Unkeepable, decode, encode
+from scrapy_dedup.core.urls.seen import RecentKeys
 from scrapy_dedup.plugin.crawl.engine_state import EngineState
 from scrapy_dedup.plugin.crawl.overrides import settings_of
-from scrapy_dedup.plugin.crawl.request_meta import LEASE, LENT_URL, callback_name, is_known_component
+from scrapy_dedup.plugin.crawl.requests import LEASE, LENT_URL, callback_name, is_known_component
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.workers.server import LeasedServer, WantedRequest
 from scrapy_dedup.store.records.records import LeaseRecord
@@ -571,8 +572,7 @@ class LeasedDupeFilter(BaseDupeFilter):
     def __init__(self, queue: LeasedQueue, spider: Spider) -> None:
         self._queue = queue
         self._spider = spider
-        self._recent: set[bytes] = set()
-        self._older: set[bytes] = set()
+        self._recent = RecentKeys(_REMEMBERED)
         """What was asked for is queued, and stays seen."""
         queue.filters = True
 
@@ -594,12 +594,10 @@ class LeasedDupeFilter(BaseDupeFilter):
     def request_seen(self, request: Request) -> bool:
         """Say whether a request was queued before."""
         fingerprint = self._queue.fingerprint(request)
-        if fingerprint in self._recent or fingerprint in self._older:
+        if fingerprint in self._recent:
             return True
         seen = self._queue.is_seen(request)
         self._recent.add(fingerprint)
-        if len(self._recent) >= _REMEMBERED:
-            self._older, self._recent = self._recent, set()
         return seen
 
     def log(self, request: Request, spider: Spider) -> None:  # noqa: ARG002 - Scrapy's signature
@@ -608,8 +606,7 @@ class LeasedDupeFilter(BaseDupeFilter):
 
     def clear(self) -> None:
         """Forget what was asked for; the queue forgets the rest."""
-        self._recent.clear()
-        self._older.clear()
+        self._recent = RecentKeys(_REMEMBERED)
 
 
 def _warn_of_losses(crawler: Crawler, client: Any) -> None:

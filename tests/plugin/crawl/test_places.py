@@ -2,7 +2,7 @@ from pathlib import Path
 
 from scrapy.settings import Settings
 
-from scrapy_dedup.plugin.crawl.places import FILE, forget_broken_queues, job_of
+from scrapy_dedup.plugin.crawl.run_state import FILE, forget_broken_queues, job_of
 
 
 def test_emptied_folder_is_another_job(tmp_path: Path) -> None:

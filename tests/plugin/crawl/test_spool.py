@@ -2,8 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_dedup.plugin.crawl import spool
-from scrapy_dedup.plugin.crawl.spool import Spool
+from scrapy_dedup.plugin.crawl.delivery import _IN_MEMORY, Spool
 from scrapy_dedup.store.records.records import GoneRecord, Record
 from tests.small_disk import small_disk
 from tests.store.builders import NOON, a_crawled_url, a_document, a_key, a_snapshot, a_visit
@@ -24,7 +23,7 @@ def test_memory_is_bounded_and_nothing_is_left_on_the_disk(tmp_path: Path) -> No
     for number in range(5_000):
         waiting.add([a_visit(number)])
 
-    assert len(waiting._records) < spool._IN_MEMORY
+    assert len(waiting._records) < _IN_MEMORY
     assert list(tmp_path.iterdir()) == []
     waiting.close()
 

@@ -2,7 +2,7 @@ import pytest
 from scrapy import Request
 from scrapy.settings import Settings as ScrapySettings
 
-from scrapy_dedup.plugin.crawl.ways import Ways
+from scrapy_dedup.plugin.crawl.requests import Ways
 
 SHOP, CDN = "https://shop.example", "https://cdn.example"
 

@@ -10,7 +10,7 @@ import pytest
 from scrapy import Request
 
 from scrapy_dedup.core.urls.normal_form import DEFAULT_RULES, page_key
-from scrapy_dedup.plugin.domains.guard import DEFAULT_BOUNDS, Bounds, DomainGuard, RefusedDomain
+from scrapy_dedup.plugin.domains import DEFAULT_BOUNDS, Bounds, DomainGuard, RefusedDomain
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.domains.registry import DomainService, DomainStatus
 from scrapy_dedup.settings import Settings

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scrapy_dedup.plugin.domains.registry import Confidences
+from scrapy_dedup.plugin.domains import Confidences
 from scrapy_dedup.settings import Settings
 
 

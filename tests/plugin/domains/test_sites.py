@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
-from scrapy_dedup.plugin.domains.sites import Site, Sites
+from scrapy_dedup.plugin.domains import Site, Sites
 from scrapy_dedup.store.engine.codec import pack_fingerprints
 from scrapy_dedup.store.records.records import ValidatorRecord
 from scrapy_dedup.store.writer import ProjectStore

@@ -14,8 +14,8 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from sqlalchemy import insert
 
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
-from scrapy_dedup.plugin.domains.sites import Sites
-from scrapy_dedup.plugin.recrawl.removed import RemovedPages
+from scrapy_dedup.plugin.domains import Sites
+from scrapy_dedup.plugin.removed import RemovedPages
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.tables.models import Forgotten

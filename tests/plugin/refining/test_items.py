@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from scrapy_dedup.core.metadata.choice import Metadata
 from scrapy_dedup.core.pages.fingerprints import content_hash
 from scrapy_dedup.core.urls.normal_form import page_key
-from scrapy_dedup.plugin.crawl.outcomes import item_entry
-from scrapy_dedup.plugin.refining.items import Outgoing, Renewer
+from scrapy_dedup.plugin.refining import Outgoing, Renewer
+from scrapy_dedup.plugin.reuse import item_entry
 from scrapy_dedup.service.cut.cleaning import Cleaned
 from scrapy_dedup.service.stored.refined_outcomes import Sent
 from scrapy_dedup.service.stored.refining import Refinement

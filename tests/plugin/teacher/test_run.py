@@ -1,7 +1,7 @@
 """Which pages are taken for those like one."""
 
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.plugin.teacher.lesson_pages import siblings
+from scrapy_dedup.plugin.teacher.run import siblings
 from tests.tables import table
 
 HERE = "https://shop.example/ropes/blue"

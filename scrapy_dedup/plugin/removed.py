@@ -6,7 +6,6 @@ from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from typing import Any
 
-from pydispatch.dispatcher import getAllReceivers, liveReceivers
 from scrapy import Request, signals
 from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import Crawler
@@ -16,8 +15,8 @@ from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
-from scrapy_dedup.plugin.crawl.request_meta import is_known_component
-from scrapy_dedup.plugin.domains.sites import Sites
+from scrapy_dedup.plugin.crawl.engine_state import EngineState, only_known_listen
+from scrapy_dedup.plugin.domains import Sites
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.recrawl.removed import (
     Departed,
@@ -86,10 +85,8 @@ class RemovedPages:
 
     def ends_when_idle(self) -> bool:
         """Say whether an idle spider has nothing more to come: others may feed it, or its queue may be shared."""
-        scheduler = getattr(getattr(self._crawler.engine, "_slot", None), "scheduler", None)
-        receivers = liveReceivers(getAllReceivers(self._crawler, signals.spider_idle))
-        alone = all(is_known_component(getattr(receiver, "__self__", receiver)) for receiver in receivers)
-        if type(scheduler) is Scheduler and alone:
+        scheduler = EngineState(self._crawler).scheduler()
+        if type(scheduler) is Scheduler and only_known_listen(self._crawler, signals.spider_idle):
             return True
         if not self._told:
             self._told = True

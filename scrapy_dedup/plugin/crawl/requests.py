@@ -1,6 +1,8 @@
-"""By which way a site's pages came: what is asked for because of them takes it, too.
+"""What stands in a request's meta, and by which way a site's pages came.
 
-Who reaches a site by a proxy does not show it another address, and who logs in is not answered as a stranger.
+Spiders hand meta on (`meta=response.meta`), so that a new request may carry another one's redirects and retries. Who
+reaches a site by a proxy does not show it another address, and who logs in is not answered as a stranger: what is asked
+for because of a page takes its way, too.
 """
 
 from base64 import b64decode
@@ -10,6 +12,64 @@ from urllib.parse import quote, urlsplit
 
 from scrapy import Request
 from scrapy.settings import BaseSettings
+
+READMITTED = "dedup_readmitted"
+"""Let past the duplicate filter after a kill."""
+_OLD_REDIRECTS = "dedup_old_redirects"
+"""So many of the first redirect_urls are another request's."""
+LINEAGE = "dedup_lineage"
+"""By which kinds of URLs a request was come by, for traps."""
+LEFT_OUT = "dedup-left-out"
+"""The flag of a response that stands for a page which is not asked for."""
+LEASE = "dedup_lease"
+"""The token by which a request of a shared queue is given back."""
+LENT_URL = "dedup_lent_url"
+"""The URL of that request: one that has another is a redirect of it, not a retry."""
+OURS = frozenset({LEASE, LENT_URL, LINEAGE, READMITTED, _OLD_REDIRECTS})
+
+# What Scrapy's own parts put into meta, and what says how a page is fetched, not what it is.
+OF_SCRAPY: Final = frozenset(
+    """allow_offsite autothrottle_dont_adjust_delay bindaddress dedup depth dont_cache dont_merge_cookies
+    dont_obey_robotstxt dont_redirect dont_retry download_fail_on_dataloss download_latency download_maxsize
+    download_slot download_timeout download_warnsize ftp_password ftp_user give_up_log_level handle_httpstatus_all
+    handle_httpstatus_list is_start_request max_retry_times proxy redirect_reasons redirect_times redirect_ttl
+    redirect_urls referrer_policy retry_reasons retry_times _auth_proxy""".split()
+)
+
+
+def mark_new(request: Request) -> None:
+    """Note what a request had when a callback yielded it: that is another request's; what comes later is its own."""
+    meta = request.meta
+    if "redirect_urls" in meta:
+        meta[_OLD_REDIRECTS] = len(meta["redirect_urls"])
+    meta.pop(READMITTED, None)
+
+
+def redirected_from(request: Request) -> tuple[str, ...]:
+    """Return the URLs that led to a request by redirects."""
+    if "redirect_urls" not in request.meta:
+        return ()
+    return tuple(request.meta["redirect_urls"][request.meta.get(_OLD_REDIRECTS, 0) :])
+
+
+def callback_name(request: Request) -> str:
+    """Return by whom a response is read; callbacks without a name are known by their kind."""
+    callback: Any = request.callback
+    if callback is None:
+        return "parse"
+    return str(getattr(callback, "__name__", type(callback).__name__))
+
+
+def is_unfiltered(request: Request) -> bool:
+    """Say whether somebody wants the page whether or not it was seen: anybody but us, after a kill."""
+    return request.dont_filter and READMITTED not in request.meta
+
+
+def is_known_component(component: object) -> bool:
+    """Say whether a component is Scrapy's or ours."""
+    module = getattr(component, "__module__", None) or type(component).__module__
+    return module.partition(".")[0] in ("scrapy", "scrapy_dedup")
+
 
 _META: Final = ("proxy", "download_slot", "cookiejar", "bindaddress")
 _OF_PROXY: Final = "Proxy-Authorization"
@@ -45,7 +105,7 @@ class Ways:
 
     def note(self, request: Request) -> None:
         """Note how a page was asked for."""
-        origin = _origin_of(request.url)
+        origin = origin_of(request.url)
         self._known[origin] = self.of(request)
         self._known.move_to_end(origin)
         if len(self._known) > _MOST_ORIGINS:
@@ -59,7 +119,7 @@ class Ways:
             page_url: of the page that asks for it. Where that is of another origin, headers stay out, too: a page does
                 not speak with the credentials of whom it links to.
         """
-        origin, asking = _origin_of(url), _origin_of(page_url or url)
+        origin, asking = origin_of(url), origin_of(page_url or url)
         if origin == asking and origin in self._known:
             return self._known[origin]
         other = self._known.get(asking) or next(reversed(self._known.values()), None)
@@ -103,5 +163,6 @@ def _with_password(proxy: str, header: bytes | None) -> str:
     return f"{scheme}{separator}{quote(name, safe='')}:{quote(password, safe='')}@{host}"
 
 
-def _origin_of(url: str) -> str:
+def origin_of(url: str) -> str:
+    """Return scheme, host and port of a URL, as they stand in it."""
     return "{0.scheme}://{0.netloc}".format(urlsplit(url))

@@ -1,1 +1,0 @@
-"""What a crawl asks and tells the registry of domains."""

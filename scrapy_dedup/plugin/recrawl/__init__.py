@@ -1,1 +1,0 @@
-"""Outcomes that stand in for callbacks, and pages that are gone."""
