@@ -2,13 +2,18 @@ from collections.abc import Callable
 from copy import copy
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from scrapy_dedup.core.duplicates import words
 from scrapy_dedup.core.pages.blocks import Block
 from scrapy_dedup.core.pages.fingerprints import both_hashes, content_hash, text_hash
 from scrapy_dedup.core.pages.gather import FoundBlock, Gatherer
+from scrapy_dedup.core.pages.render import Output, plain
 from scrapy_dedup.core.pages.tags import Tag
 from tests.core.builders import parsed
 from tests.growth import assert_in_proportion
+from tests.tables import table
 
 LINK, END, BR = Tag("a", (("href", "x"),)), Tag("a", (), closing=True), Tag("br")
 BOLD, NOT_BOLD = Tag("b"), Tag("b", (), closing=True)
@@ -96,3 +101,22 @@ def test_what_two_threads_ask_for_at_once_is_made_of_the_source_that_there_was()
 
     assert (block.pieces, block.link_chars) == (pieces, link_chars)
     assert link_chars == 4
+
+
+@table("text/plain")
+def test_words_are_those_that_a_reader_sees(content: str, output: Output, found: str) -> None:
+    assert words(plain(content, output)) == found.lower().split()
+
+
+@pytest.mark.parametrize("output", ["markdown", "html", "text"])
+@given(content=st.text(alphabet='[]()<>"&;! \nab#', max_size=60))
+def test_any_text_has_words(output: Output, content: str) -> None:
+    assert isinstance(plain(content, output), str)
+
+
+@pytest.mark.parametrize(
+    "content", ["](" * 50_000, "](((" * 50_000, '](a "' * 50_000, "](a(a)" * 40_000, "<" * 200_000]
+)
+@pytest.mark.parametrize("output", ["markdown", "html"])
+def test_hostile_text_takes_no_long_time(content: str, output: Output) -> None:
+    assert plain(content, output)

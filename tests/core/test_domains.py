@@ -1,4 +1,6 @@
+import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -6,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from scrapy_dedup.core.domains import (
+    MOST_CHARS,
     Blacklisting,
     CandidateOutcome,
     DomainRefusal,
@@ -18,17 +21,22 @@ from scrapy_dedup.core.domains import (
     TwinReason,
     after_run,
     blacklisted,
+    domain_name,
     is_blacklisted,
+    is_pattern,
     judge_domain,
     judge_twins,
+    name_pattern,
     of_pair,
     outcome_of_known,
     outcome_of_new,
     present_status,
     standing_for_both,
+    twin_of,
     unblacklisted,
     with_status,
 )
+from scrapy_dedup.core.urls.normal_form import DomainScope
 from tests.tables import table
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -153,3 +161,57 @@ def test_domain_is_asked_unless_it_is_refused(
 def test_nothing_is_refused_where_nothing_is_listed() -> None:
     assert not RefusedDomains()
     assert DOMAINS
+
+
+CASES = json.loads((Path(__file__).parents[1] / "data" / "domains" / "names.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in CASES])
+@pytest.mark.parametrize("scope", ["host", "registrable"])
+def test_a_text_names_the_domain_that_a_crawl_would_know(case: dict[str, str | None], scope: DomainScope) -> None:
+    expected = case["host"] and case[scope]
+
+    assert domain_name(str(case["text"]), scope) == expected
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in CASES if "twin" in case])
+def test_a_name_has_this_twin(case: dict[str, str | None]) -> None:
+    assert twin_of(str(case["host"])) == case["twin"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("a" * 300 + ".org", id="label-of-300"),
+        pytest.param(".".join(["a" * 60] * 5) + ".org", id="name-of-300"),
+        pytest.param("http://" + "a" * 10_000_000, id="10-megabytes"),
+        pytest.param("ü" * 60_000, id="quadratic-for-idna"),
+        pytest.param("xn--" * 10_000, id="many-hyphens"),
+    ],
+)
+def test_what_is_endless_is_no_domain(text: str) -> None:
+    assert domain_name(text) is None
+
+
+@given(st.text())
+def test_any_text_is_a_domain_or_none(text: str) -> None:
+    name = domain_name(text)
+
+    assert name is None or (name.isascii() and len(name) <= MOST_CHARS + len(":65535"))
+
+
+def test_a_name_that_would_be_too_long_with_www_has_no_twin() -> None:
+    name = ".".join(["a" * 60] * 4) + ".orgorg"
+
+    assert len(name) <= MOST_CHARS < len("www." + name)
+    assert twin_of(name) is None
+
+
+@table("urls/spelt_patterns")
+def test_a_pattern_is_spelt_as_names_are(typed: str, pattern: str) -> None:
+    assert name_pattern(typed) == pattern
+
+
+@table("urls/name_patterns")
+def test_star_and_question_mark_make_a_pattern(text: str, *, expected: bool) -> None:
+    assert is_pattern(text) is expected
