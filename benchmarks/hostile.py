@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks import results
 from scrapy_dedup.core.chunks.chunks import ChunkPolicy, split_into_chunks
-from scrapy_dedup.core.duplicates import sketch
+from scrapy_dedup.core.duplicates import shingles, sketch_of
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.patterns.config import SiteConfig
 from scrapy_dedup.core.patterns.expressions import PatternMatches, compile_expressions
@@ -72,7 +72,7 @@ CASES: dict[str, Callable[[], str]] = {
     "1,000 selectors that match everything": lambda: selectors(*(f"div, p:not(.x{number})" for number in range(1_000))),
     "a PDF bomb": pdf_bomb,
     "chunks of a 5 MB line": lambda: f"{len(split_into_chunks(LINE, b'', ChunkPolicy()))} chunks",
-    "a sketch of a 5 MB line": lambda: "none: it is too long" if sketch(LINE, b"") is None else "made",
+    "a sketch of a 5 MB line": lambda: "none: it is too long" if sketch_of(shingles(LINE), b"") is None else "made",
     **{f"a page, {name}": partial(drawn, name) for name in PARSED},
     **{f"a page that is refused, {name}": partial(refused, name) for name in REFUSED},
 }

@@ -14,7 +14,7 @@ from time import process_time
 from typing import Any
 
 from benchmarks.near_duplicates_cost import AT_ONCE, DOMAIN, SCOPE, key_of
-from scrapy_dedup.core.duplicates import promising, resemblance, shingles, sketch, sketch_of
+from scrapy_dedup.core.duplicates import promising, resemblance, shingles, sketch_of
 from scrapy_dedup.store.records import signatures
 from scrapy_dedup.store.records.signatures import SignatureRecord
 from scrapy_dedup.store.store import Store
@@ -78,7 +78,7 @@ def _page(number: int, sentences: Sequence[str]) -> list[str]:
 
 
 def _record(number: int, sentences: Sequence[str]) -> SignatureRecord:
-    found = sketch(" ".join(_page(number, sentences)), SCOPE)
+    found = sketch_of(shingles(" ".join(_page(number, sentences))), SCOPE)
     return SignatureRecord(key_of(number), DOMAIN, key_of(number), sketch=found)
 
 

@@ -64,15 +64,7 @@ class RefusedDomains(Struct, frozen=True):
 def judge_domain(
     name: str, domains: RefusedDomains, policy: RequestPolicy, *, requested: int, at: datetime
 ) -> DomainRefusal | None:
-    """Return why a domain is not asked for one more page; None where it is.
-
-    Args:
-        name: of the domain.
-        domains: that are not asked for everything.
-        policy: for those of low quality.
-        requested: pages of the domain that this run has asked for.
-        at: now.
-    """
+    """Return why a domain, of which the run has *requested* so many pages, is not asked for one more; None: it is."""
     if domains.refuse(name, at):
         return DomainRefusal.BLACKLISTED
     if name not in domains.low_quality or policy.low_quality == "crawl":
@@ -171,10 +163,8 @@ def with_status(standing: DomainStanding, status: DomainStatus, at: datetime) ->
 def after_run(standing: DomainStanding, best: float | None, high_quality: float) -> DomainStanding:
     """Return the standing of a domain whose part of a run is over.
 
-    Args:
-        standing: before the run; a blacklisted domain stays so, and remembers what it would be.
-        best: the best confidence that any of its items had; None: none had one, and the status stays.
-        high_quality: from here on the domain is of high quality.
+    A blacklisted domain stays so, and remembers what it would be. *best* is the best confidence that any of its items
+    had; None: none had one, and the status stays.
     """
     if best is None:
         return standing

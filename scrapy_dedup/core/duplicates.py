@@ -136,18 +136,11 @@ def shingles(text: str) -> frozenset[str]:
     return frozenset(map(" ".join, runs))
 
 
-def sketch(text: str, scope: bytes) -> Sketch | None:
-    """Return the sketch of a text, None where there are no shingles.
-
-    Args:
-        text: of the page, without what its site repeats.
-        scope: what pages must have in common to be compared at all: project, domain, language.
-    """
-    return sketch_of(shingles(text), scope)
-
-
 def sketch_of(own: Shingles, scope: bytes) -> Sketch | None:
-    """Return the sketch of a set of shingles, None of an empty one."""
+    """Return the sketch of a set of shingles, None of an empty one.
+
+    *scope* is what pages must have in common to be compared at all: project, domain, language.
+    """
     if not own:
         return None
     minhash = RMinHash(_SLOTS, _SEED)
@@ -257,14 +250,9 @@ class Same(Struct, frozen=True):
 def stands_for(
     own: Text, others: Sequence[Text], texts_with_title: int, policy: DuplicatePolicy, layers: Collection[str]
 ) -> Same | None:
-    """Return which other page stands for this one, and by which layer; None: none does.
+    """Return which of the others, earlier ones first, stands for a page, and by which layer; None: none does.
 
-    Args:
-        own: the page.
-        others: that may; those that came earlier first.
-        texts_with_title: different texts that pages with this title have, but for the page's own.
-        policy: when two pages are one.
-        layers: that are asked.
+    *texts_with_title* are different texts that pages with this title have, but for the page's own.
     """
     if TITLE in layers and texts_with_title < policy.title_common:
         found = _by_title(own, [other for other in others if other.same_title], policy)
@@ -452,12 +440,7 @@ def own_words(blocks: Blocks, site: SiteSeen) -> int:
 def proves(own: PageEvidence, other: PageEvidence, fields: bytes | None, words: int, site: SiteSeen) -> bool:
     """Say whether an item is one that another page gave.
 
-    Args:
-        own: of the item's page.
-        other: of the page that went out.
-        fields: of the item; None: they cannot be compared.
-        words: of the blocks that are the item's page's own.
-        site: of both.
+    Its *fields* are None where they cannot be compared; *words* are those of the blocks that are its page's own.
     """
     if fields is None or fields not in other.fields:
         return False

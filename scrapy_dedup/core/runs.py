@@ -60,12 +60,7 @@ class DropWatch(Struct):
         return {domain for domain, _ in self._pages}
 
     def alarms(self, pages_of: Mapping[str, int], url_of: Callable[[bytes], str]) -> list[DropAlarm]:
-        """Return what to tell, most pages first.
-
-        Args:
-            pages_of: how many pages of a domain came.
-            url_of: the URL of a page, by its key.
-        """
+        """Return what to tell, most pages first, given how many pages of a domain came and a page's URL by its key."""
         found: list[DropAlarm] = []
         for (domain, layer), dropped in sorted(self._pages.items(), key=lambda one: (-one[1], one[0])):
             pages = max(pages_of.get(domain, 0), dropped)

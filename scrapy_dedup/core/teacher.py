@@ -40,12 +40,8 @@ class NumberedPage(Struct, frozen=True):
 def numbered(html: str, page: Page) -> NumberedPage | None:
     """Return a page with numbers on its elements; None where it has too many, or reads otherwise with them.
 
-    What stands there for readers without scripts is left out, as a browser with scripts leaves it out; nor does the
-    page lead elsewhere by itself.
-
-    Args:
-        html: what *page* was parsed from.
-        page: what `parse_page` returned.
+    *page* is what `parse_page` made of *html*. What stands there for readers without scripts is left out, as a browser
+    with scripts leaves it out; nor does the page lead elsewhere by itself.
     """
     tree = parse_tree(html)
     body = tree.body
@@ -509,13 +505,7 @@ def unseen_text(page: Page, numbered: NumberedPage, snapshot: Snapshot, *, close
     """Return the blocks of a page that no person sees, in order, at most 200.
 
     What waits to be faded in is none of them: browsers that run no scripts do not show it. A block is listed where
-    nobody sees any of it.
-
-    Args:
-        page: the page.
-        numbered: its elements.
-        snapshot: how a browser showed it.
-        closed: whether what is not displayed counts, although a click may open it.
+    nobody sees any of it. With *closed* what is not displayed counts, although a click may open it.
     """
     reasons = unseen_elements(numbered, snapshot, closed=closed)
     found = []

@@ -271,9 +271,7 @@ class DomainRegistry:
     def judged(self, item: Any, domain: str) -> ConfidenceRecord | None:
         """Return how good an item is that has passed all pipelines; None where nobody says so, or it is no new one.
 
-        Args:
-            item: any.
-            domain: of its page; that of the URL which the item names goes before.
+        The domain of the URL which the item names goes before that of its page.
         """
         if self._confidences is None or isinstance(item, ChunkItem) or is_tombstone(item):
             return None
@@ -448,11 +446,7 @@ class Sites:
         return True
 
     def complete(self, max_failures: float) -> list[str]:
-        """Return the domains of which this crawl saw what there is to see, in order.
-
-        Args:
-            max_failures: largest share of fetches that may have failed.
-        """
+        """Return the domains, in order, of which this crawl saw all: of their fetches at most such a share failed."""
         return sorted(
             domain
             for domain, site in self._sites.items()

@@ -59,11 +59,7 @@ class RemovedPages:
         """Those of which nothing else is known any more."""
 
     def watch(self, met: Container[bytes]) -> None:
-        """Begin to wait for the end.
-
-        Args:
-            met: page keys that the run received, as they come.
-        """
+        """Begin to wait for the end; *met* are page keys that the run received, as they come."""
         self._met = met
         if not (self._settings.emit_removed and self._settings.acts("unchanged")):
             return

@@ -3,7 +3,6 @@
 It stands above all other downloader middlewares, so that each of them sees what it sees without the plugin: a page.
 """
 
-import logging
 from datetime import UTC, datetime
 from typing import Any, Final, Self
 from weakref import WeakKeyDictionary
@@ -19,8 +18,6 @@ from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.service.recrawl.recrawling import FetchPlan, wire_key
 from scrapy_dedup.store.records.records import ResponseRecord, ValidatedRecord
-
-logger = logging.getLogger(__name__)
 
 NOT_MODIFIED: Final = 304
 _CONDITIONS: Final = ("If-None-Match", "If-Modified-Since")

@@ -29,7 +29,7 @@ from scrapy_dedup.core.duplicates import (
     proves,
     resemblance,
     shingles,
-    sketch,
+    sketch_of,
     stands_for,
     words,
 )
@@ -203,7 +203,7 @@ FEW_WORDS = st.lists(st.sampled_from("a b c d e f 1 2 日 本 é".split()), max_
 
 
 def a_sketch(text: str = TEXT, scope: bytes = SCOPE) -> Sketch:
-    found = sketch(text, scope)
+    found = sketch_of(shingles(text), scope)
     assert found is not None
     return found
 
@@ -222,7 +222,7 @@ class TestShingles:
 
         assert shingles(text) == {"a"}
         assert shingles(text + " ") == set()
-        assert sketch(text + " ", SCOPE) is None
+        assert sketch_of(shingles(text + " "), SCOPE) is None
 
 
 class TestSketch:
@@ -302,7 +302,7 @@ def test_likeness_is_mutual_and_a_share(one: str, other: str) -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.text())
 def test_any_text_has_a_sketch_or_no_words(text: str) -> None:
-    found = sketch(text, SCOPE)
+    found = sketch_of(shingles(text), SCOPE)
 
     assert (found is None) is not bool(words(text))
-    assert found is None or (found == sketch(text, SCOPE))
+    assert found is None or (found == sketch_of(shingles(text), SCOPE))

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import URL, text, update
 
-from scrapy_dedup.core.duplicates import sketch
+from scrapy_dedup.core.duplicates import shingles, sketch_of
 from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.records.records import BlockEvidence, CleanedRecord, KeepPolicy, Record, ValidatorRecord
 from scrapy_dedup.store.repositories import ProjectRepository
@@ -57,7 +57,7 @@ def everything_about(name: object) -> list[Record]:
         an_extraction(name, items=[{"title": "T"}]),
         a_template(state="live", overrides=[{"action": "drop", "selector": ".ads"}], selectors={"content": ["main"]}),
         an_alarm(),
-        a_text_signature(name, sketch=sketch(f"five different words about {name}", b"")),
+        a_text_signature(name, sketch=sketch_of(shingles(f"five different words about {name}"), b"")),
         a_chunks(name, a_chunk(0, text=f"about {name}")),
     ]
 

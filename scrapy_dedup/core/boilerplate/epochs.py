@@ -99,9 +99,7 @@ class BoundedCounts:
     def boilerplate(self, policy: RepeatPolicy, settled: Mapping[int, int] | None = None) -> Boilerplate[int]:
         """Return the blocks that are on enough pages for certain; none while there are fewer pages than are needed.
 
-        Args:
-            policy: how many are enough.
-            settled: exact counts of blocks that were in doubt; without its own a block is none: in doubt text stays.
+        *settled* are exact counts of blocks that were in doubt; without its own a block is none: in doubt text stays.
         """
         total = len(self._counts) + self._forgotten
         if self.pages < policy.min_pages:

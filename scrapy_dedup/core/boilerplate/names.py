@@ -25,9 +25,7 @@ class Folding:
     def path_among(self, known: dict[str, str], path: str) -> str:
         """Return the same, and note it of the path and of all above it; paths of some pages share most of their steps.
 
-        Args:
-            known: what was noted.
-            path: no deeper than Python calls itself.
+        No path may be deeper than Python calls itself.
         """
         found = known.get(path)
         if found is None:
@@ -72,14 +70,10 @@ def names_in(paths: Iterable[str]) -> frozenset[str]:
 
 
 def design_names(pages: Iterable[Iterable[str]], share: float) -> frozenset[str]:
-    """Return the ids and classes that at least two pages have, and at least this share of all.
+    """Return the ids and classes that at least two pages have, and at least this share (0 to 1) of all.
 
     Sections and posts are called by what they are about (`section#installation`, `article.category-news`). Such a name
     would split what stands in one place of the design into as many paths as there are names, each too rare to judge.
-
-    Args:
-        pages: the paths of each page.
-        share: of pages, 0 to 1.
     """
     of_pages = [names_in(paths) for paths in pages]
     counts = Counter(name for names in of_pages for name in names)

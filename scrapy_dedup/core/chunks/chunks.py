@@ -201,13 +201,7 @@ class Piece(Struct, frozen=True):
 
 
 def pieces_of(segment: Segment, ruler: Ruler, lead: str = "") -> list[Piece]:
-    """Return the segment as one piece, or as few as fit.
-
-    Args:
-        segment: any but a heading, unless *lead* is empty.
-        ruler: what fits.
-        lead: the headings right above; they go in front of the first piece.
-    """
+    """Return the segment as one piece, or as few as fit; *lead* are headings right above, for the first piece."""
     whole = lead + segment.text
     if ruler.fits(whole):
         return [Piece(whole, segment.kind)]
@@ -256,12 +250,8 @@ def divide(
 ) -> list[tuple[str, str]]:
     """Return parts that fit, each with the white space before it, cut at the first kind of place that there is.
 
-    Args:
-        text: of any length.
-        ruler: what fits.
-        breaks: kinds of places, the best first; then spaces, then between any two characters.
-        wrap: what will stand before and after each part.
-        glue: what stands before the first part.
+    *breaks* are kinds of places, the best first; then come spaces, then any two characters. *wrap* will stand before
+    and after each part, *glue* before the first.
     """
     before, after = wrap
     parts: list[tuple[str, str]] = []

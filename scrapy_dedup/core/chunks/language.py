@@ -278,13 +278,10 @@ def light() -> Detect:
 
 
 def careful(wanted: Iterable[str], also: Iterable[str] = COMMON) -> Detect:
-    """Return the detector of lingua, which knows only the languages named here.
+    """Return the detector of lingua, which tells languages (ISO 639-1) that are *wanted* from those named *also*.
 
-    Its first answer loads them: with the common ones some 6 s of CPU, and 460 MB a process.
-
-    Args:
-        wanted: ISO 639-1; a language that lingua does not have is left out.
-        also: what wanted text must be told from.
+    Its first answer loads them: with the common ones some 6 s of CPU, and 460 MB a process. A language that lingua does
+    not have is left out.
 
     Raises:
         DedupError: lingua is not installed, or fewer than two of the languages are known to it.

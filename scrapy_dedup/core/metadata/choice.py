@@ -365,10 +365,7 @@ _MOST_SHOWN: Final = 12
 def metadata_of(page: Page, url: str | None, locators: Locators | None = None) -> Metadata:
     """Return title, date and author of a page, each with its source. Never raises.
 
-    Args:
-        page: what `parse_page` returned.
-        url: the page's address; its host names the site, and its path may name the day.
-        locators: what is known of the page's layout.
+    The URL's host names the site, and its path may name the day; *locators* are those of the page's layout.
     """
     facts = DeclaredFacts(page, url, locators)
     title = _title(facts)

@@ -49,12 +49,7 @@ def declared_names(names: Iterable[str]) -> str | None:
 
 
 def byline_name(text: str, *, is_marked: bool) -> str | None:
-    """Return the name in a byline.
-
-    Args:
-        text: a short block.
-        is_marked: whether its place says that it names an author; else it must begin with "by".
-    """
+    """Return the name in a byline; it must begin with "by" unless its place is marked as an author's."""
     text = " ".join(text.split())
     if len(text) > 2 * _LONGEST:
         return None

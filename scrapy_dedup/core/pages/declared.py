@@ -43,12 +43,7 @@ class Directives(Struct, frozen=True):
 
 
 def read_directives(metas: Iterable[str] = (), headers: Iterable[str] = ()) -> Directives:
-    """Return what is asked of all crawlers; what is asked of one by its name is for that one.
-
-    Args:
-        metas: contents of `meta name=robots`.
-        headers: values of X-Robots-Tag.
-    """
+    """Return what `meta name=robots` and X-Robots-Tag ask of all crawlers; what is asked of one by name is for it."""
     words = {word for meta in metas for word in _words(meta)}
     for header in headers:
         first, colon, _ = header.partition(":")

@@ -1,10 +1,6 @@
-"""Fingerprints of blocks and of texts; every stored one goes with VERSION."""
+"""Fingerprints of blocks and of texts."""
 
-from collections.abc import Iterable
 from hashlib import blake2b, sha256
-
-# Stored beside what was made with it: fingerprints of two versions are never compared.
-VERSION = 1
 
 # 64 bits: at 10 million blocks of one domain a false match has odds near 3e-6 (birthday bound n²/2⁶⁵); 32 bits
 # reach even odds at 77 thousand blocks.
@@ -19,12 +15,7 @@ def fold(text: str) -> str:
 
 def block_fingerprint(path: str, text: str) -> int:
     """Return 64 bits that stand for (DOM path, folded text) of one block."""
-    return folded_fingerprint(path, fold(text))
-
-
-def folded_fingerprint(path: str, folded: str) -> int:
-    """Return the same of a text in which white space is folded."""
-    return PathFingerprints(path).of(folded)
+    return PathFingerprints(path).of(fold(text))
 
 
 class PathFingerprints:
@@ -87,15 +78,3 @@ def from_hex(digits: str) -> int:
         ValueError: these are no hexadecimal digits.
     """
     return int(digits, 16)
-
-
-def pack(fingerprints: Iterable[int]) -> bytes:
-    """Return fingerprints as 8 bytes each, big-endian, sorted, without repeats."""
-    return b"".join(value.to_bytes(BLOCK_BYTES, "big") for value in sorted(set(fingerprints)))
-
-
-def unpack(packed: bytes) -> frozenset[int]:
-    """Return the set that `pack` was given."""
-    return frozenset(
-        int.from_bytes(packed[start : start + BLOCK_BYTES], "big") for start in range(0, len(packed), BLOCK_BYTES)
-    )

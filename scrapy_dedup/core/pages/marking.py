@@ -101,23 +101,14 @@ class Marking(Struct, frozen=True):
 
 
 def marked_blocks(html: str, page: Page, selectors: Sequence[str]) -> list[frozenset[int]]:
-    """Return for each block of a page the selectors that match an element around it, by their place in *selectors*.
-
-    Args:
-        html: what *page* was parsed from.
-        page: what `parse_page` returned.
-        selectors: each checked; those that match elements within a block match nothing.
-    """
+    """Return for each block of a page the selectors that match an element around it, see `mark`."""
     return mark(html, page, selectors).blocks
 
 
 def mark(html: str, page: Page, selectors: Sequence[str]) -> Marking:
-    """Return what selectors match on a page, within a bound of time.
+    """Return what checked selectors match on a page, within a bound of time.
 
-    Args:
-        html: what *page* was parsed from.
-        page: what `parse_page` returned.
-        selectors: each checked; those that match elements within a block match nothing.
+    *page* is what `parse_page` made of *html*. Selectors that match elements within a block match nothing.
     """
     tree = parse_tree(html)
     nothing = [frozenset[int]()] * len(page.blocks)

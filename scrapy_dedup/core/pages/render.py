@@ -40,14 +40,7 @@ _UNSEEN = "\u200b\ufe0f\ufeff \t\n\r\f\xa0"
 
 
 def render(page: Page, keep: Sequence[bool], output: Output, base_url: str | None = None) -> str:
-    """Return the kept blocks of a page.
-
-    Args:
-        page: what `parse_page` returned.
-        keep: one value a block, in the order of `page.blocks`.
-        output: the form.
-        base_url: with it links become absolute.
-    """
+    """Return the blocks of a page for which *keep*, in their order, says so; with a base URL links become absolute."""
     return _OUTPUTS[output](page, keep, base_url)
 
 

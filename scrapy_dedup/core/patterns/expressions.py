@@ -157,11 +157,9 @@ class PatternMatches(Struct, frozen=True):
 
 
 def compile_expression(source: str, *, allow_slow: bool = False) -> Expression:
-    """Return an expression, compiled and tried on a short text.
+    """Return an expression of Python's `re`, compiled and tried on a short text.
 
-    Args:
-        source: as for Python's `re`.
-        allow_slow: whether one that RE2 refuses may be run by backtracking, with a time limit.
+    With *allow_slow* one that RE2 refuses is run by backtracking, with a time limit.
 
     Raises:
         PatternError: it cannot be used; the message says why.
@@ -217,12 +215,7 @@ class Expressions:
     _filter: Any = dataclasses.field(default=None, repr=False, compare=False)
 
     def find(self, text: str, off: Collection[str] = ()) -> PatternMatches:
-        """Return what the expressions match, within a bound of work.
-
-        Args:
-            text: to search.
-            off: expressions that are not to be run.
-        """
+        """Return what the expressions match, but for those that are off, within a bound of work."""
         if not self.members or not text:
             return PatternMatches()
         spans: list[TextSpan] = []
@@ -362,10 +355,6 @@ def strip_pdf_boilerplate(text: str, patterns: Expressions | Iterable[str]) -> t
     """Return the text of a PDF file without what the patterns match, and what that was.
 
     A pattern that would leave nothing is not carried out.
-
-    Args:
-        text: of one file.
-        patterns: compiled, or as they are written.
 
     Raises:
         PatternError: one that is not compiled cannot be used.

@@ -100,11 +100,7 @@ def rows_of(lines: Iterable[PdfLine]) -> list[list[PdfLine]]:
 
 
 def joined(row: Sequence[PdfLine]) -> PdfLine:
-    """Return the pieces of a row as one line.
-
-    Args:
-        row: from left to right; not empty.
-    """
+    """Return the pieces of a row, given from left to right, as one line; there is at least one."""
     if len(row) == 1:
         return row[0]
     text, cells, right = row[0].text, row[0].cells, row[0].right
@@ -479,11 +475,9 @@ def _clusters(rows: Iterable[_EdgeRow], tolerance: float = _TOLERANCE) -> Iterat
 
 
 def _runs(rows: Sequence[_EdgeRow], *, in_step: bool = True) -> Iterator[list[_EdgeRow]]:
-    """Return stretches of rows on near-by pages, long enough to be running lines.
+    """Return stretches of rows on near-by pages, long enough to be running lines; *rows* are at least one, by pages.
 
-    Args:
-        rows: at least one, by pages.
-        in_step: numbers must stay, or go on as the pages do.
+    Where they must be *in_step* their numbers stay, or go on as the pages do.
     """
     run = [rows[0]]
     for before, row in pairwise(rows):

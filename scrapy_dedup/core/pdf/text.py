@@ -136,12 +136,7 @@ class _Draft(Struct):
 
 
 def blocks_of(pages: Sequence[Sequence[Region]], body: float) -> list[PdfBlock]:
-    """Return the blocks of a document.
-
-    Args:
-        pages: the regions of each page.
-        body: font size of most of the text.
-    """
+    """Return the blocks of a document, given the regions of each page and the font size of most of the text."""
     drafts: list[_Draft] = []
     for number, regions in enumerate(pages, 1):
         for region in regions:
@@ -276,9 +271,6 @@ def page_starts(blocks: Iterable[PdfBlock]) -> dict[int, list[PdfBlock]]:
     return found
 
 
-VERSION: Final = 1
-"""Of the text that is made of a file; it changes whenever the same file may give another text."""
-
 # Characters without a meaning, of all characters that are no space.
 _GARBLED_SHARE: Final = 0.3
 _BAD: Final = re.compile("[\ufffd\ue000-\uf8ff\x00-\x08]")
@@ -379,11 +371,6 @@ def draw_pages(pdf: PdfText, output: Output) -> list[str]:
     drawing = _DRAWINGS[output]
     pages = page_starts(pdf.blocks)
     return ["\n\n".join(drawing(block) for block in pages.get(page, ())) for page in range(1, pdf.read + 1)]
-
-
-def cover(pdf: PdfText, output: Output) -> str:
-    """Return the text of page 1."""
-    return draw_pages(pdf, output)[0] if pdf.read else ""
 
 
 def _plain(block: PdfBlock) -> str:

@@ -342,8 +342,7 @@ class NumberChurn(Struct):
     def volatile(self, elsewhere: int = 0) -> frozenset[int]:
         """Return the passages whose numbers changed on most pages that have them, and on three at least.
 
-        Args:
-            elsewhere: pages that did not change and were not seen: any of them may have it.
+        *elsewhere* counts pages that did not change and were not seen: any of them may have it.
         """
         return frozenset(
             key

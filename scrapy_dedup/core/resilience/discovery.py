@@ -55,12 +55,7 @@ class Signposts(Struct, frozen=True):
 
 
 def sitemaps_of_robots(body: bytes, url: str) -> list[str]:
-    """Return the sitemaps that a robots.txt names, each once, in order.
-
-    Args:
-        body: of the file.
-        url: of the file.
-    """
+    """Return the sitemaps that a robots.txt, which came from *url*, names, each once, in order."""
     found: dict[str, None] = {}
     for line in body[:_MOST_ROBOTS_BYTES].decode("utf-8-sig", "replace").splitlines():
         match = _SITEMAP_LINE.match(line)
@@ -148,10 +143,7 @@ def _absolute(found: str, base: str) -> str | None:
 def read_feed(body: bytes, url: str, limits: SitemapLimits = FEED_LIMITS) -> Sitemap:
     """Return the pages that a feed names, in order, each once; what is damaged or too large is read as far as it goes.
 
-    Args:
-        body: decompressed by the caller, who bounds that.
-        url: of the feed; relative URLs in it are relative to it.
-        limits: see there.
+    The caller decompresses the body, and bounds that; relative URLs in it are relative to the feed's.
     """
     start = body[:1_000].removeprefix(_UTF_8_MARK).lstrip()
     if not start.startswith(b"{"):

@@ -123,11 +123,9 @@ class ParameterTrials(Struct):
                 one.under_way = max(0, one.under_way - 1)
 
     def note(self, url: str, texts: Sequence[str]) -> list[Decided]:
-        """Note what a page shows; return what this decides.
+        """Note what a page shows that was asked for by a URL; return what this decides.
 
-        Args:
-            url: as it was asked for.
-            texts: of the page's blocks; none of an error page, which would be equal to every other.
+        *texts* are those of its blocks; none of an error page, which would be equal to every other.
         """
         if sum(map(len, texts)) < _SHORTEST_TEXT:
             return []

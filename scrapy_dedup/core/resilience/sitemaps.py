@@ -58,10 +58,7 @@ class Sitemap(Struct, frozen=True):
 def read_sitemap(body: bytes, url: str, limits: SitemapLimits = DEFAULT_LIMITS) -> Sitemap:
     """Return the pages and sitemaps that a sitemap, an index, a text list, RSS or Atom names, in order, each once.
 
-    Args:
-        body: decompressed by the caller, who bounds that.
-        url: of the sitemap; relative URLs in it are relative to it.
-        limits: see there.
+    The caller decompresses the body, and bounds that; relative URLs in it are relative to the sitemap's.
     """
     reader = _SitemapReader(url, limits)
     too_large = len(body) > limits.bytes

@@ -46,9 +46,7 @@ class RealPage(Struct, frozen=True):
 def probe_url(url: str, seed: str) -> str:
     """Return a URL on the same host that no site has; the same for the same host and seed.
 
-    Args:
-        url: any http(s) URL of the host.
-        seed: of the run, so that a site that remembers URLs it was asked for does not know it.
+    The seed is the run's, so that a site that remembers URLs it was asked for does not know it.
     """
     parts = split_url(url)
     if parts is None:
@@ -60,16 +58,13 @@ def probe_url(url: str, seed: str) -> str:
 
 
 def judge_page(url: str, page: Page, probes: Mapping[str, Page], repeats: Repeats) -> ErrorPage | RealPage:
-    """Decide whether a page is the site's error page.
+    """Decide whether a page that came with 200 is the site's error page.
 
     Words that stand in a URL do not count ("/xyz was not found"), nor those with digits (times, request numbers), nor
     links ("try this") where the error pages themselves have different ones.
 
-    Args:
-        url: of the page.
-        page: what it gave, with 200.
-        probes: what URLs by `probe_url` gave, with 200; where one gave a 404, no page of the host needs to be judged.
-        repeats: what the site's pages share.
+    *probes* are what URLs by `probe_url` gave, with 200; where one gave a 404, no page of the host needs to be judged.
+    *repeats* are what the site's pages share.
     """
     if is_home(url):
         return RealPage(PageReason.HOME)

@@ -255,8 +255,7 @@ class SeenTexts:
     def is_news(self, texts: Iterable[str]) -> bool:
         """Say whether a page's texts bring enough that was not met, and remember them.
 
-        Args:
-            texts: of its blocks, in order; dates and the numbers beside them do not count.
+        Dates and the numbers beside them do not count.
         """
         letters = 0
         for text, _ in zip(texts, range(_TEXTS_OF_A_PAGE), strict=False):
@@ -282,12 +281,8 @@ class SeenTexts:
 def challenge_of(status: int, headers: Mapping[str, str], html: str) -> str | None:
     """Return by whose mark a response is a challenge or a captcha; None where it is none.
 
-    A page of content that has a captcha in it, for its comments or its login, is none: it is longer.
-
-    Args:
-        status: of the answer.
-        headers: of the answer, with names in lower case.
-        html: the page; its beginning counts.
+    A page of content that has a captcha in it, for its comments or its login, is none: it is longer. Names of headers
+    are in lower case.
     """
     html = html[:_LOOKED_AT_CHARS]
     refuses = status in _REFUSING
@@ -360,14 +355,7 @@ class End(Struct, frozen=True):
 
 
 def after(ending: RunEnding, earlier: Sequence[float], now: float, policy: SupervisionPolicy) -> Restart | End:
-    """Return what becomes of a crawl whose run has ended.
-
-    Args:
-        ending: of the last run.
-        earlier: when it was started again, in seconds of the clock that *now* is of.
-        now: that clock.
-        policy: how often.
-    """
+    """Return what becomes of a crawl whose run has ended; *earlier* are its restarts, by the clock of *now*."""
     code = ending.exit_code if ending.exit_code >= 0 else _SIGNAL_EXIT_CODE - ending.exit_code
     if ending.asked:
         return End(code, "it was asked to end")

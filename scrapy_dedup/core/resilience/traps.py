@@ -113,9 +113,8 @@ class News(Struct, frozen=True):
     def counts(self, *, strictly: bool) -> bool:
         """Say whether it is news.
 
-        Args:
-            strictly: the page was found on pages of its own kind, so that numbers, dates and its own address say
-                nothing: calendars and filters go on for ever.
+        *strictly*, where the page was found on pages of its own kind, numbers, dates and its own address say nothing:
+        calendars and filters go on for ever.
         """
         return self.enough_runs or self.words + self.links + self.listed > 0 or (not strictly and self.texts > 0)
 
@@ -138,11 +137,8 @@ class Novelty(Struct):
     def meet(self, texts: Sequence[str], url: str, links: Iterable[str], listing: tuple[str, Iterable[str]]) -> News:
         """Return what is new of a page, and remember it.
 
-        Args:
-            texts: of its blocks.
-            url: its own; words of it say nothing.
-            links: paths (with hosts) of pages that it leads to and that may be worth something.
-            listing: where it is a part of one, the listing and what it links to; else an empty name.
+        Words of its own *url* say nothing. *links* are paths (with hosts) of pages that it leads to and that may be
+        worth something; *listing*, where it is a part of one, that and what it links to, else an empty name.
         """
         if self.is_full:
             return News(enough_runs=True)
@@ -359,9 +355,7 @@ class Traps(Struct):
     def ask(self, url: str, *, is_elsewhere: bool = False) -> TrapAnswer:
         """Return what is to become of a request before it is sent; who sends it says `sent`, and then `came`.
 
-        Args:
-            url: that is asked for.
-            is_elsewhere: pages of another kind lead there, too: it is given up only when many of those were in vain.
+        Where pages of another kind lead there, too, it is given up only when many of those were in vain.
         """
         shape = shape_of(url)
         if self.policy.action == "off" or shape is None:
@@ -405,13 +399,7 @@ class Traps(Struct):
         self._add_under_way(url, -1)
 
     def note(self, url: str, *, news: bool, same: bool = False) -> list[Trap]:
-        """Note what a page brought; return the traps that this makes known.
-
-        Args:
-            url: of the page.
-            news: it brought some.
-            same: it said just what another page said.
-        """
+        """Note whether a page brought news, or said just what another one did; return the traps that this shows."""
         shape = shape_of(url)
         if shape is None or self.policy.action == "off":
             return []

@@ -7,7 +7,6 @@ marks down to where prose begins, and the classes of body. Texts, ids, repeats a
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from enum import IntEnum
 from hashlib import blake2b
 from itertools import islice
 from math import sqrt
@@ -42,15 +41,6 @@ MOST_LAYOUTS: Final = 100
 _MOST_COUNTED_CLASSES: Final = 2_000
 # A class of body that one page alone has is that page's name.
 _SHARED: Final = 2
-
-
-class Level(IntEnum):
-    """How much of a page a signature stands for."""
-
-    TEMPLATE = 1
-    """Containers with their classes."""
-    STRUCTURE = 2
-    """Tags only: what sites with different style sheets can share."""
 
 
 class Skeleton(Struct, frozen=True):
@@ -102,11 +92,7 @@ def likeness(a: Skeleton, b: Skeleton, shared: AbstractSet[str]) -> float:
 
     The similarity of their containers; where body has classes, the geometric mean of it and of theirs: pages that
     differ in what body says of them must be the more alike within, and with nothing of it in common they are not alike.
-
-    Args:
-        a: one page.
-        b: another.
-        shared: classes of body that several pages have; others name a single page and do not count.
+    Classes that are not shared by several pages name a single one and do not count.
     """
     containers = similarity(a.paths, b.paths, ALLOWANCE)
     ours, theirs = a.classes & shared, b.classes & shared
@@ -217,12 +203,7 @@ class LayoutIndex:
         return self._known[signature]
 
     def add(self, skeleton: Skeleton, times: int = 1) -> Match:
-        """Count a page that was not counted before, and return the layout that it joined or founded.
-
-        Args:
-            skeleton: of the page.
-            times: how many pages have it.
-        """
+        """Count so many pages with a skeleton, not counted before; return the layout that they join or found."""
         self._count_classes(skeleton.classes, times)
         match = self.find(skeleton)
         if match is None:

@@ -176,11 +176,7 @@ class KindEvidence(Struct, frozen=True):
 
 
 def name_kind(pages: Sequence[KindEvidence]) -> Named:
-    """Return what pages of one layout are called; "page" where the evidence is weak.
-
-    Args:
-        pages: all of the layout; at least one.
-    """
+    """Return what pages, at least one and all of one layout, are called; "page" where the evidence is weak."""
     error = _error(pages)
     if error is not None:
         return error

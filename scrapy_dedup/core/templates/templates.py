@@ -133,12 +133,7 @@ class Selectors(Struct, frozen=True):
 
 
 def selectors_of(containers: Sequence[str], verdicts: Mapping[str, PathVerdict]) -> Selectors:
-    """Return the verdicts of a template as selectors.
-
-    Args:
-        containers: paths of the main columns.
-        verdicts: by folded path.
-    """
+    """Return the verdicts of a template, by folded path, as selectors; *containers* are the main columns' paths."""
     ways = {path for container in containers for path in _with_above(container)}
     keeping = {above for path, verdict in verdicts.items() if verdict.keep for above in _with_above(path)}
     whole = [path for path in verdicts if path not in keeping]

@@ -65,11 +65,8 @@ def url_pattern(own: Sequence[str], others: Sequence[str]) -> str | None:
     """Return an expression that matches all *own* URLs and none of the *others*; None where the language has none.
 
     One form is preferred to several, steps of a known number to any number, short to long. The order of URLs does not
-    matter. Search for it in `url_target(url)`; it is anchored where it must be.
-
-    Args:
-        own: URLs of one layout; those that are no http(s) URLs are passed over.
-        others: URLs of all others.
+    matter, and what is no http(s) URL is passed over. Search for it in `url_target(url)`; it is anchored where it must
+    be.
     """
     ours, theirs = _targets(own), [target.text for target in _targets(others)]
     if not ours or {target.text for target in ours} & set(theirs):

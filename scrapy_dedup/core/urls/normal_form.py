@@ -125,9 +125,6 @@ def _path_without(path: str, names: Collection[str]) -> str:
     return "/".join(kept) if len(kept) > 1 else "/"
 
 
-# Stored with page keys: raise it when any URL gets another normal form.
-KEY_VERSION: Final = 1
-
 DomainScope = Literal["host", "registrable"]
 
 # Names that begin so say who came from where, and nothing about the page: families of campaign parameters and of click

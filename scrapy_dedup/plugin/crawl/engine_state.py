@@ -90,11 +90,10 @@ class EngineState:
         return bool(getattr(scraper_slot, "active", None) or getattr(scraper_slot, "queue", None))
 
     def quiet(self, arrived: int) -> bool:
-        """Say whether nothing was downloaded or queued, at several looks in a row.
+        """Say whether nothing was downloaded or queued, at several looks in a row, while so many pages had *arrived*.
 
-        Args:
-            arrived: how many pages came so far. In Scrapy 2.15 a callback starts 0.1 s after its page came, so that at
-                every look a spider that asks for one page after the other is downloading nothing.
+        In Scrapy 2.15 a callback starts 0.1 s after its page came, so that at every look a spider that asks for one
+        page after the other is downloading nothing.
         """
         engine = self._engine()
         downloading = getattr(getattr(engine, "downloader", None), "active", None)

@@ -108,10 +108,7 @@ class PageItem:
 def text_field(adapter: ItemAdapter, name: str, content_type: str | None = None) -> str | None:
     """Return an item's field as text; None where it is missing, empty or nothing that could be read as text.
 
-    Args:
-        adapter: of the item.
-        name: of the field.
-        content_type: header by which bytes are read.
+    Bytes are read by the Content-Type.
     """
     value = adapter.get(name)
     if isinstance(value, bytes):
@@ -128,10 +125,7 @@ def url_of(adapter: ItemAdapter, settings: Settings) -> str | None:
 def item_hash(item: Any, left_out: Collection[str], known: Mapping[str, str] = MappingProxyType({})) -> bytes | None:
     """Return what stands for an item's fields, see `fields_hash`, and its class: each may have a feed of its own.
 
-    Args:
-        item: as it comes to the pipeline.
-        left_out: names of the fields that do not count.
-        known: what stands in the place of a field's value.
+    *left_out* are names of fields that do not count, *known* what stands in the place of a field's value.
     """
 
     def hashed(fields: Mapping[str, Any]) -> bytes | None:

@@ -114,10 +114,8 @@ class Ways:
     def to(self, url: str, *, page_url: str = "") -> Way:
         """Return the way to a URL: that of its origin's pages, else, without what its headers say, of another page.
 
-        Args:
-            url: that is asked for.
-            page_url: of the page that asks for it. Where that is of another origin, headers stay out, too: a page does
-                not speak with the credentials of whom it links to.
+        Where the page that asks for it is of another origin, headers stay out, too: a page does not speak with the
+        credentials of whom it links to.
         """
         origin, asking = origin_of(url), origin_of(page_url or url)
         if origin == asking and origin in self._known:

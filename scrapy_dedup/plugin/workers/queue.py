@@ -321,11 +321,9 @@ class LeasedRequests:
         """First requests, and how often each was brought."""
 
     def wanted(self, request: Request, *, filters: bool) -> WantedRequest:
-        """Return what is queued for a request.
+        """Return what is queued for a request as Scrapy hands it to its scheduler.
 
-        Args:
-            request: as Scrapy hands it to its scheduler.
-            filters: whether it is dropped where its fingerprint was seen, unless it says `dont_filter`.
+        Where the queue *filters* one that was seen is dropped, unless it says `dont_filter`.
 
         Raises:
             ValueError: something in it cannot be written, its callback is no method of the spider among them.

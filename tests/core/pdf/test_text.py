@@ -17,7 +17,6 @@ from scrapy_dedup.core.pdf.text import (
     PdfText,
     arrange,
     blocks_of,
-    cover,
     draw,
     draw_pages,
 )
@@ -58,10 +57,8 @@ def test_drawing_marks_headings_and_code_in_markdown_only():
     assert draw(MADE, "text") == "Title\n\na\nb\n\nText"
 
 
-def test_pages_are_drawn_one_by_one_and_the_first_is_the_cover():
+def test_pages_are_drawn_one_by_one():
     assert draw_pages(MADE, "text") == ["Title\n\na\nb", "", "Text"]
-    assert cover(MADE, "text") == "Title\n\na\nb"
-    assert cover(PdfText(()), "text") == ""
 
 
 def test_file_with_more_pages_than_were_read_is_flagged():

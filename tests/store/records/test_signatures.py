@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, func, select
 
-from scrapy_dedup.core.duplicates import Sketch, sketch
+from scrapy_dedup.core.duplicates import Sketch, shingles, sketch_of
 from scrapy_dedup.store.records import signatures
 from scrapy_dedup.store.records.signatures import PAGES_OF_A_BAND, BandMatch, SignatureRecord
 from scrapy_dedup.store.store import Store
@@ -19,14 +19,14 @@ ALIKE = TEXT.replace("word50", "changed")
 OTHER = TEXT.replace("word", "other")
 
 
-def sketch_of(text: str = TEXT) -> Sketch:
-    found = sketch(text, b"shop")
+def a_sketch(text: str = TEXT) -> Sketch:
+    found = sketch_of(shingles(text), b"shop")
     assert found is not None
     return found
 
 
 def a_signature(name: object = 1, text: str = TEXT, **fields: object) -> SignatureRecord:
-    given: dict[str, object] = {"text_hash": a_key(text), "sketch": sketch_of(text)} | fields
+    given: dict[str, object] = {"text_hash": a_key(text), "sketch": a_sketch(text)} | fields
     return SignatureRecord(a_key(name), DOMAIN, **given)  # type: ignore[arg-type]
 
 
@@ -42,7 +42,7 @@ def forget(project: ProjectStore, *names: object) -> int:
 
 def candidates(project: ProjectStore, text: str = TEXT, **options: object) -> list[BandMatch]:
     with project._database.transaction() as connection:
-        return signatures.candidates(connection, project.id, sketch_of(text).bands, **options)  # type: ignore[arg-type]
+        return signatures.candidates(connection, project.id, a_sketch(text).bands, **options)  # type: ignore[arg-type]
 
 
 def keys(project: ProjectStore, text: str = TEXT, **options: object) -> list[bytes]:
@@ -105,7 +105,7 @@ def test_how_pages_are_split_into_writes_changes_nothing(
     """And a page has the bands of its last sketch, no others."""
     project = lasting.project("split")
     records = [
-        a_signature(name, text or TEXT, sketch=sketch_of(text) if text else None, keeper=a_key("k") if kept else None)
+        a_signature(name, text or TEXT, sketch=a_sketch(text) if text else None, keeper=a_key("k") if kept else None)
         for name, text, kept in steps
     ]
 
