@@ -19,7 +19,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.duplicates import NEAR_DUPLICATE, NOT_READ, PageEvidence, proves_near
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.core.urls.canonical import Alias
+from scrapy_dedup.core.urls.canonical import Address, Alias
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
 from scrapy_dedup.plugin.crawl.engine_state import forget_tree
 from scrapy_dedup.plugin.crawl.items import (
@@ -65,34 +65,6 @@ from scrapy_dedup.store.workers.claims import Lost, Shown
 _PAUSE_SECONDS: Final = 0.3
 
 Answer = TypeVar("Answer")
-
-
-class AliasCheck:
-    """The `canonical` layer: which pages of this run may be another address of one. Whether they are, evidence says."""
-
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
-
-    def candidates(self, item_page: ItemPage) -> list[Duplicate]:
-        """Return which pages may stand for a page, and why."""
-        draft, alias = item_page.draft, self._runtime.alias_of(item_page.visit, item_page.draft)
-        target = alias.target if isinstance(alias, Alias) else None
-        return self._runtime.crawl.aliases.candidates(draft.page_key, target)
-
-    def dropped(self, item_page: ItemPage, keeper: bytes) -> None:
-        """Note that what a page declares canonical is one more address of the page that went out."""
-        alias = self._runtime.alias_of(item_page.visit, item_page.draft)
-        if isinstance(alias, Alias):
-            self._runtime.crawl.aliases.stand(alias.target.page_key, keeper)
-
-    def goes_out(self, item_page: ItemPage) -> None:
-        """Note under which address a page goes out."""
-        draft, crawl = item_page.draft, self._runtime.crawl
-        alias = self._runtime.alias_of(item_page.visit, draft)
-        if isinstance(alias, Alias) and alias.target.page_key not in crawl.given:
-            draft.canonical = alias.target
-            self._runtime.count("canonical/before_target")
-        crawl.aliases.go_out(draft.page_key, draft.canonical)
 
 
 class DuplicateCheck:
@@ -304,7 +276,6 @@ class DedupPipeline:
         self._intake = Intake(self._runtime)
         self._fields = ItemFields()
         self._shown = DeliveredFields()
-        self._aliases = AliasCheck(self._runtime)
         self._duplicates = DuplicateCheck(self._runtime)
         self._failures: set[type[Exception]] = set()
         crawler.signals.connect(self._opened, signals.spider_opened)
@@ -518,10 +489,13 @@ class DedupPipeline:
     async def _drop_alias(self, item_page: ItemPage, learner: Learner | None) -> None:
         """Drop an item whose page is another address of one that went out; else note the page's own."""
         draft, in_shadow = item_page.draft, item_page.settings.shadows("canonical")
+        aliases, alias = self._runtime.crawl.aliases, self._runtime.alias_of(item_page.visit, draft)
+        target = alias.target if isinstance(alias, Alias) else None
         proven, asked = None, set[bytes]()
         # Looked for anew after each: while the store is asked another of the equal pages may go out.
         while proven is None:
-            candidates = [one for one in self._aliases.candidates(item_page) if one.document_key not in asked]
+            found = aliases.candidates(draft.page_key, target)
+            candidates = [one for one in found if one.document_key not in asked]
             if not candidates:
                 break
             asked.add(candidates[0].document_key)
@@ -531,7 +505,9 @@ class DedupPipeline:
             # Another of its page's items was first, while the store was asked.
             return
         if proven is not None:
-            self._aliases.dropped(item_page, proven.document_key)
+            if target is not None:
+                # What the page declares canonical is one more address of the page that went out.
+                aliases.stand(target.page_key, proven.document_key)
             if not in_shadow:
                 self._drop(item_page, proven.layer, proven)
             self._note_shadow(draft, proven)
@@ -539,8 +515,16 @@ class DedupPipeline:
             if asked:
                 self._runtime.count("canonical/unproven")
             if not in_shadow:
-                self._aliases.goes_out(item_page)
+                self._goes_out(draft, target)
         draft.checked = True
+
+    def _goes_out(self, draft: Draft, target: Address | None) -> None:
+        """Note under which address a page goes out."""
+        crawl = self._runtime.crawl
+        if target is not None and target.page_key not in crawl.given:
+            draft.canonical = target
+            self._runtime.count("canonical/before_target")
+        crawl.aliases.go_out(draft.page_key, draft.canonical)
 
     async def _drop_alike(self, item_page: ItemPage, learner: Learner | None) -> None:
         """Drop an item where another page stands for its own."""
@@ -585,19 +569,17 @@ class DedupPipeline:
     def _drop(self, item_page: ItemPage, layer: str, duplicate: Duplicate) -> None:
         draft, runtime = item_page.draft, self._runtime
         draft.duplicate = duplicate
-        if not draft.went_out and duplicate.document_key != draft.page_key:
+        keeper = duplicate.document_key if duplicate.document_key != draft.page_key else None
+        if keeper is not None and not draft.went_out:
             runtime.crawl.evidence.forget(draft.page_key)
             if not draft.is_dropped:
                 draft.is_dropped = True
-                runtime.crawl.drops.note(draft.domain, layer, draft.url, duplicate.document_key)
+                runtime.crawl.drops.note(draft.domain, layer, draft.url, keeper)
         runtime.count(f"{layer}/dropped")
         runtime.count("items/dropped")
-        if duplicate.document_key != draft.page_key:
-            runtime.crawl.note_drop(draft, layer, duplicate.reason, duplicate.document_key, datetime.now(UTC))
-        is_other = duplicate.document_key != draft.page_key
-        raise DuplicateItem(
-            f"dedup: {layer}: {duplicate.reason}: {draft.url}", duplicate.document_key if is_other else None
-        )
+        if keeper is not None:
+            runtime.crawl.note_drop(draft, layer, duplicate.reason, keeper, datetime.now(UTC))
+        raise DuplicateItem(f"dedup: {layer}: {duplicate.reason}: {draft.url}", keeper)
 
     async def _learn(self, item_page: ItemPage) -> Learner:
         """Let the domain learn from the page; wait for its siblings while the domain is unknown."""

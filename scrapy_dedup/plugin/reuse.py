@@ -33,7 +33,7 @@ from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.core.recrawl.values import Unkeepable, UnkeepableReason, decode, encode
 from scrapy_dedup.core.recrawl.verdicts import Change
 from scrapy_dedup.core.urls.normal_form import extract_domain
-from scrapy_dedup.plugin.crawl.requests import OF_SCRAPY, OURS, callback_name
+from scrapy_dedup.plugin.crawl.requests import OF_SCRAPY, OURS, MethodNames, callback_name
 from scrapy_dedup.service.crawl.commits import Recorded
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.recrawl.recrawling import FetchPlan, Judgement
@@ -81,7 +81,7 @@ class Recorder:
 
     def __init__(self, spider: Spider) -> None:
         self._spider = spider
-        self._names: dict[Any, str | None] = {}
+        self._names = MethodNames(spider)
 
     def request(self, request: Request, recorded: Recorded) -> None:
         """Take down a request."""
@@ -139,21 +139,10 @@ class Recorder:
             or _carries_more(request)
         ):
             return None
-        names = [self._name(request.callback), self._name(request.errback)]
-        return None if "" in names else names
-
-    def _name(self, method: Any) -> str | None:
-        """Return the name of one of the spider's methods; "" for what is none."""
-        if method is None:
+        try:
+            return [self._names.of(request.callback), self._names.of(request.errback)]
+        except LookupError:
             return None
-        function = getattr(method, "__func__", None)
-        if function is None or getattr(method, "__self__", None) is not self._spider:
-            return ""
-        if function not in self._names:
-            name = getattr(function, "__name__", "")
-            found = getattr(getattr(self._spider, name, None), "__func__", None)
-            self._names[function] = name if found is function else ""
-        return self._names[function]
 
 
 def _carries_more(request: Request) -> bool:

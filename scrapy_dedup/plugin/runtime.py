@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from weakref import WeakKeyDictionary
 
-from msgspec import Struct, to_builtins
+from msgspec import to_builtins
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
@@ -378,12 +378,60 @@ class Runtime:
         if self.teaching is not None:
             await self.teaching.end()
         await self._tell_of_drops()
-        parts = (self.crawl, self.state, self.writer, self.delivery, self.done, self.guard, self.reuse)
         try:
-            await RunEnd(*parts, self.removed_pages, self.registry, self.at_end).come()
+            await self._end_run()
         finally:
             await self.at_end()
             self.store.close()
+
+    async def _end_run(self) -> None:
+        """Write everything that waits and how the run ended; what cannot be written is told."""
+        try:
+            await self._write_released()
+            self.delivery.end()
+            self.done.end()
+            if self.guard is not None:
+                await self.guard.end()
+            await self.writer.end()
+            await run_in_thread(self.reuse.end)
+            # Up to here the run is told how it stands: a worker that writes for long is not a dead one.
+            await self.state.stop()
+            left = await self.at_end()
+            await self._leave_run(complete=not left)
+        except StoreError as error:
+            logger.warning("The end of the run could not be written: %s", error)
+        finally:
+            await self.state.stop()
+
+    async def _write_released(self) -> None:
+        """Write what feeds released at the end: of the whole crawl, perhaps, so in parts."""
+        while some := list(islice(self.delivery.released(), _RELEASED_AT_ONCE)):
+            self.crawl.rows += some
+            await self.writer.catch_up()
+
+    async def _leave_run(self, *, complete: bool) -> None:
+        """Leave the run; a server that is away, or busy, is waited for, as long as a worker may be silent."""
+        until, busy = time.monotonic() + self.crawl.settings.shared_lease.total_seconds(), 0
+        while True:
+            try:
+                return await run_in_thread(partial(self._write_end, complete=complete))
+            except (AwayStoreError, BusyStoreError) as error:
+                busy += isinstance(error, BusyStoreError)
+                if time.monotonic() > until or busy >= MOST_BUSY:
+                    raise
+            await run_in_thread(time.sleep, _PAUSE_SECONDS)
+
+    def _write_end(self, *, complete: bool) -> None:
+        """End the run, unless other workers go on with it; a second time changes nothing."""
+        ending = self.state.leave()
+        # What could not be noted would count as missing.
+        if ending.is_last and ending.status == "finished" and complete and not self.writer.has_given_up:
+            self.removed_pages.persist()
+        self.registry.settle()
+        if ending.is_last:
+            self.state.end(ending.status)
+        if ending.is_last and ending.status == "finished":
+            self.crawl.store.forget_claims(self.crawl.run.id)
 
 
 def acknowledge(crawler: Crawler, *items: Any) -> None:
@@ -492,68 +540,3 @@ class Resting:
             logger.exception("What is known of some domains stays in memory because of a defect in scrapy_dedup")
         finally:
             self._going = None
-
-
-class RunEnd(Struct, frozen=True):
-    """What has a part in the end of a crawl."""
-
-    crawl: Crawl
-    state: RunState
-    writer: WriteBehind
-    delivery: Delivery
-    done: Acknowledgement
-    guard: DomainGuard | None
-    reuse: Reuse
-    removed_pages: RemovedPages
-    registry: DomainRegistry
-    give_back: Callable[[], Awaitable[int]]
-    """Gives back what a shared queue lent, once all that could be written is; returns how much is not done."""
-
-    async def come(self) -> None:
-        """Write everything that waits and how the run ended; what cannot be written is told."""
-        try:
-            await self._write_released()
-            self.delivery.end()
-            self.done.end()
-            if self.guard is not None:
-                await self.guard.end()
-            await self.writer.end()
-            await run_in_thread(self.reuse.end)
-            # Up to here the run is told how it stands: a worker that writes for long is not a dead one.
-            await self.state.stop()
-            left = await self.give_back()
-            await self._leave(complete=not left)
-        except StoreError as error:
-            logger.warning("The end of the run could not be written: %s", error)
-        finally:
-            await self.state.stop()
-
-    async def _write_released(self) -> None:
-        """Write what feeds released at the end: of the whole crawl, perhaps, so in parts."""
-        while some := list(islice(self.delivery.released(), _RELEASED_AT_ONCE)):
-            self.crawl.rows += some
-            await self.writer.catch_up()
-
-    async def _leave(self, *, complete: bool) -> None:
-        """Leave the run; a server that is away, or busy, is waited for, as long as a worker may be silent."""
-        until, busy = time.monotonic() + self.crawl.settings.shared_lease.total_seconds(), 0
-        while True:
-            try:
-                return await run_in_thread(partial(self._end, complete=complete))
-            except (AwayStoreError, BusyStoreError) as error:
-                busy += isinstance(error, BusyStoreError)
-                if time.monotonic() > until or busy >= MOST_BUSY:
-                    raise
-            await run_in_thread(time.sleep, _PAUSE_SECONDS)
-
-    def _end(self, *, complete: bool) -> None:
-        """End the run, unless other workers go on with it; a second time changes nothing."""
-        ending = self.state.leave()
-        # What could not be noted would count as missing.
-        if ending.is_last and ending.status == "finished" and complete and not self.writer.has_given_up:
-            self.removed_pages.persist()
-        self.registry.settle()
-        if ending.is_last:
-            self.state.end(ending.status)
-        if ending.is_last and ending.status == "finished":
-            self.crawl.store.forget_claims(self.crawl.run.id)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+from msgspec import Struct, field
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Response, TextResponse
@@ -15,7 +16,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.gz import gunzip, gzip_magic_number
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, DeferredLock
 
 from scrapy_dedup.core.duplicates import TITLE
 from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
@@ -554,16 +555,13 @@ def _nothing(response: Response) -> Iterator[Any]:  # noqa: ARG001 (Scrapy's sig
     yield from ()
 
 
-class _Host:
+class _Host(Struct):
     """What is known of one host's answers."""
 
-    __slots__ = ("first", "probes", "waiting")
-
-    def __init__(self, first: str) -> None:
-        self.first = first
-        self.probes: dict[str, Page] | None = None
-        """What it gives for URLs that do not exist, with 200; None: it was not asked."""
-        self.waiting: list[Deferred[None]] | None = None
+    first: str
+    probes: dict[str, Page] | None = None
+    """What it gives for URLs that do not exist, with 200; None: it was not asked."""
+    asking: DeferredLock = field(default_factory=DeferredLock)
 
 
 class ErrorPages:
@@ -589,27 +587,23 @@ class ErrorPages:
         return isinstance(judge_page(response.url, page, host.probes, repeats), ErrorPage)
 
     async def _ask(self, host: _Host, request: Request, url: str) -> None:
-        if host.waiting is not None:
-            answer: Deferred[None] = Deferred()
-            host.waiting.append(answer)
-            await maybe_deferred_to_future(answer)
-            return
-        host.waiting = []
-        probes: dict[str, Page] = {}
+        await maybe_deferred_to_future(host.asking.acquire())
         try:
-            # Two: what differs between them is no word of the error page.
-            for seed in range(2):
-                probe = probe_url(url, f"{self._runtime.crawl.run.id} {seed}")
-                error = await self._error_page(request, probe)
-                if error is None:
-                    probes.clear()
-                    break
-                probes[probe] = error
+            if host.probes is None:
+                host.probes = await self._probes(request, url)
         finally:
-            host.probes = probes
-            waiting, host.waiting = host.waiting, None
-            for one in waiting:
-                one.callback(None)
+            host.asking.release()
+
+    async def _probes(self, request: Request, url: str) -> dict[str, Page]:
+        probes: dict[str, Page] = {}
+        # Two: what differs between them is no word of the error page.
+        for seed in range(2):
+            probe = probe_url(url, f"{self._runtime.crawl.run.id} {seed}")
+            error = await self._error_page(request, probe)
+            if error is None:
+                return {}
+            probes[probe] = error
+        return probes
 
     async def _error_page(self, asked: Request, probe: str) -> Page | None:
         """Return what the host gives for a URL that does not exist, where it gives it with 200."""

@@ -6,7 +6,7 @@ Nothing is guessed where evidence contradicts itself: no value is better than a 
 import json
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
@@ -226,33 +226,17 @@ class DeclaredFacts:
         return next((at for at, block in enumerate(self.page.blocks) if block is first), None)
 
 
-def is_heading(path: str) -> bool:
-    """Tell whether a path leads into a heading, or something called a title."""
-    return _HEADING_STEP.search(path) is not None
+def _told_by(step: re.Pattern[str]) -> Callable[[str], bool]:
+    """Return what tells whether a path has such a step; each path is looked at once."""
+    return lru_cache(maxsize=8_192)(lambda path: step.search(path) is not None)
 
 
-@lru_cache(maxsize=8_192)
-def says_author(path: str) -> bool:
-    """Tell whether a path has a class or id that is a word for authors."""
-    return _AUTHOR_STEP.search(path) is not None
-
-
-@lru_cache(maxsize=8_192)
-def says_date(path: str) -> bool:
-    """Tell whether a path has a class or id that is a word for days of publication."""
-    return _DATE_STEP.search(path) is not None
-
-
-@lru_cache(maxsize=8_192)
-def says_changed(path: str) -> bool:
-    """Tell whether a path has a class or id that is a word for days of change."""
-    return _CHANGED_STEP.search(path) is not None
-
-
-@lru_cache(maxsize=8_192)
-def is_aside(path: str) -> bool:
-    """Tell whether a path leads into a quote or a comment."""
-    return _ASIDE_STEP.search(path) is not None
+is_heading = _told_by(_HEADING_STEP)
+"""Tells whether a path leads into a heading, or something called a title; the others, what its names say."""
+says_author = _told_by(_AUTHOR_STEP)
+says_date = _told_by(_DATE_STEP)
+says_changed = _told_by(_CHANGED_STEP)
+is_aside = _told_by(_ASIDE_STEP)
 
 
 @lru_cache(maxsize=8_192)

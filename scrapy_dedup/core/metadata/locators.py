@@ -327,10 +327,6 @@ class Locators(Struct, frozen=True):
                 found[field][value] = None
         return {field: next(iter(values)) for field, values in found.items() if len(values) == 1}
 
-    def selectors(self) -> dict[str, str]:
-        """Return field to CSS selector, for people to read; digits are masked as in paths."""
-        return {str(field): path for field, path in self.paths}
-
     def to_json(self) -> dict[str, str]:
         """Return field to path."""
         return {str(field): path for field, path in self.paths}

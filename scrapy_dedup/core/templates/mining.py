@@ -252,11 +252,6 @@ class Cluster(Struct, frozen=True):
     varying: tuple[Subtree, ...]
     """Subtrees that differ: content, most text first."""
 
-    @property
-    def l2(self) -> int:
-        """The structure (L2) that most of its pages have."""
-        return self.structures[0][0]
-
 
 class Family(Struct, frozen=True):
     """A structure (L2) that several domains share."""

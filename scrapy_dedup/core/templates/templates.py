@@ -132,23 +132,6 @@ class Selectors(Struct, frozen=True):
     """Elements that stay, but not the text that stands in them beside their children; CSS cannot select text."""
 
 
-def selectors_of(containers: Sequence[str], verdicts: Mapping[str, PathVerdict]) -> Selectors:
-    """Return the verdicts of a template, by folded path, as selectors; *containers* are the main columns' paths."""
-    ways = {path for container in containers for path in _with_above(container)}
-    keeping = {above for path, verdict in verdicts.items() if verdict.keep for above in _with_above(path)}
-    whole = [path for path in verdicts if path not in keeping]
-    beside = [path for path in verdicts if path in keeping and path not in ways and path.rpartition(">")[0] in ways]
-    inside = tuple(f"{container}>" for container in containers)
-    return Selectors(
-        content=tuple(map(selector, containers)),
-        beside=tuple(selector(path) for path in beside if not path.startswith(inside)),
-        exclude=tuple(selector(path) for path in whole if path.rpartition(">")[0] in keeping),
-        without_own_text=tuple(
-            selector(path) for path, verdict in verdicts.items() if path in keeping and not verdict.keep
-        ),
-    )
-
-
 def _with_above(path: str) -> list[str]:
     steps = path.split(">")
     return [">".join(steps[:length]) for length in range(1, len(steps) + 1)]
@@ -380,8 +363,21 @@ def part_of(template: Template, paths: Collection[str]) -> Template:
 
 
 def selectors(template: Template) -> Selectors:
-    """Return a template as CSS; blocks that are left out for themselves are not in it."""
-    return selectors_of(template.containers, template.verdicts)
+    """Return a template's verdicts as CSS; blocks that are left out for themselves are not in it."""
+    containers, verdicts = template.containers, template.verdicts
+    ways = {path for container in containers for path in _with_above(container)}
+    keeping = {above for path, verdict in verdicts.items() if verdict.keep for above in _with_above(path)}
+    whole = [path for path in verdicts if path not in keeping]
+    beside = [path for path in verdicts if path in keeping and path not in ways and path.rpartition(">")[0] in ways]
+    inside = tuple(f"{container}>" for container in containers)
+    return Selectors(
+        content=tuple(map(selector, containers)),
+        beside=tuple(selector(path) for path in beside if not path.startswith(inside)),
+        exclude=tuple(selector(path) for path in whole if path.rpartition(">")[0] in keeping),
+        without_own_text=tuple(
+            selector(path) for path, verdict in verdicts.items() if path in keeping and not verdict.keep
+        ),
+    )
 
 
 def certainty_of(template: Template, observations: Sequence[Observation]) -> float:

@@ -1,7 +1,7 @@
 """What of URLs seen is held in memory: filters that say "certainly new", and those that come again and again."""
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import Final, Literal, Protocol
 
@@ -153,11 +153,6 @@ class KeyTable:
         """Forget a key."""
         self._shards[key[0]].discard(key)
 
-    def numbers(self) -> Iterator[int]:
-        """Yield the numbers of all keys, in no order that means something."""
-        for shard in self._shards:
-            yield from shard.numbers()
-
 
 class _Shard:
     __slots__ = ("_keys", "_numbers", "_slots", "_used", "held")
@@ -192,9 +187,6 @@ class _Shard:
         if self._numbers[slot] >= _OFFSET:
             self._numbers[slot] = _REMOVED
             self.held -= 1
-
-    def numbers(self) -> Iterator[int]:
-        return (number - _OFFSET for number in self._numbers if number >= _OFFSET)
 
     def _slot(self, key: bytes) -> int:
         """Return where a key is, or where it belongs."""

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlsplit
 
-from scrapy import Request
+from scrapy import Request, Spider
 from scrapy.settings import BaseSettings
 
 READMITTED = "dedup_readmitted"
@@ -58,6 +58,33 @@ def callback_name(request: Request) -> str:
     if callback is None:
         return "parse"
     return str(getattr(callback, "__name__", type(callback).__name__))
+
+
+class MethodNames:
+    """Names of a spider's methods, without a look at all of its properties, as Scrapy takes it for each request."""
+
+    def __init__(self, spider: Spider) -> None:
+        self._spider = spider
+        self._known: dict[Any, str] = {}
+
+    def of(self, method: Any) -> str | None:
+        """Return a method's name, None where there is none.
+
+        Raises:
+            LookupError: it is no method of the spider, or not under its own name.
+        """
+        if method is None:
+            return None
+        function = getattr(method, "__func__", None)
+        if function is None or method.__self__ is not self._spider:
+            raise LookupError
+        if function not in self._known:
+            name = getattr(function, "__name__", "")
+            found = getattr(getattr(self._spider, name, None), "__func__", None)
+            self._known[function] = name if found is function else ""
+        if not self._known[function]:
+            raise LookupError
+        return self._known[function]
 
 
 def is_unfiltered(request: Request) -> bool:

@@ -31,7 +31,7 @@ from scrapy_dedup.core.recrawl.values import KeepLimits, Unkeepable, decode, enc
 from scrapy_dedup.core.urls.seen import RecentKeys
 from scrapy_dedup.plugin.crawl.engine_state import EngineState
 from scrapy_dedup.plugin.crawl.overrides import settings_of
-from scrapy_dedup.plugin.crawl.requests import LEASE, LENT_URL, callback_name, is_known_component
+from scrapy_dedup.plugin.crawl.requests import LEASE, LENT_URL, MethodNames, callback_name, is_known_component
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.workers.server import LeasedServer, WantedRequest
 from scrapy_dedup.store.records.records import LeaseRecord
@@ -316,7 +316,7 @@ class LeasedRequests:
 
     def __init__(self, spider: Spider) -> None:
         self._spider = spider
-        self._names: dict[Any, str] = {}
+        self._names = MethodNames(spider)
         self._brought: Counter[bytes] = Counter()
         """First requests, and how often each was brought."""
 
@@ -365,7 +365,7 @@ class LeasedRequests:
 
     def _written(self, request: Request) -> dict[str, Any]:
         try:
-            names = {"callback": self._name(request.callback), "errback": self._name(request.errback)}
+            names = {"callback": self._names.of(request.callback), "errback": self._names.of(request.errback)}
         except LookupError:
             written = request.to_dict(spider=self._spider)
         else:
@@ -378,24 +378,6 @@ class LeasedRequests:
         if LEASE in request.meta:
             written["meta"] = without_lease(request.meta)
         return written
-
-    def _name(self, method: Any) -> str | None:
-        """Return the name of one of the spider's methods: Scrapy reads all of a spider's properties to find it.
-
-        Raises:
-            LookupError: it is not under its own name.
-        """
-        if method is None:
-            return None
-        function: Any = getattr(method, "__func__", None)
-        if function is None or method.__self__ is not self._spider:
-            raise LookupError
-        if function not in self._names:
-            found: Any = getattr(getattr(self._spider, function.__name__, None), "__func__", None)
-            if found is not function:
-                raise LookupError
-            self._names[function] = str(function.__name__)
-        return self._names[function]
 
 
 def without_lease(meta: dict[str, Any]) -> dict[str, Any]:

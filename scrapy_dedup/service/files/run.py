@@ -152,7 +152,7 @@ class RunOthers:
         return self._alias(line, facts, counts) if settings.canonical_enabled else None
 
     def _alias(self, line: CleanedLine, facts: PageFacts, counts: Counter[str]) -> Duplicate | None:
-        """Return the page that went out whose other address one is, or the same page's; as `AliasCheck` in a crawl."""
+        """Return the page that went out whose other address one is, or the same page's; as in a crawl."""
         aliases, key, acts, target = self._aliases, facts.page_key, self._settings.acts("canonical"), None
         if line.canonical is None:
             aliases.pages[facts.domain] += 1

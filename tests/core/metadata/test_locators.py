@@ -81,7 +81,6 @@ def test_locators_come_back_as_they_were_stored(paths: dict[Field, str]) -> None
     locators = Locators(tuple((field, paths[field]) for field in Field if field in paths))
 
     assert Locators.from_json(locators.to_json()) == locators
-    assert locators.selectors() == locators.to_json()
 
 
 def test_page_without_locators_is_not_walked() -> None:

@@ -93,7 +93,7 @@ def test_families_are_structures_of_several_domains() -> None:
         ((("a.example", 12), ("b.example", 3)), (ClusterKind.ARTICLE,))
     ]
     assert found[0].pages == 15
-    assert found[0].l2 == one[0].l2
+    assert found[0].l2 == one[0].structures[0][0]
     assert families({"a.example": one}) == []
 
 
