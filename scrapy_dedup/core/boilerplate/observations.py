@@ -3,6 +3,7 @@
 import re
 from array import array
 from collections import Counter
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 from zlib import crc32
@@ -123,11 +124,11 @@ def _row(block: Block, title: frozenset[str]) -> tuple[int, ...]:
     else:
         marks += sum(map(text.count, _MORE_PUNCTUATION))
         digits = len(_DIGIT.findall(text))
-    number = _number(lower)
+    number = crc32(lower.encode("utf-8", "surrogatepass"))
     return (
         block.fingerprint,
         number,
-        _number(_NUMERAL.sub("0", lower)) if digits else number,
+        crc32(_NUMERAL.sub("0", lower).encode("utf-8", "surrogatepass")) if digits else number,
         chars,
         min(linked, chars),
         min(within, chars),
@@ -139,13 +140,9 @@ def _row(block: Block, title: frozenset[str]) -> tuple[int, ...]:
     )
 
 
-def text_number(text: str) -> int:
-    """Return 32 bits of a text, whatever its case, by which it is known wherever it stands."""
-    return _number(text.lower())
-
-
-def _number(lower: str) -> int:
-    return crc32(lower.encode("utf-8", "surrogatepass"))
+def text_numbers(blocks: Iterable[Block]) -> list[int]:
+    """Return 32 bits of each block's text, whatever its case, by which it is known wherever it stands."""
+    return [crc32(block.text.lower().encode("utf-8", "surrogatepass")) for block in blocks]
 
 
 def _kind(declared: Declared) -> PageKind | None:

@@ -66,6 +66,11 @@ def to_hex(fingerprint: int) -> str:
     return f"{fingerprint:016x}"
 
 
+def in_hex(fingerprints: Iterable[int]) -> list[str]:
+    """Return the fingerprints of blocks as `to_hex` does."""
+    return [f"{fingerprint:016x}" for fingerprint in fingerprints]
+
+
 def to_digits(signature: int) -> str:
     """Return a signed number of 64 bits as 16 hexadecimal digits, the form in which a person sees a layout."""
     return f"{signature % 2**64:016x}"

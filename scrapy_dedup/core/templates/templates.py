@@ -5,13 +5,14 @@ from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
+from itertools import repeat
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.names import Folding, names_in, parts_of
-from scrapy_dedup.core.boilerplate.observations import MOST_STEPS, Observation, text_number
+from scrapy_dedup.core.boilerplate.observations import MOST_STEPS, Observation, text_numbers
 from scrapy_dedup.core.boilerplate.path_features import ROOT, DropReason
 from scrapy_dedup.core.boilerplate.verdict_model import PathVerdict, SiteVerdicts, kind_of
 from scrapy_dedup.core.errors import DedupError
@@ -428,6 +429,12 @@ class Cut(Struct, frozen=True):
 
     removed: list[Why | None]
     """One value a block, None where it stays."""
+    judged: list[bool]
+    """Whether the template knows better than a selector of all sites.
+
+    It does within the main column, too, where content may be new to it, and of what it left out and put back: without
+    these two, one site in 24 lost 1.6 % of its text.
+    """
     fit: float
     """Share of the page's text that stands on paths the template knows, or in what it keeps, 0 to 1."""
     moved: float
@@ -446,14 +453,17 @@ def cut(page: Page, template: Template) -> Cut:
     lookup = template.lookup
     find, known, surrounding = lookup.standing, lookup.known, template.surrounding
     repeated, often = template.repeated, _OFTEN * template.pages
+    met_on = [surrounding.get(text, 0) for text in text_numbers(page.blocks)] if surrounding else repeat(0)
     removed: list[Why | None] = []
+    judged: list[bool] = []
     total = unknown = moved = met = kept = own_text = own_kept = 0
     shared: list[int] = []
-    for block in page.blocks:
-        path, text = block.path, block.text
+    for block, on_others in zip(page.blocks, met_on, strict=False):
+        path = block.path
         why, is_inside, is_known = known.get(path) or find(path)
-        chars = len(text)
-        if surrounding and (on_others := surrounding.get(text_number(text), 0)):
+        judged.append(is_known or is_inside or why is not None)
+        chars = len(block.text)
+        if on_others:
             met += 1
             if not is_known or why is None:
                 moved += 1
@@ -481,6 +491,7 @@ def cut(page: Page, template: Template) -> Cut:
     fit = 1 - unknown / total if total else 1.0
     return Cut(
         removed,
+        judged,
         fit,
         moved=moved / met if met >= _ENOUGH_MET else 0.0,
         gone=max(0.0, 1 - met / template.surrounded) if template.surrounded >= _ENOUGH_GONE else 0.0,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from scrapy_dedup.core.boilerplate.repeats import RemovalRule
-from scrapy_dedup.core.pages.fingerprints import to_hex
+from scrapy_dedup.core.pages.fingerprints import in_hex
 from scrapy_dedup.service.cut.cleaning import Cleaned, Removed, by_rule
 from scrapy_dedup.settings import Settings
 
@@ -45,6 +45,6 @@ def _left_out(rule: RemovalRule, removed: list[Removed]) -> dict[str, Any]:
         "layer": rule.layer,
         "reason": f"{rule.name}: {rule.evidence}" if rule.path else rule.evidence,
         "chars": sum([len(one.text) for one in removed]),
-        "blocks": [to_hex(one.removal.fingerprint) for one in removed],
+        "blocks": in_hex(one.removal.fingerprint for one in removed),
     }
     return told | {"path": rule.path} if rule.path else told

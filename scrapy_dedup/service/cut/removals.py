@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.repeats import Removal, RemovalRule
-from scrapy_dedup.core.pages.fingerprints import from_hex, to_hex
+from scrapy_dedup.core.pages.fingerprints import from_hex, in_hex
 from scrapy_dedup.service.cut.cleaning import LAYER, LAYERS, Cleaned, Removed
 from scrapy_dedup.store.records.records import DecisionRecord
 from scrapy_dedup.store.records.stored import StoredDecision
@@ -41,14 +41,15 @@ def _decision(
     page_key: bytes, said: tuple[str, str], removed: Sequence[Removed], chars_in: int, at: datetime
 ) -> DecisionRecord:
     places: dict[RemovalRule, int] = {}
-    blocks: dict[str, int] = {}
+    place_of: list[int] = []
     # Neighbours mostly share their rule, and to look it up costs more than all else here.
     last, place = None, 0
     for one in removed:
         rule = one.removal.rule
         if rule is not last:
             last, place = rule, places.setdefault(rule, len(places))
-        blocks[to_hex(one.removal.fingerprint)] = place
+        place_of.append(place)
+    digits = in_hex(one.removal.fingerprint for one in removed)
     chars = sum([len(one.text) for one in removed])
     layer, action = said
     return DecisionRecord(
@@ -59,7 +60,7 @@ def _decision(
         decided_at=at,
         detail={
             "rules": [[rule.name, rule.evidence, rule.on_pages, rule.of_pages, rule.path] for rule in places],
-            "blocks": blocks,
+            "blocks": dict(zip(digits, place_of, strict=True)),
         },
     )
 

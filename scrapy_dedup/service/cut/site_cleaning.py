@@ -7,14 +7,14 @@ from typing import Final
 
 from msgspec import Struct
 
-from scrapy_dedup.core.boilerplate.observations import observe, text_number
+from scrapy_dedup.core.boilerplate.observations import observe, text_numbers
 from scrapy_dedup.core.boilerplate.repeats import Removal, RemovalRule
 from scrapy_dedup.core.boilerplate.verdict_model import learn
 from scrapy_dedup.core.metadata.choice import Metadata, metadata_of
 from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.pages.marking import marked_blocks
 from scrapy_dedup.core.templates.layouts import skeleton_of
-from scrapy_dedup.core.templates.templates import MORE_CAUTION, Cut, PathStanding, Template, Why, cut, template_of
+from scrapy_dedup.core.templates.templates import MORE_CAUTION, Cut, Template, Why, cut, template_of
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.cut.cleaning import Cleaned, judged, without
 from scrapy_dedup.service.cut.site_patterns import SitePatterns, patterns_of
@@ -105,10 +105,7 @@ def cut_page(
             misfit, doubt = _misfit(page, template, found), NOTHING_LEFT
         if not misfit:
             removals, decided = _overridden(_removals(page.blocks, found), html, page, chosen.overrides)
-            standing = template.lookup.standing
-            protected = [
-                place in decided or _is_judged(standing(block.path)) for place, block in enumerate(page.blocks)
-            ]
+            protected = [is_judged or place in decided for place, is_judged in enumerate(found.judged)]
             cleaned = _finished(html, page, url, (removals, protected), settings, patterns)
             metadata = metadata_of(page, url, chosen.locators)
             return SiteCut(cleaned, metadata, How.TEMPLATE, layout, doubt=doubt)
@@ -133,15 +130,6 @@ def _finished(
     return judged(page, found, settings.output, url, patterns=patterns)
 
 
-def _is_judged(standing: PathStanding) -> bool:
-    """Whether a template knows better than a selector of all sites.
-
-    It does within the main column, too, where content may be new to it, and of what it left out and put back: without
-    these two, one site in 24 lost 1.6 % of its text.
-    """
-    return standing.known or standing.inside or standing.why is not None
-
-
 def _alone(
     page: Page, chosen: LayoutTemplate | None, settings: Settings
 ) -> tuple[list[Removal | None], list[bool], How]:
@@ -160,9 +148,9 @@ def _alone(
         Removal(block.fingerprint, _by_itself(why))
         if why is not None
         else Removal(block.fingerprint, _surrounds(pages, chosen.template.pages))
-        if chosen is not None and (pages := surrounding.get(text_number(block.text), 0))
+        if chosen is not None and (pages := surrounding.get(text, 0))
         else None
-        for why, block in zip(found.removed, page.blocks, strict=True)
+        for why, block, text in zip(found.removed, page.blocks, text_numbers(page.blocks), strict=True)
     ]
     # Nothing of it is protected: a page alone tells less than a selector of all sites.
     return removals, [False] * len(page.blocks), How.FALLBACK if any(removals) else How.WHOLE
