@@ -132,7 +132,8 @@ def shingles(text: str) -> frozenset[str]:
     found = words(text) if len(text) <= MAX_CHARS else []
     if len(found) < SHINGLE_WORDS:
         return frozenset([" ".join(found)] if found else [])
-    runs = zip(*(islice(found, start, None) for start in range(SHINGLE_WORDS)), strict=False)
+    # Lists are read faster than iterators that skip their first words.
+    runs = zip(*(found[start:] for start in range(SHINGLE_WORDS)), strict=False)
     return frozenset(map(" ".join, runs))
 
 
