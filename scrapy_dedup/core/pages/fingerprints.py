@@ -1,5 +1,6 @@
 """Fingerprints of blocks and of texts."""
 
+from collections.abc import Iterable
 from hashlib import blake2b, sha256
 
 # 64 bits: at 10 million blocks of one domain a false match has odds near 3e-6 (birthday bound n²/2⁶⁵); 32 bits
