@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from scrapy_dedup.core.pages.tags import (
     BODY,
+    CURRENCY,
     INLINE,
     LITERAL,
     LONG_TAG,
@@ -146,6 +147,12 @@ def inline_token(source: str) -> Token:
 
 
 _CONTROLS = frozenset(("select", "textarea", "button"))
+# Attributes of a button that shows and hides what follows it, and not a menu.
+_UNFOLDS = re.compile(r"""\s(?:aria-expanded=|data-(?:bs-)?toggle="collapse")""")
+# A blank between them may be written as `&nbsp;`.
+_PRICE = re.compile(rf"{CURRENCY}.{{0,6}}\d|\d.{{0,6}}{CURRENCY}", re.IGNORECASE)
+RAISED = re.compile(r"(?<=\d)<sup(?: [^>]*+)?>(?=(?:<[^>]*+>)*+\d)")
+"""Where digits are raised behind digits: without the element 10\u2076 would read as 106."""
 # Looked up once: the loop below runs for every inline tag of a page.
 _MARK, _MARK_END, _BREAK, _IMAGE = int(Role.MARK), int(Role.MARK_END), int(Role.BREAK), int(Role.IMAGE)
 
@@ -275,10 +282,9 @@ class Gatherer:
             self._take(literal, escape(text.removesuffix(f"</{token.tag.name}"), quote=False))
             self.walk.append(here)
             return behind
-        # A control's label is no text to read, except where a heading is one, as accordions have it.
         if token.tag.name in _CONTROLS:
             self.controls[here.path] += 1
-        if token.role is not Role.UNSEEN or (token.tag.name == "button" and here.in_heading):
+        if token.role is not Role.UNSEEN or _is_read(token.tag.name, start, behind, here):
             return behind
         return _after_element(token.tag.name, pairs)
 
@@ -361,13 +367,24 @@ def _without_tags(source: str, *, in_pre: bool) -> str | None:
             return None
         source = source.replace("<br", " <br")
     if not in_pre:
-        return TAGS.sub("", source)
+        return TAGS.sub("", RAISED.sub("^", source) if "<sup" in source else source)
     # White space before the first word of code is its indentation only where no tag stands between.
     return "".join(dropwhile(_is_blank, TAGS.split(source)[::2]))
 
 
 def _is_blank(text: str) -> bool:
     return not text or text.isspace()
+
+
+def _is_read(name: str, start: str, text: str, here: Place) -> bool:
+    """Whether what else is no text in place is read: the questions of an accordion, a price on a button, a shadow tree.
+
+    Other labels of controls are not.
+    """
+    if name == "button":
+        unfolds = _UNFOLDS.search(start) and " aria-haspopup=" not in start
+        return here.in_heading or bool(unfolds or _PRICE.search(text))
+    return name == "template" and " shadowrootmode=" in start
 
 
 def _ends_in_break(texts: list[str]) -> bool:

@@ -7,6 +7,7 @@ from html import escape, unescape
 from typing import Literal, NamedTuple
 
 from scrapy_dedup.core.pages.blocks import CELLS, Block, Page
+from scrapy_dedup.core.pages.gather import RAISED
 from scrapy_dedup.core.pages.tags import Tag
 from scrapy_dedup.core.urls.normal_form import base_of, target_of
 
@@ -247,6 +248,8 @@ class _HtmlDrawing:
         html = pieces[0] if len(pieces) == 1 else self.drawn(pieces)
         if self.pres or not isinstance(html, str):
             return str(html)
+        if self.for_markdown and "<sup>" in html:
+            html = RAISED.sub("^<sup>", html)
         if self.for_markdown and _SPECIAL.search(block.text):
             html = _literal(html.replace(_BACKSLASH, ""))
         # A line that begins within a text could begin a list.

@@ -41,6 +41,11 @@ _DRAWN_ATTRIBUTES = {
     "td": ("colspan", "rowspan"),
     "th": ("colspan", "rowspan"),
 }
+CURRENCY = (
+    r"(?:[$\u00a2-\u00a5\u20a0-\u20cf]"
+    r"|\b(?:eur|usd|gbp|chf|jpy|cny|inr|sek|nok|dkk|pln|czk|huf|cad|aud|nzd|brl|kr|z\u0142)\b)"
+)
+"""A sign or code of a currency, whatever its case."""
 _NAME = re.compile(r"/?([^\s/]+)")
 _ATTRIBUTE = re.compile(r'\s([^\s="]+)="([^"]*)"')
 # As Prism, highlight.js, Sphinx and GitHub name the language of code.

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from scrapy_dedup.core.boilerplate.repeats import PageCounts, RepeatPolicy
 from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.pages.fingerprints import block_fingerprint
-from scrapy_dedup.core.pages.tags import plain
+from scrapy_dedup.core.pages.tags import CURRENCY, plain
 
 TITLE: Final = "title"
 """Path of the parts of a page's title, where other passages have a DOM path."""
@@ -37,9 +37,7 @@ _NUMBER: Final = re.compile(rf"\d++(?:[.,:/-]\d++)*+|\b(?:{_DATE_WORDS})\b", re.
 _DIGIT: Final = re.compile(r"\d")
 # What somebody pays or dials is never a counter: a sign or code of a currency, two decimals, or seven digits in a row.
 _PRICE_OR_PHONE: Final = re.compile(
-    r"[$\u00a2-\u00a5\u20a0-\u20cf]|\b(?:eur|usd|gbp|chf|jpy|cny|inr|sek|nok|dkk|pln|czk|huf|cad|aud|nzd|brl|kr|z\u0142)\b"
-    r"|(?<![\d.,])\d++(?:[.,]\d{3})*+[.,]\d\d(?![.,]?\d)|(?:\d[ ()/.\u00a0-]{0,3}){7}",
-    re.IGNORECASE,
+    CURRENCY + r"|(?<![\d.,])\d++(?:[.,]\d{3})*+[.,]\d\d(?![.,]?\d)|(?:\d[ ()/.\u00a0-]{0,3}){7}", re.IGNORECASE
 )
 # Footers and bylines are shorter; numbers in prose mean something.
 _MOST_CHURNING_CHARS: Final = 300
