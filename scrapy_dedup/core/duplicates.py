@@ -323,6 +323,15 @@ _EXTENSIONS: Final = (
 _FILE_END: Final = re.compile(rf"""\.(?:{_EXTENSIONS})(?:[?#][^"'<>]*+)?(?=(["'])?)""", re.IGNORECASE)
 _HREF_START: Final = re.compile(r"""\bhref\s{0,9}=\s{0,9}["']([^"'<>]+)\Z""", re.IGNORECASE)
 _FILE: Final = re.compile(rf"\.(?:{_EXTENSIONS})\Z", re.IGNORECASE)
+# Films and pictures, what a list lets choose, and who is written to or called.
+_SHOWN: Final = re.compile(
+    r"""<(?:img|iframe|frame|video|audio|source|embed)\b[^>]{0,2000}?\s(?:data-)?src\s{0,9}=\s{0,9}["']?([^"'\s>]+)"""
+    r"""|<option\b[^>]{0,500}>([^<]{1,200})|\bhref\s{0,9}=\s{0,9}["']?(?:mailto|tel|sms):([^"'?>\s]+)""",
+    re.IGNORECASE,
+)
+_PICTURE: Final = re.compile(r"\.(?:avif|gif|jpe?g|png|svg|webp)\Z", re.IGNORECASE)
+# Fingerprints know neither case nor white space: `-v` is not `-V`, and code is not what its lines are in another order.
+_FLAG: Final = re.compile(r"(?<![^\s(\[])-[A-Za-z]\b")
 _LONGEST_HREF: Final = 2_000
 _MOST_FILES: Final = 1_000
 
@@ -362,14 +371,14 @@ class PageEvidence(Struct):
     numbers: bytes = _NOBODY_ASKED
     """Of the numbers in its text, in their order."""
     files: bytes = _NOBODY_ASKED
-    """Of the files that it links to."""
+    """Of the files that it links to, and of what else it shows that is no text or more than the words of one."""
     cut: bytes = b""
     """For each block 1, where its page's cut left it out, or 0; empty where that is not known."""
 
     @classmethod
     def of(cls, source: str, blocks: Blocks, url: str, *, with_numbers: bool) -> Self:
         """Return what a page shows, before any item of it counts."""
-        shown = cls(short_hash(source), array("Q", (key for key, _ in blocks)), files=files_hash(source, url))
+        shown = cls(short_hash(source), array("Q", (key for key, _ in blocks)), files=files_hash(source, blocks, url))
         if with_numbers:
             shown.numbers = short_hash(" ".join(number for _, text in blocks for number in _NUMBER.findall(text)))
         return shown
@@ -414,18 +423,31 @@ def unpack_fields(packed: bytes) -> list[bytes]:
     return [NO_FIELDS if one == _NONE else one for one in parts]
 
 
-def files_hash(source: str, url: str) -> bytes:
-    """Return what stands for the files that a page links to, whichever host it has them from."""
-    names = set()
+def files_hash(source: str, blocks: Blocks, url: str) -> bytes:
+    """Return what stands for the files that a page links to or shows, whichever host it has them from.
+
+    Beside them it stands for what can be chosen, mail addresses, and the letters of flags and the lines of code.
+    """
+    names = {text for _, text in blocks if "\n" in text}
+    names.update(flag for _, text in blocks if "-" in text for flag in _FLAG.findall(text))
+    for found in islice(_SHOWN.finditer(source), _MOST_FILES):
+        shown, choice, address = found.groups()
+        names.add(_file_name(shown, url) if shown else (choice or address).strip())
     for end in islice(_FILE_END.finditer(source), _MOST_FILES):
         found = end[1] and _HREF_START.search(source, max(0, end.start() - _LONGEST_HREF), end.end())
         if not found:
             continue
-        href = found[1]
-        path, _, query = (target_of(unescape(href), url) or href).partition("#")[0].partition("?")
-        # What follows a file's name is mostly the time at which it was made, or who asks for it.
-        names.add(path.partition("//")[2].partition("/")[2] if _FILE.search(path) else f"{path}?{query}")
+        names.add(_file_name(found[1], url))
     return short_hash("\n".join(sorted(names))) if names else _NOBODY_ASKED
+
+
+def _file_name(href: str, url: str) -> str:
+    """Return what stands for a file. What follows its name is mostly when it was made, or who asks for it."""
+    if href[:5].lower() == "data:":
+        return ""
+    path, _, query = (target_of(unescape(href), url) or href).partition("#")[0].partition("?")
+    is_named = _FILE.search(path) or _PICTURE.search(path)
+    return path.partition("//")[2].partition("/")[2] if is_named else f"{path}?{query}"
 
 
 def blocks_of_text(text: str) -> Blocks:

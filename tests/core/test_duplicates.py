@@ -33,6 +33,7 @@ from scrapy_dedup.core.duplicates import (
     stands_for,
     words,
 )
+from scrapy_dedup.core.pages.blocks import parse_page
 
 LONG = " ".join(f"word{number}" for number in range(60))
 ALIKE = f"{LONG} and"
@@ -177,6 +178,35 @@ def test_item_is_one_that_went_out(
     own = shown(1, 7, body=b"own")
 
     assert proves(own, other, fields, words, site) is proven
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        pytest.param("<iframe src=/player?v=1>", "<iframe src=/player?v=2>", False, id="film"),
+        pytest.param('<video><source src="/1.mp4">', '<video><source src="/2.mp4">', False, id="own-film"),
+        pytest.param("<img alt='' data-src='/red.jpg'>", "<img alt='' data-src='/blue.jpg'>", False, id="picture"),
+        pytest.param("<img src='/red.jpg?1'>", "<img src='//cdn.example/red.jpg?2'>", True, id="picture-elsewhere"),
+        pytest.param("<img src='data:image/gif;base64,R0'>", "<img src='data:image/gif;base64,S1'>", True, id="inline"),
+        pytest.param("<option>S", "<option>XL", False, id="choice"),
+        pytest.param("<a href=mailto:a@x.example>", "<a href=mailto:b@x.example>", False, id="address"),
+        pytest.param("<a href='mailto:?body=1'>", "<a href='mailto:?body=2'>", True, id="passed-on"),
+        pytest.param("<p>tar -v x", "<p>tar -V x", False, id="flag"),
+        pytest.param("<pre>if a:\n  b\n  c", "<pre>if a:\n  b\nc", False, id="lines-of-code"),
+    ],
+)
+def test_pages_with_the_same_words_may_show_something_else(one: str, other: str, *, same: bool) -> None:
+    hashes = [
+        PageEvidence.of(
+            html,
+            [(block.fingerprint, block.text) for block in parse_page(html).blocks],
+            "https://x.example/a",
+            with_numbers=False,
+        )
+        for html in (one, other)
+    ]
+
+    assert (hashes[0].files == hashes[1].files) is same
 
 
 def test_of_a_text_the_parts_between_blank_lines_count_that_its_site_does_not_repeat() -> None:
