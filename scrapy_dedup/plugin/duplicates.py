@@ -19,12 +19,16 @@ from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.service.crawl.crawl import is_shown, shown_of
 from scrapy_dedup.service.crawl.drafts import Draft
 from scrapy_dedup.service.crawl.start_check import keeping_all, marking_all
-from scrapy_dedup.service.duplicates.aliases import Duplicate
 from scrapy_dedup.service.duplicates.chunking import makes_chunks
-from scrapy_dedup.service.duplicates.claims import claims_of, recalled_claims, with_holders
-from scrapy_dedup.service.duplicates.index import KnownDuplicates, asked_layers
-from scrapy_dedup.service.duplicates.page_facts import PageFacts, facts_of
-from scrapy_dedup.service.learning.learning import Learner
+from scrapy_dedup.service.duplicates.index import (
+    KnownDuplicates,
+    asked_layers,
+    claims_of,
+    recalled_claims,
+    with_holders,
+)
+from scrapy_dedup.service.duplicates.page_facts import Duplicate, PageFacts, facts_of
+from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.records.page_records import ClaimKey, ClaimKind

@@ -40,12 +40,11 @@ from scrapy_dedup.plugin.intake import Intake, ItemPage, ItemSkipReason, Skipped
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
 from scrapy_dedup.service.crawl.crawl import load
-from scrapy_dedup.service.crawl.drafts import Draft, hold_as_before
-from scrapy_dedup.service.crawl.provenance import is_made_otherwise, provenance, verdict_of
-from scrapy_dedup.service.duplicates.aliases import Duplicate
-from scrapy_dedup.service.learning.learning import Learner
+from scrapy_dedup.service.crawl.drafts import Draft, hold_as_before, is_made_otherwise, provenance, verdict_of
+from scrapy_dedup.service.duplicates.page_facts import Duplicate
+from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.recrawl.deliveries import DeliveredFields
-from scrapy_dedup.service.recrawl.removed import is_tombstone
+from scrapy_dedup.service.recrawl.recrawling import is_tombstone
 from scrapy_dedup.store.engine.errors import AwayStoreError, StoreError
 from scrapy_dedup.store.records.records import DecisionRecord
 

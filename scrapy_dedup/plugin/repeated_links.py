@@ -21,7 +21,7 @@ from scrapy_dedup.plugin.crawl.outcomes import Links
 from scrapy_dedup.plugin.crawl.request_meta import is_known_component
 from scrapy_dedup.plugin.dupefilter import StoreDupeFilter, is_hash
 from scrapy_dedup.plugin.fingerprinter import Fingerprinter
-from scrapy_dedup.service.resilience.seen_urls import SeenUrls
+from scrapy_dedup.service.seen_urls import SeenUrls
 
 
 class RepeatedLinks:

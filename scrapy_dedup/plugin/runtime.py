@@ -48,10 +48,10 @@ from scrapy_dedup.plugin.recrawl.reuse import Reuse
 from scrapy_dedup.service.crawl.crawl import Crawl, load, recall_late
 from scrapy_dedup.service.crawl.drafts import Draft
 from scrapy_dedup.service.crawl.start_check import check_settings
-from scrapy_dedup.service.learning.learning import Learner
+from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.policies import canonical_policy, crawl_rules, parse_limits, repeat_policy
+from scrapy_dedup.service.recrawl.deliveries import PagesMet, RecentPages
 from scrapy_dedup.service.recrawl.recrawling import FetchPlan
-from scrapy_dedup.service.recrawl.run_pages import PagesMet, RecentPages
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import AwayStoreError, BusyStoreError, StoreError
 from scrapy_dedup.store.store import Store

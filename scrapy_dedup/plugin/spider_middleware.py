@@ -19,7 +19,7 @@ from scrapy_dedup.plugin.recrawl.reuse import carried_by
 from scrapy_dedup.plugin.repeated_links import RepeatedLinks
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.service.crawl.commits import Recorded
-from scrapy_dedup.service.recrawl.run_pages import Names
+from scrapy_dedup.service.recrawl.deliveries import Names
 
 
 class CallbackOutput:

@@ -13,7 +13,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from scrapy_dedup.service.jobs.jobs import signals_end_it
+from scrapy_dedup.service.jobs import signals_end_it
 from scrapy_dedup.web.api import router as api
 from scrapy_dedup.web.dashboard import router as dashboard
 from scrapy_dedup.web.openapi import describe

@@ -18,8 +18,8 @@ from scrapy_dedup.core.patterns.config import SiteConfigError
 from scrapy_dedup.core.patterns.expressions import PatternError
 from scrapy_dedup.report.drawing import draw
 from scrapy_dedup.service.domains.registry import DomainNameError, UnknownDomainError
-from scrapy_dedup.service.jobs.jobs import TooManyJobsError
-from scrapy_dedup.service.patterns.config import ConfigChangedError
+from scrapy_dedup.service.jobs import TooManyJobsError
+from scrapy_dedup.service.patterns import ConfigChangedError
 from scrapy_dedup.service.projects import UnknownProjectError
 from scrapy_dedup.service.stored.analysis import NoPagesError
 from scrapy_dedup.service.stored.template_upkeep import TemplateChoiceError

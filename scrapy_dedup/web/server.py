@@ -5,7 +5,7 @@ from pathlib import Path
 from fastapi import Request
 from msgspec import Struct, field
 
-from scrapy_dedup.service.jobs.jobs import Jobs
+from scrapy_dedup.service.jobs import Jobs
 from scrapy_dedup.service.projects import project_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store

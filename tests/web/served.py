@@ -10,7 +10,7 @@ from scrapy_dedup.core.hosts import hosts_of
 from scrapy_dedup.core.patterns.config import SiteConfig
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.domains.registry import DomainService
-from scrapy_dedup.service.patterns.config import put_config
+from scrapy_dedup.service.patterns import put_config
 from scrapy_dedup.service.stored.analysis import DomainDedupService
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.knowledge.layout_pictures import StoredPicture

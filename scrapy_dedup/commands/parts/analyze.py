@@ -14,8 +14,14 @@ from scrapy_dedup.commands.call import DONE, Call, CommandError, print_answer
 from scrapy_dedup.commands.terminal import a_table, named_progress, output, print_table, shown
 from scrapy_dedup.core.boilerplate.repeats import ProjectAnalysisResult
 from scrapy_dedup.report.numbers import count, short, whole
-from scrapy_dedup.service.stored.analysis import DomainDedupService, pages_to_analyze, settings_of_analysis, summed
-from scrapy_dedup.service.stored.domain_analysis import PASSES, AnalysisParameters
+from scrapy_dedup.service.stored.analysis import (
+    PASSES,
+    AnalysisParameters,
+    DomainDedupService,
+    pages_to_analyze,
+    settings_of_analysis,
+    summed,
+)
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore

@@ -40,9 +40,9 @@ from scrapy_dedup.report.layout_picture import boxes_told, size_of
 from scrapy_dedup.report.numbers import percent, whole
 from scrapy_dedup.report.values import ReportLocator, ReportPicture
 from scrapy_dedup.service.policies import parse_limits
-from scrapy_dedup.service.stored.known_site import KnownSite
+from scrapy_dedup.service.stored.refining import KnownSite
 from scrapy_dedup.service.stored.template_upkeep import evidence_of
-from scrapy_dedup.service.teacher.page_analysis import AnalyzedPage, FoundField, ShownPage, analyze_page
+from scrapy_dedup.service.teacher.layout_picture import AnalyzedPage, FoundField, ShownPage, analyze_page
 from scrapy_dedup.service.teacher.teaching import NEARLY_EMPTY
 from scrapy_dedup.service.views.explain import keys_of
 from scrapy_dedup.settings import Settings

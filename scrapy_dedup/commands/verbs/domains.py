@@ -34,9 +34,17 @@ from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.core.domains.states import CandidateOutcome, DomainStatus, present_status
 from scrapy_dedup.report.numbers import count, percent, whole
 from scrapy_dedup.service.domains.candidates import CandidateTally, candidates_of
-from scrapy_dedup.service.domains.files import BadRow, DomainRow, check_rows, read_rows
+from scrapy_dedup.service.domains.files import (
+    BadRow,
+    DomainRow,
+    ImportedDomains,
+    all_domains,
+    check_rows,
+    import_rows,
+    read_rows,
+    write_domains,
+)
 from scrapy_dedup.service.domains.registry import ChosenDomains, DomainChoice, DomainService, UnknownDomainError
-from scrapy_dedup.service.domains.transfer import ImportedDomains, all_domains, import_rows, write_domains
 from scrapy_dedup.service.domains.twins import Twins, find_twins, settle_twins
 from scrapy_dedup.service.packed_files import lines_of
 from scrapy_dedup.store.domains.candidates import StoredCandidate

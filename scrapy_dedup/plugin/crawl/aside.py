@@ -9,7 +9,7 @@ from scrapy.utils.asyncio import call_later, run_in_thread
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
-from scrapy_dedup.service.steps import Steps, done
+from scrapy_dedup.service.learning import Steps, done
 
 T = TypeVar("T")
 _COUNTED: Final = ("ITEMCOUNT", "PAGECOUNT", "PAGECOUNT_NO_ITEM", "TIMEOUT_NO_ITEM")

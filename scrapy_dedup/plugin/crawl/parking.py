@@ -17,7 +17,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.templates.drift import WINDOW
 from scrapy_dedup.plugin.crawl.engine_state import EngineState
-from scrapy_dedup.service.learning.learning import Learner
+from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.settings import Settings
 
 _PAUSE_SECONDS: Final = 0.02

@@ -20,7 +20,7 @@ from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_ke
 from scrapy_dedup.plugin.crawl.overrides import META_KEY, with_request
 from scrapy_dedup.plugin.crawl.request_meta import redirected_from
 from scrapy_dedup.service.crawl.crawl import Crawl
-from scrapy_dedup.service.domains.runs import LAYER, RefusedPage, refusal_records, refused_domains, request_policy
+from scrapy_dedup.service.domains.registry import LAYER, RefusedPage, refusal_records, refused_domains, request_policy
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import AwayStoreError, StoreError
 

@@ -13,8 +13,8 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.plugin.crawl.items import ChunkItem, url_of
 from scrapy_dedup.service.crawl.crawl import Crawl
-from scrapy_dedup.service.domains.runs import settle_run
-from scrapy_dedup.service.recrawl.removed import is_tombstone
+from scrapy_dedup.service.domains.registry import settle_run
+from scrapy_dedup.service.recrawl.recrawling import is_tombstone
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.records.records import ConfidenceRecord

@@ -19,7 +19,7 @@ from twisted.internet.defer import Deferred
 from scrapy_dedup.plugin.crawl.request_meta import is_known_component
 from scrapy_dedup.plugin.domains.sites import Sites
 from scrapy_dedup.service.crawl.crawl import Crawl
-from scrapy_dedup.service.recrawl.removed import (
+from scrapy_dedup.service.recrawl.recrawling import (
     Departed,
     bare_tombstone,
     find_departed,

@@ -10,11 +10,10 @@ from msgspec import Struct, field
 
 from scrapy_dedup.plugin.crawl.items import CONTENT, FILLED, METADATA, REPORT, ItemFields, chunk_items, plain
 from scrapy_dedup.plugin.crawl.outcomes import OutcomeError, kept_items
-from scrapy_dedup.service.crawl.provenance import CLEANED_AGAIN, place_among_others
-from scrapy_dedup.service.cut.cleaned_report import as_asked, hashes_and_removed
+from scrapy_dedup.service.crawl.drafts import CLEANED_AGAIN, place_among_others
+from scrapy_dedup.service.cut.cleaning import as_asked, hashes_and_removed
 from scrapy_dedup.service.duplicates.index import records_of as records_of_page
-from scrapy_dedup.service.stored.refined_outcomes import records_of
-from scrapy_dedup.service.stored.refining import Refinement
+from scrapy_dedup.service.stored.refining import Refinement, records_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.page_records import PageKnowledge
 from scrapy_dedup.store.records.records import PDF, Record

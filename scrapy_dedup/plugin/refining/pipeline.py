@@ -18,8 +18,7 @@ from scrapy_dedup.plugin.crawl.engine_state import EngineState
 from scrapy_dedup.plugin.crawl.items import REPORT
 from scrapy_dedup.plugin.refining.items import Outgoing, Renewer
 from scrapy_dedup.plugin.runtime import on_acknowledged
-from scrapy_dedup.service.stored.refined_outcomes import by_pages, write_refined
-from scrapy_dedup.service.stored.refining import Refinement
+from scrapy_dedup.service.stored.refining import Refinement, by_pages, write_refined
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.records.records import Record

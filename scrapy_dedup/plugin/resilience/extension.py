@@ -24,7 +24,7 @@ from scrapy_dedup.plugin.crawl.visits import Visit
 from scrapy_dedup.plugin.resilience.discovery import Discovery, SignpostReader
 from scrapy_dedup.plugin.resilience.traps import TrapGuard
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.service.resilience.exploring import Explorer
+from scrapy_dedup.service.exploring import Explorer
 
 logger = logging.getLogger(__name__)
 

@@ -35,22 +35,21 @@ from scrapy_dedup.service.cut.reading import Reading
 from scrapy_dedup.service.cut.removals import removal_decisions, shadow_decision
 from scrapy_dedup.service.cut.site_cleaning import SiteCut
 from scrapy_dedup.service.cut.site_patterns import patterns_of
-from scrapy_dedup.service.duplicates.aliases import Aliases
-from scrapy_dedup.service.duplicates.comparison import compare, withdraw
-from scrapy_dedup.service.duplicates.index import DuplicateIndex, KnownDuplicates
-from scrapy_dedup.service.duplicates.page_facts import PageFacts
-from scrapy_dedup.service.learning.learning import (
+from scrapy_dedup.service.duplicates.index import DuplicateIndex, KnownDuplicates, compare, withdraw
+from scrapy_dedup.service.duplicates.page_facts import Aliases, PageFacts
+from scrapy_dedup.service.learning import (
     Learner,
     Sample,
     SiteLearner,
+    Steps,
+    at_once,
     html_samples,
     knowledge_of,
     text_samples,
     to_rest,
 )
 from scrapy_dedup.service.policies import repeat_policy
-from scrapy_dedup.service.recrawl.run_pages import Given
-from scrapy_dedup.service.steps import Steps, at_once
+from scrapy_dedup.service.recrawl.deliveries import Given
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.service.teacher.teaching import PagesToShow, PageToShow
 from scrapy_dedup.service.templates.site_records import site_of

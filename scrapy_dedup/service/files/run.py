@@ -24,13 +24,11 @@ from scrapy_dedup.core.duplicates.matching import NEAR_DUPLICATE
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.urls.canonical import Alias
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
-from scrapy_dedup.service.crawl.provenance import place_among_others
+from scrapy_dedup.service.crawl.drafts import place_among_others
 from scrapy_dedup.service.crawl.start_check import keeping_all, marking_all
-from scrapy_dedup.service.duplicates.aliases import Aliases, Duplicate
 from scrapy_dedup.service.duplicates.chunking import PageChunks, chunks_report
-from scrapy_dedup.service.duplicates.comparison import PageComparison, compare
-from scrapy_dedup.service.duplicates.index import DuplicateIndex, records_of
-from scrapy_dedup.service.duplicates.page_facts import PageFacts
+from scrapy_dedup.service.duplicates.index import DuplicateIndex, PageComparison, compare, records_of
+from scrapy_dedup.service.duplicates.page_facts import Aliases, Duplicate, PageFacts
 from scrapy_dedup.service.files.inputs import FileRecord, Inputs, LineRecord
 from scrapy_dedup.service.files.inputs_records import BadRecord, Found, InputPage, NoPage
 from scrapy_dedup.service.files.tasks import (
@@ -46,7 +44,7 @@ from scrapy_dedup.service.files.tasks import (
 )
 from scrapy_dedup.service.policies import canonical_policy, url_rules
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
-from scrapy_dedup.service.templates.site_sample import FEWEST_PAGES
+from scrapy_dedup.service.templates.site_learning import FEWEST_PAGES
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import DocumentRecord, KeepPolicy, Record, SourceRecord
 from scrapy_dedup.store.scratch import DomainPages, Samples, ShownPages

@@ -17,9 +17,8 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.report.dashboard_values import STATUSES, FrontPage, RunRow, Step, TableChoice
 from scrapy_dedup.report.values import Ledger, ReportDomain
 from scrapy_dedup.service.domains.registry import DomainService, DomainStatus, StoredDomain
-from scrapy_dedup.service.report.layout_overview import open_alarms
 from scrapy_dedup.service.report.ledger import counts_of_run, make_ledger
-from scrapy_dedup.service.report.overview import MUCH, overview
+from scrapy_dedup.service.report.overview import MUCH, open_alarms, overview
 from scrapy_dedup.service.views.changes import VERDICTS, ChangesChoice, PageChange, Since, iterate_changes
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains.lists import SORTS, DomainChoice, DomainList, domain_sums, list_domains

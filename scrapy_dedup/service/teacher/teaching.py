@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.service.learning.learning import SiteLearner
+from scrapy_dedup.service.learning import SiteLearner
 from scrapy_dedup.service.policies import parse_limits
 from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, SiteKnowledge
 from scrapy_dedup.settings import Settings

@@ -16,7 +16,7 @@ from scrapy_dedup.service.cut.cleaning import LAYERS
 from scrapy_dedup.service.cut.reading import Located, Reading, other_method, read_again
 from scrapy_dedup.service.cut.removals import ACTION, removals_in
 from scrapy_dedup.service.cut.site_patterns import PATTERNS, patterns_of
-from scrapy_dedup.service.patterns.config import stored_config
+from scrapy_dedup.service.patterns import stored_config
 from scrapy_dedup.service.policies import url_rules
 from scrapy_dedup.service.store_policies import stored_rules
 from scrapy_dedup.service.templates.site_records import site_of

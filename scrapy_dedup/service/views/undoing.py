@@ -17,7 +17,7 @@ from scrapy_dedup.core.patterns.config import ConfigTrial, SiteConfig
 from scrapy_dedup.service.cut.cleaning import LAYERS
 from scrapy_dedup.service.cut.removals import removals_in
 from scrapy_dedup.service.cut.site_patterns import PDF_PATTERN, TEXT_PATTERN, names_of, patterns_of, text_rule
-from scrapy_dedup.service.patterns.config import PAGES_TRIED, Changed, merged, put_config, stored_config, try_config
+from scrapy_dedup.service.patterns import PAGES_TRIED, Changed, merged, put_config, stored_config, try_config
 from scrapy_dedup.service.views.explain import keys_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.pages import site_configs

@@ -9,7 +9,7 @@ from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field
 
 from scrapy_dedup.core.domains.names import domain_name
-from scrapy_dedup.service.jobs.jobs import Job
+from scrapy_dedup.service.jobs import Job
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore

@@ -8,7 +8,7 @@ from pydantic import AwareDatetime, Field
 
 from scrapy_dedup.answers.cache import CacheCheckAnswer, CacheRemovalAnswer, CacheStatsAnswer
 from scrapy_dedup.service.cache import cache
-from scrapy_dedup.service.jobs.jobs import Progress
+from scrapy_dedup.service.jobs import Progress
 from scrapy_dedup.store.records.stored import ExtractionChoice
 from scrapy_dedup.store.upkeep.cache import StoredCache
 from scrapy_dedup.web.api.asked import LONGEST, Body, Here, Named, ProjectRequest, Switch

@@ -7,8 +7,8 @@ from pydantic import Field
 
 from scrapy_dedup.answers import config as answers
 from scrapy_dedup.core.patterns.config import SiteConfig
+from scrapy_dedup.service import patterns as configs
 from scrapy_dedup.service.cut.reading import read_again
-from scrapy_dedup.service.patterns import config as configs
 from scrapy_dedup.service.views.explain import keys_of
 from scrapy_dedup.service.views.undoing import find, find_kept, kept_things, undo
 from scrapy_dedup.store.pages import site_configs

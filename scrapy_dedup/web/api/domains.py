@@ -10,7 +10,7 @@ from pydantic import Field
 
 from scrapy_dedup.answers import domains as answers
 from scrapy_dedup.service.domains.candidates import CandidateIntake, candidates_of, read_proposals
-from scrapy_dedup.service.domains.files import BadRow, read_rows
+from scrapy_dedup.service.domains.files import BadRow, import_rows, read_rows
 from scrapy_dedup.service.domains.registry import (
     ChosenDomains,
     DomainChoice,
@@ -18,7 +18,6 @@ from scrapy_dedup.service.domains.registry import (
     DomainStatus,
     UnknownDomainError,
 )
-from scrapy_dedup.service.domains.transfer import import_rows
 from scrapy_dedup.service.domains.twins import find_twins, settle_twins
 from scrapy_dedup.web.api.asked import (
     LONGEST,

@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from pydantic import Field
 
 from scrapy_dedup.answers.words import Answer, Count, Id, Instant, Project
-from scrapy_dedup.service.jobs.jobs import Job, JobState, Work, run_verb
+from scrapy_dedup.service.jobs import Job, JobState, Work, run_verb
 from scrapy_dedup.web.api.asked import Body, Here, Named, ProjectRequest, Switch
 from scrapy_dedup.web.problems import AsciiResponse, ProblemError
 

@@ -7,10 +7,9 @@ from fastapi.responses import Response
 
 from scrapy_dedup.answers import projects as answers
 from scrapy_dedup.service import projects
-from scrapy_dedup.service.jobs.jobs import Progress
+from scrapy_dedup.service.jobs import Progress
 from scrapy_dedup.service.report.overview import make_report, overview
-from scrapy_dedup.service.stored.analysis import DomainDedupService, pages_to_analyze, settings_of_analysis
-from scrapy_dedup.service.stored.domain_analysis import PASSES
+from scrapy_dedup.service.stored.analysis import PASSES, DomainDedupService, pages_to_analyze, settings_of_analysis
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.stored import StoredRun
 from scrapy_dedup.web.api.asked import DryRun, Here, ProjectRequest, now

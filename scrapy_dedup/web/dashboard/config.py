@@ -18,7 +18,7 @@ from scrapy_dedup.report.numbers import count
 from scrapy_dedup.service.cut.cleaning import Cleaned
 from scrapy_dedup.service.cut.reading import Reading, read_again
 from scrapy_dedup.service.cut.site_patterns import check_config, patterns_of
-from scrapy_dedup.service.patterns.config import (
+from scrapy_dedup.service.patterns import (
     ConfigChangedError,
     Cutter,
     PatternEffect,

@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from scrapy_dedup.core.domains.names import domain_name
 from scrapy_dedup.report.drawing import draw
 from scrapy_dedup.service.domains.registry import DomainService
-from scrapy_dedup.service.jobs.jobs import Job
+from scrapy_dedup.service.jobs import Job
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore

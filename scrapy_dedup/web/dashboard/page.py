@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from scrapy_dedup.report.numbers import count
 from scrapy_dedup.report.values import ExplainedPage
-from scrapy_dedup.service.patterns.config import stored_config
+from scrapy_dedup.service.patterns import stored_config
 from scrapy_dedup.service.views.changes import NOT_KEPT, last_diff
 from scrapy_dedup.service.views.explain import Explanation, UrlError, explain, page_of
 from scrapy_dedup.settings import Settings

@@ -11,7 +11,7 @@ from scrapy_dedup.core.duplicates.evidence import ITEM_BYTES, NO_FIELDS
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.recrawl.passages import page_keys
 from scrapy_dedup.core.recrawl.verdicts import Change, ChangePolicy, Verdict, VerdictKind
-from scrapy_dedup.service.recrawl.deliveries import Delivered, Recall
+from scrapy_dedup.service.recrawl.deliveries import Delivered, PagesMet, Recall, RecentPages
 from scrapy_dedup.service.recrawl.recrawling import (
     NOTHING_KNOWN,
     AskedPage,
@@ -21,7 +21,6 @@ from scrapy_dedup.service.recrawl.recrawling import (
     page_state,
     wire_key,
 )
-from scrapy_dedup.service.recrawl.run_pages import PagesMet, RecentPages
 from scrapy_dedup.store.records.records import DeliveryRecord, Record
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore

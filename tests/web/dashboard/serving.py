@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, Request, Response
 from selectolax.lexbor import LexborHTMLParser
 
 from scrapy_dedup.core.hosts import hosts_of
-from scrapy_dedup.service.jobs.jobs import listen
+from scrapy_dedup.service.jobs import listen
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore

@@ -5,7 +5,7 @@ from playwright.sync_api import Browser, expect
 from selectolax.lexbor import LexborHTMLParser
 
 from scrapy_dedup.core.patterns.config import SiteConfig
-from scrapy_dedup.service.patterns.config import put_config, read_stored, stored_config
+from scrapy_dedup.service.patterns import put_config, read_stored, stored_config
 from tests.report.hostile import HOSTILE
 from tests.service.stored_pages import NOON
 from tests.web.dashboard.filled import HARBOUR

@@ -19,7 +19,7 @@ from scrapy_dedup.service.cut.cleaning import Cleaned
 from scrapy_dedup.service.cut.reading import Reading, read_again
 from scrapy_dedup.service.cut.site_cleaning import cut_page
 from scrapy_dedup.service.cut.site_patterns import PATTERNS, PDF_PATTERN, SitePatterns, check_config, patterns_of
-from scrapy_dedup.service.learning.learning import knowledge_of
+from scrapy_dedup.service.learning import knowledge_of
 from scrapy_dedup.service.packed_files import read_json
 from scrapy_dedup.service.templates.site_records import site_of
 from scrapy_dedup.settings import Settings

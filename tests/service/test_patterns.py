@@ -3,10 +3,9 @@ from dataclasses import replace
 import pytest
 
 from scrapy_dedup.core.patterns.config import SiteConfig
+from scrapy_dedup.service import patterns as configs
 from scrapy_dedup.service.cut.reading import Reading, read_again
-from scrapy_dedup.service.patterns import config as configs
-from scrapy_dedup.service.stored.refined_outcomes import records_of, write_refined
-from scrapy_dedup.service.stored.refining import Refiner
+from scrapy_dedup.service.stored.refining import Refiner, records_of, write_refined
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
