@@ -191,7 +191,7 @@ class DuplicateCheck:
 
     async def is_text_of_another(self, draft: Draft, settings: Settings) -> bool:
         """Say whether another page of this run has the text of one that did not change."""
-        if self._runtime.crawl.duplicates.with_text(draft, settings):
+        if self._runtime.crawl.duplicates.with_text(draft.page_key, draft.domain, draft.text_hash, settings):
             return True
         if not self._is_shared or draft.fields_shown >= len(self._shown(draft).fields):
             return False

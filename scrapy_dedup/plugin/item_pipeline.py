@@ -320,7 +320,8 @@ class DedupPipeline:
         while len(asked) < _MOST_KEEPERS:
             # Of several pages with one text, each with its own fields, any may be the item's. Looked for anew after
             # each: while the store is asked another of them may go out.
-            others = self._runtime.crawl.duplicates.with_text(draft, item_page.settings)
+            own = (draft.page_key, draft.domain, draft.text_hash)
+            others = self._runtime.crawl.duplicates.with_text(*own, item_page.settings)
             keeper = next((key for key in [same.keeper, *others] if key not in asked), None)
             if keeper is None:
                 break

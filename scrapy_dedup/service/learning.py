@@ -329,6 +329,12 @@ def text_samples(content: str, min_block_chars: int) -> dict[int, Sample]:
     return {from_hex(hash_block(block)): Sample("", block) for block in split_into_blocks(content, min_block_chars)}
 
 
+def evidence_of(found: Boilerplate[int], samples: Mapping[int, Sample]) -> dict[str, BlockEvidence]:
+    """Return on how many pages each block repeats, and where one of them has it, by the fingerprint's digits."""
+    nowhere = Sample("", "")
+    return {to_hex(key): BlockEvidence(count, *samples.get(key, nowhere)) for key, count in found.counts.items()}
+
+
 class DomainKnowledge(Struct, frozen=True):
     """What an earlier run found out about a domain."""
 
@@ -445,11 +451,7 @@ class Learner:
 
     def record(self) -> BoilerplateRecord:
         """Return what is to be remembered; an empty list of hashes says that the domain is known."""
-        found = self.boilerplate
-        evidence = {
-            to_hex(key): BlockEvidence(count, *self.samples.get(key, Sample("", "")))
-            for key, count in found.counts.items()
-        }
+        found, evidence = self.boilerplate, evidence_of(self.boilerplate, self.samples)
         return BoilerplateRecord(
             domain=self.domain,
             method=self.method,
@@ -471,9 +473,7 @@ def to_rest(learners: Iterable[Learner], most_pages: int) -> list[Learner]:
     Known domains first: the store gives back what they know. Then those with the fewest pages, the last met before
     others: where more domains are crawled in turn than there is room for, some are learned, and then the next.
 
-    Args:
-        learners: in the order in which they were met last.
-        most_pages: that all together may hold.
+    Learners come in the order in which they were met last; *most_pages* is what all together may hold.
     """
     held = {learner: learner.held_pages for learner in learners}
     rest = sum(held.values())

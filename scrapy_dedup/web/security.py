@@ -200,10 +200,7 @@ class UnreadBody(Enum):
 async def read_body(receive: Receive, declared: str | None, most: int) -> bytes | UnreadBody:
     """Return a request's body; what is longer than it may be is not read on.
 
-    Args:
-        receive: of the request.
-        declared: its Content-Length.
-        most: bytes.
+    *declared* is its Content-Length.
     """
     if declared is not None and (not declared.isdecimal() or len(declared) > 18 or int(declared) > most):
         return UnreadBody.TOO_LARGE

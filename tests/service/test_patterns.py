@@ -26,7 +26,7 @@ def put_pages(project: ProjectStore) -> None:
 class TestRefining:
     def test_stored_pages_lose_what_their_site_names_and_wait_no_more(self, store: Store, project: ProjectStore):
         put_pages(project)
-        configs.put_config(store, project, DOMAIN, CONFIG, Settings(), NOON)
+        configs.put_config(project, DOMAIN, CONFIG, Settings(), NOON)
         refiner = Refiner(store, project, Settings())
 
         pages = [page for lot in refiner.lots(refiner.domains()) for page in lot]
@@ -41,11 +41,11 @@ class TestRefining:
 
     def test_pages_that_stay_as_they_are_wait_no_more_either(self, store: Store, project: ProjectStore) -> None:
         put_pages(project)
-        configs.put_config(store, project, DOMAIN, SiteConfig((".nowhere",)), Settings(), NOON)
+        configs.put_config(project, DOMAIN, SiteConfig((".nowhere",)), Settings(), NOON)
         first = Refiner(store, project, Settings())
         for page in [page for lot in first.lots(first.domains()) for page in lot]:
             write_refined(store, project, Settings(), records_of(page.source, page.cleaned, LATER))
-        configs.put_config(store, project, DOMAIN, SiteConfig((".elsewhere",)), Settings(), NOON)
+        configs.put_config(project, DOMAIN, SiteConfig((".elsewhere",)), Settings(), NOON)
         refiner = Refiner(store, project, Settings())
 
         assert [page for lot in refiner.lots(refiner.domains()) for page in lot] == []
@@ -56,9 +56,9 @@ class TestRefining:
 class TestTrying:
     def test_each_pattern_tells_what_it_does_on_a_page(self, store: Store, project: ProjectStore) -> None:
         settings = replace(Settings(), fallback="whole", boilerplate_text_patterns=("length,",))
-        configs.put_config(store, project, DOMAIN, SiteConfig(("header", "body")), settings, NOON)
+        configs.put_config(project, DOMAIN, SiteConfig(("header", "body")), settings, NOON)
 
-        for known in ((store, project), None):
+        for known in (project, None):
             found = configs.try_on_page(known, DOMAIN, self.reading(store, project, settings), settings)
             told = [(one.tier, one.pattern, one.blocks, one.chars, one.sample) for one in found.patterns]
             own = [(2, "header", 1, len(HEADER), HEADER)] if known else []

@@ -76,8 +76,8 @@ def run(call: Call) -> int:
     folder: Path = call.options.output or Path(_folder_name(url))
     _check_folder(folder)
     assert isinstance(call.source, ScrapySettings)
-    with call.filled(dry_run=True) as (store, project):
-        known = KnownSite.of(store, project, keys.domain, call.settings)
+    with call.filled(dry_run=True) as (_, project):
+        known = KnownSite.of(project, keys.domain, call.settings)
     looked: list[_Looked] = []
     with browser_of(call.settings) as browser:
 

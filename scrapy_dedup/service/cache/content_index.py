@@ -71,13 +71,8 @@ def records_of(
 ) -> tuple[DocumentRecord, ExtractionRecord, list[DecisionRecord]]:
     """Return a page's document, what was extracted from it, and whether it belongs to the index, if somebody said so.
 
-    Args:
-        keys: of the page.
-        held: the document that is stored; None for none.
-        digits: the content's hash.
-        extracted: of types that `keeping.encode` knows.
-        metadata: title, depth, included, decision_explanation, crawl_timestamp; all of them optional.
-        at: when it was extracted, ISO 8601; None: now.
+    *extracted* has types that `keeping.encode` knows; *metadata* may have title, depth, included, decision_explanation
+    and crawl_timestamp; *at* is when it was extracted, ISO 8601, None: now.
 
     Raises:
         ContentIndexError: the hash is none, or something cannot be kept.

@@ -14,9 +14,16 @@ from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.fingerprints import content_hash, text_hash
 from scrapy_dedup.core.pages.render import render
 from scrapy_dedup.core.urls.canonical import Address
-from scrapy_dedup.service.cut.cleaning import Cleaned, hashes_and_removed
+from scrapy_dedup.service.cut.cleaning import Cleaned, as_asked, hashes_and_removed
 from scrapy_dedup.service.cut.site_cleaning import How, SiteCut
-from scrapy_dedup.service.duplicates.chunking import PageChunks, as_before, divide, makes_chunks
+from scrapy_dedup.service.duplicates.chunking import (
+    PageChunks,
+    as_before,
+    chunks_as_asked,
+    divide,
+    makes_chunks,
+    states_before,
+)
 from scrapy_dedup.service.duplicates.index import PageComparison
 from scrapy_dedup.service.duplicates.page_facts import Duplicate
 from scrapy_dedup.service.model_file import model_hash
@@ -31,9 +38,6 @@ from scrapy_dedup.store.records.records import BARE, PDF, Field, Method, SourceR
 
 if TYPE_CHECKING:
     from scrapy_dedup.core.pdf.text import PdfText
-
-from scrapy_dedup.service.cut.cleaning import as_asked
-from scrapy_dedup.service.duplicates.chunking import chunks_as_asked, states_before
 
 # Settings that begin so decide what is cut from a page.
 _CUTTING: Final = (

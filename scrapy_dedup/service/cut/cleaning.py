@@ -96,13 +96,7 @@ def clean_html(
 ) -> Cleaned:
     """Return a page without the blocks that repeat; the whole visible page where nothing is known.
 
-    Args:
-        page: the page.
-        boilerplate: what repeats on its domain.
-        output: the form.
-        base_url: with it links become absolute.
-        html: what the page was parsed from; without it no selector acts.
-        patterns: of the site; None for none.
+    Without *html*, what the page was parsed from, no selector acts; with *base_url* links become absolute.
     """
     removals = judge_blocks(page.fingerprints, boilerplate)
     if patterns is None:
@@ -224,10 +218,7 @@ def _drawn(
 def markdown_of(page: Page, cleaned: Cleaned, base_url: str | None = None) -> str:
     """Return what is left of a page as Markdown, whatever the form in which it goes out.
 
-    Args:
-        page: the page.
-        cleaned: what is left of it.
-        base_url: with it links become absolute.
+    With *base_url* links become absolute.
     """
     if cleaned.markdown is not None:
         return cleaned.markdown
@@ -244,12 +235,7 @@ def clean_text(
 ) -> Cleaned:
     """Return a text without the parts that repeat; byte for byte the same where there is none.
 
-    Args:
-        content: text or Markdown.
-        boilerplate: what repeats on its domain.
-        min_block_chars: shorter blocks are not dropped for repeating.
-        patterns: of the site; None for none.
-        of_pdf: it is that of a PDF file, for which there are patterns of its own.
+    Blocks shorter than *min_block_chars* are not dropped for repeating; PDF files have patterns of their own.
     """
     removed = []
     for block in split_into_blocks(content, min_block_chars):

@@ -52,21 +52,6 @@ class CleanedPage(Struct, frozen=True):
             return self.page.title
         return self.pdf.title if self.pdf is not None else None
 
-    @property
-    def title(self) -> str | None:
-        """What the page is called."""
-        return self.metadata.title
-
-    @property
-    def date(self) -> str | None:
-        """When it was published."""
-        return self.metadata.date
-
-    @property
-    def author(self) -> str | None:
-        """Who wrote it."""
-        return self.metadata.author
-
     def report(self, settings: Settings) -> dict[str, Any]:
         """Return the field `dedup`: hashes, what cut the page, and what was removed."""
         report: dict[str, Any] = {"domain": self.domain, "page_key": self.page_key.hex(), "how": str(self.how)}
@@ -83,7 +68,7 @@ class CleanedPage(Struct, frozen=True):
     def row(self, settings: Settings) -> dict[str, Any]:
         """Return what goes out: `url`, `cleaned_content`, `title`, `date`, `author` and `dedup`."""
         row = uncleaned_row(self.url, self.cleaned.content, self.report(settings))
-        return row | {"title": self.title, "date": self.date, "author": self.author}
+        return row | {name: getattr(self.metadata, name) for name in ("title", "date", "author")}
 
 
 def uncleaned_row(url: str, content: str, report: dict[str, Any]) -> dict[str, Any]:

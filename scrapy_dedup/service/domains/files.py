@@ -71,10 +71,7 @@ class DomainFileError(DedupError):
 def read_rows(lines: Iterable[str | None], name: str, scope: DomainScope = "host") -> Iterator[DomainRow | BadRow]:
     """Iterate over the domains of a file: JSON lines, CSV with a header, or one name a line (`#` begins a comment).
 
-    Args:
-        lines: of the file, with their ends; None in the place of one that is too long.
-        name: what the file is called in messages.
-        scope: of names.
+    The lines have their ends; None stands in the place of one that is too long. *name* stands in messages.
 
     Raises:
         DomainFileError: a quoted cell of CSV has no end, or is too long; `check_rows` tells before a row is given.

@@ -2,11 +2,14 @@
 
 A name may be typed in any spelling, or as a URL. Of two names that were joined, with and without `www.`, one domain
 stands for both: what is decided about either holds for both.
+
+Whatever reads or writes the store raises StoreError where that fails.
 """
 
 import uuid
 from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from msgspec import Struct
@@ -251,11 +254,22 @@ class DomainService:
         if confidence is not None and not 0 <= confidence <= 1:
             raise DomainFigureError(f"the confidence of {name[:_SHOWN_CHARS]} is {confidence!r}: 0.0 to 1.0 is needed")
         wanted = self._names([name])
-        counts, high_quality = CandidateCounts(high, low, confidence), self._settings.high_quality
 
         def write(connection: Connection) -> StoredDomain:
             self._known(connection, wanted)
-            note_counts(connection, self._project_id, wanted[0], at, counts, high_quality)
+            domain = self._shown(connection, wanted)[0]
+            # A run that saw only the pages that changed does not unsay what an earlier one saw.
+            scores = [score for score in (domain.best_confidence_score, confidence) if score is not None]
+            best = max(scores, default=None)
+            values = {
+                "high_quality_candidate_count": high,
+                "low_quality_candidate_count": low,
+                "best_confidence_score": best,
+                "last_processed_at": at,
+            }
+            domains.change(connection, {domain.domain_id: values}, at)
+            change = partial(after_run, best=best, high_quality=self._settings.high_quality)
+            decide(connection, self._project_id, wanted, at, change)
             return self._shown(connection, wanted)[0]
 
         return self._write(write)
@@ -307,20 +321,6 @@ class DomainFigureError(DedupError):
     """A figure is none that a domain can have."""
 
 
-class CandidateCounts(Struct, frozen=True):
-    """What is known of the candidates that a domain gave.
-
-    Attributes:
-        high: with a confidence of DEDUP_DOMAIN["high_quality"] or more.
-        low: with a lower one.
-        best: the best confidence; None where there was none.
-    """
-
-    high: int
-    low: int
-    best: float | None
-
-
 def decide(
     connection: Connection,
     project_id: uuid.UUID,
@@ -336,32 +336,8 @@ def decide(
     domains.set_standings(connection, [row for row, _ in changed], [standing for _, standing in changed], at)
 
 
-def note_counts(
-    connection: Connection, project_id: uuid.UUID, name: str, at: datetime, counts: CandidateCounts, high_quality: float
-) -> None:
-    """Note the candidates of a registered domain, and what becomes of it; the best confidence never falls.
-
-    A run that saw only the pages that changed does not unsay what an earlier one saw.
-    """
-    domain = domains.find_pairs(connection, project_id, [name])[name].domain
-    scores = [score for score in (domain.best_confidence_score, counts.best) if score is not None]
-    best = max(scores, default=None)
-    values = {
-        "high_quality_candidate_count": counts.high,
-        "low_quality_candidate_count": counts.low,
-        "best_confidence_score": best,
-        "last_processed_at": at,
-    }
-    domains.change(connection, {domain.domain_id: values}, at)
-    decide(connection, project_id, [name], at, lambda one: after_run(one, best, high_quality))
-
-
 def lift_expired(project: ProjectStore, at: datetime) -> list[str]:
-    """Write down what domains are whose blacklist is over; return their names. Nobody heeds such a blacklist anyway.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Write down what domains are whose blacklist is over; return their names. Nobody heeds such a blacklist anyway."""
     with project.transaction() as connection:
         names = [each.domain_name for each in domains.expired(connection, project.id, at)]
     if names:
@@ -393,11 +369,7 @@ def request_policy(settings: Settings) -> RequestPolicy:
 
 
 def refused_domains(store: ProjectStore, settings: Settings) -> RefusedDomains:
-    """Return the domains that a crawl does not ask, or not for everything; by one query.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return the domains that a crawl does not ask, or not for everything; by one query."""
     heeds_quality = settings.domain_policy != "crawl"
     low = DomainStatus.PROCESSED_LOW_QUALITY
     found = store.domains_with_status([DomainStatus.BLACKLISTED, *([low] if heeds_quality else [])])
@@ -407,11 +379,7 @@ def refused_domains(store: ProjectStore, settings: Settings) -> RefusedDomains:
 
 
 def refusal_records(store: ProjectStore, refused: Iterable[RefusedPage], settings: Settings) -> list[DecisionRecord]:
-    """Return what is written down of pages that were not asked for: why, and by whose word.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return what is written down of pages that were not asked for: why, and by whose word."""
     pages = list(refused)
     registered = store.registered_domains({page.domain for page in pages})
     return [
@@ -466,12 +434,8 @@ def settle_run(
     Domains whose blacklist has ended are what they were before from now on, in the registry, too. A second time changes
     nothing. Domains of runs that were killed are made up for.
 
-    Args:
-        store: of the project.
-        names: of domains that the run asked something.
-        settings: of the crawl.
-        at: now.
-        run_id: of the run; what it and runs that were killed have written counts, too.
+    *names* are those of domains that the run asked something; what it and runs that were killed have written counts,
+    too.
 
     Raises:
         StoreError: the store failed; what was settled before stays.

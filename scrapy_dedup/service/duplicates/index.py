@@ -7,7 +7,7 @@ be left out.
 from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -78,22 +78,6 @@ class _Recent(Struct, frozen=True):
 class _Other(Struct, frozen=True):
     text: Text
     went_out: bool
-
-
-class WithText(Protocol):
-    """A page whose text may be known."""
-
-    @property
-    def page_key(self) -> bytes:
-        """Its own."""
-
-    @property
-    def domain(self) -> str:
-        """That it belongs to."""
-
-    @property
-    def text_hash(self) -> bytes | None:
-        """What stands for its text; None: there is none yet."""
 
 
 class DuplicateIndex:
@@ -170,11 +154,11 @@ class DuplicateIndex:
         own = Text(facts.page_key, facts.text_hash, facts.shingles())
         return stands_for(own, others, len(with_title), _policy(settings), layers)
 
-    def with_text(self, page: WithText, settings: Settings) -> list[bytes]:
+    def with_text(self, page_key: bytes, domain: str, text_hash: bytes | None, settings: Settings) -> list[bytes]:
         """Return the other pages of this run that go out with the text of one, on any domain or on its own."""
-        found = set(self._texts.of(page.text_hash)) - {page.page_key} if page.text_hash is not None else ()
+        found = set(self._texts.of(text_hash)) - {page_key} if text_hash is not None else ()
         of_project = settings.near_duplicate_scope == "project"
-        return sorted(key for key in found if of_project or self._recent[key].facts.domain == page.domain)
+        return sorted(key for key in found if of_project or self._recent[key].facts.domain == domain)
 
     def _near(self, facts: PageFacts, alike: Mapping[bytes, _Recent], settings: Settings) -> set[bytes]:
         """Return which pages of this run may nearly be the page, by their sketches."""
@@ -190,7 +174,7 @@ class DuplicateIndex:
 
     def _alike(self, facts: PageFacts, settings: Settings) -> dict[bytes, _Recent]:
         """Return pages of this run that have something of a page, in the order of their keys."""
-        keys = set(self.with_text(facts, settings))
+        keys = set(self.with_text(facts.page_key, facts.domain, facts.text_hash, settings))
         if facts.title_key is not None:
             keys.update(self._titles.of((facts.domain, facts.title_key)))
         for band in facts.sketch.bands if facts.sketch is not None else ():
@@ -316,11 +300,6 @@ def records_of(
     # Of a page that does not go out nobody waits for a chunk: the page that stands for it has them.
     chunked = chunks_record(facts.page_key, PageChunks() if dropped else chunks, settings)
     return [signature, chunked]
-
-
-def forget_record(page_key: bytes, settings: Settings) -> ForgetRecord:
-    """Return what is written of a page that does not count for others any more."""
-    return ForgetRecord(page_key, settings.chunk_min_documents)
 
 
 def chunks_record(page_key: bytes, chunks: PageChunks, settings: Settings) -> ChunksRecord:
@@ -503,4 +482,4 @@ def _same(
 def withdraw(index: DuplicateIndex, page_key: bytes, settings: Settings) -> Record:
     """Let a page count no more, whose items failed; return what is written of that."""
     index.withdraw(page_key)
-    return forget_record(page_key, settings)
+    return ForgetRecord(page_key, settings.chunk_min_documents)

@@ -71,9 +71,7 @@ class Aliases(Struct):
     def candidates(self, page_key: bytes, target: Address | None) -> list[Duplicate]:
         """Return which pages may stand for one, and why.
 
-        Args:
-            page_key: of the page.
-            target: the page that it declares canonical, where it is believed.
+        *target* is the page that it declares canonical, where it is believed.
         """
         standing = self.standing
         found = [Duplicate("another address of this page went out before", key) for key in standing.get(page_key, ())]
@@ -94,12 +92,6 @@ class Aliases(Struct):
         aliases = self.standing.get(canonical_key, [])
         if page_key in aliases:
             aliases.remove(page_key)
-
-    def judge(
-        self, url: str, page_key: bytes, domain: str, page: Page, policy: CanonicalPolicy, rules: UrlRules
-    ) -> Alias | Own:
-        """Decide about a page's declaration, and count it."""
-        return self.judge_declaration(declaration_of(url, page), page_key, domain, policy, rules)
 
     def judge_declaration(
         self, declaration: Declaration, page_key: bytes, domain: str, policy: CanonicalPolicy, rules: UrlRules
@@ -188,11 +180,7 @@ class PageFacts(Struct, frozen=True, eq=False):
 def facts_of(page: CleanPage, project: bytes, rules: UrlRules, settings: Settings) -> PageFacts:
     """Return the facts of a page that was cleaned.
 
-    Args:
-        page: as it goes out.
-        project: what stands for the project; pages of others are never met.
-        rules: which spellings of a URL are one page.
-        settings: of its request.
+    *project* stands for the project: pages of others are never met.
     """
     cleaned, parsed = page.cleaned, page.page
     assert cleaned is not None

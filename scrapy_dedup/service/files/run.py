@@ -75,10 +75,7 @@ class RunOthers:
     def __init__(self, settings: Settings, folder: str, known: KnownDomains) -> None:
         """Begin with no page.
 
-        Args:
-            settings: of the run.
-            folder: for the store; the run's own.
-            known: what is known of each domain.
+        The store lies in *folder*, which is the run's own.
         """
         self._settings = settings
         self._known = known
@@ -128,11 +125,8 @@ class RunOthers:
         All that it does to others is to take its place among the recent pages, so that each of these is looked for in
         memory or in the store as if nothing had been known of it before.
 
-        Args:
-            key: by which it is told from all other pages.
-            domain: that it belongs to.
-            chars: of its words.
-            is_kept: somebody decided that it stays as it is.
+        *key* tells it from all other pages; *chars* are those of its words; *is_kept*: somebody decided that it stays
+        as it is.
         """
         if self._settings.canonical_enabled and not is_kept:
             self._aliases.pages[domain] += 1
@@ -178,20 +172,20 @@ class RunOthers:
         self, line: CleanedLine, facts: PageFacts, settings: Settings, counts: Counter[str]
     ) -> Duplicate | PageComparison:
         """Return what stands for a page by its title or its text, or what else came of it beside the others."""
+        key, url, domain = facts.page_key, line.row["url"], facts.domain
         found = self._index.ask(facts, settings)
         comparison = compare(self._index, facts, found, settings)
         counts.update(comparison.counts())
         duplicate = None
         if comparison.dropped and (same := comparison.same) is not None:
             # Of several pages with one text that a cut left, any may be the page's equal.
-            others = [*self._index.with_text(facts, settings), *found.answer.texts]
+            others = [*self._index.with_text(key, domain, facts.text_hash, settings), *found.answer.texts]
             keepers = (Duplicate(same.reason, key, same.layer) for key in dict.fromkeys([same.keeper, *others]))
             duplicate = next((one for one in keepers if self._is_proven(line, facts, one)), None)
             if duplicate is None:
                 counts[f"{same.layer}/unproven"] += 1
                 comparison = compare(self._index, facts, found, marking_all(settings))
                 counts.update(comparison.counts())
-        key, url, domain = facts.page_key, line.row["url"], facts.domain
         self._rows += [
             DocumentRecord(key, url, domain, "completed", _AT),
             SourceRecord(key, url, domain, "html", "", _AT, cleaned_content=line.row["cleaned_content"]),

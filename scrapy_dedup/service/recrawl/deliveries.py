@@ -134,10 +134,8 @@ class Earlier(Struct):
     def stays_left_out(self, keeper: bytes, fields: bytes | None, now: Collection[bytes] | None) -> bool:
         """Say whether another page's item stands for an item still.
 
-        Args:
-            keeper: that page.
-            fields: of the item; None: they equal no other's.
-            now: of the items that the keeper gave in this run; None: none yet.
+        *fields* None: they equal no other's; *now* are those of the items that the keeper gave in this run, None: none
+        yet.
         """
         before = self.keepers.get(keeper)
         return before is not None and fields in (before if now is None else now)
@@ -200,10 +198,7 @@ class Recall(Struct, frozen=True):
     def earlier(self, page_key: bytes, giver: bytes, since: datetime | None) -> Earlier:
         """Return what the last visit of a page gave.
 
-        Args:
-            page_key: of the page.
-            giver: whose callback it is.
-            since: that visit; None: it is not known.
+        *giver* is whose callback it is; *since* is that visit, None where it is not known.
 
         Raises:
             StoreError: the store failed.

@@ -339,12 +339,8 @@ def find_departed(
 ) -> Departed:
     """Return what the run did not find on domains that it crawled completely; blocks, so call it in a thread.
 
-    Args:
-        store: of the project.
-        run_id: of the run, which is at its end.
-        domains: of which it saw what there is to see.
-        met: keys of pages that it received, of which the store may not know yet.
-        settings: of the crawl.
+    The run is at its end; *domains* are those of which it saw what there is to see, *met* keys of pages that it
+    received, of which the store may not know yet.
     """
     if not domains:
         return Departed()
@@ -378,10 +374,7 @@ def seen_by_all(store: ProjectStore, run_id: UUID, max_failures: float) -> list[
 
     It is read from what the store says of the run: nobody else knows what the other workers met.
 
-    Args:
-        store: of the project.
-        run_id: of the run, which is at its end.
-        max_failures: largest share of a domain's URLs that may have failed.
+    The run is at its end; *max_failures* is the largest share of a domain's URLs that may have failed.
     """
     told = [worker.stats.get(INCOMPLETE) for worker in store.workers_of([run_id]).get(run_id, ())]
     incomplete = {str(domain) for domains in told if isinstance(domains, list) for domain in domains}
@@ -398,9 +391,7 @@ def seen_by_all(store: ProjectStore, run_id: UUID, max_failures: float) -> list[
 def incomplete_domains(domains: Iterable[str], *, rows_lost: bool) -> list[str]:
     """Return what a worker tells others of domains that it did not see whole, in order.
 
-    Args:
-        domains: of which it knows.
-        rows_lost: it could not write down what it saw, of whichever domain.
+    *rows_lost*: it could not write down what it saw, of whichever domain.
     """
     named = sorted(set(domains))
     return [EVERYTHING] if rows_lost or len(named) > _MOST_NAMED else named

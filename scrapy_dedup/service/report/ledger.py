@@ -101,12 +101,8 @@ def make_table(
 ) -> LedgerTable:
     """Return the table of some counts.
 
-    Args:
-        counts: of one run, or sums over several.
-        tokens: how characters become tokens.
-        settings: name the methods.
-        dropped: what is known of the pages that stand for those which were left out, by layer.
-        span: of the runs.
+    The counts are those of one run, or sums over several; *dropped* is what is known of the pages that stand for those
+    which were left out, by layer.
     """
     items = _whole(counts, "items/in")
     left_before = sum(_whole(counts, name) for name in _BEFORE_ITEMS)
@@ -241,13 +237,8 @@ def make_ledger(
 ) -> Ledger | None:
     """Return what deduplication spared; None where no run left counts.
 
-    Args:
-        store: of the project.
-        project: to report on.
-        settings: say how tokens are counted.
-        runs: of the project, newest first.
-        chosen: the run to report on; None for the last one, with the sum over all.
-        lists: with domains, aliases and shared chunks, each of which reads the whole project.
+    *runs* are those of the project, newest first. Reported on is the *chosen* one; None: the last one, with the sum
+    over all. *lists*: with domains, aliases and shared chunks, each of which reads the whole project.
 
     Raises:
         StoreError: the store failed.
@@ -292,10 +283,7 @@ def counts_of_run(run: StoredRun) -> dict[str, float]:
 def tokens_of(settings: Settings, size: int, chars: int) -> Tokens:
     """Return how characters become tokens.
 
-    Args:
-        settings: name the tokenizer, if there is one.
-        size: of all stored chunks together, as it was measured when they were made.
-        chars: of those.
+    *size* is that of all stored chunks together, as it was measured when they were made, *chars* their characters.
     """
     # Equal figures are characters: the chunks were made before there was a tokenizer.
     if not settings.chunk_tokenizer or not size or size == chars:
@@ -387,8 +375,7 @@ def group_aliases(pairs: Iterable[AliasPair]) -> list[AliasGroup]:
     is `*`: `/node/2091` beside `/dr-jansen` becomes `/node/*` beside `/*`. Hosts are told where they differ. Both
     directions of a pair are one group.
 
-    Args:
-        pairs: as many as are to be counted; all of them are held in memory.
+    All pairs are held in memory.
     """
     read = sorted({(pair, _address(pair.alias), _address(pair.target)) for pair in pairs}, key=lambda one: one[0])
     alias_names, target_names = _Names(), _Names()

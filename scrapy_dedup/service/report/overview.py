@@ -1,4 +1,7 @@
-"""Figures of a whole project or of one run: the table of its domains, its layouts and alarms, and the report."""
+"""Figures of a whole project or of one run: the table of its domains, its layouts and alarms, and the report.
+
+Whatever reads or writes the store raises StoreError where that fails.
+"""
 
 import re
 import uuid
@@ -12,6 +15,7 @@ from msgspec import Struct, convert
 from msgspec.structs import replace
 from sqlalchemy.orm import Session
 
+from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.fingerprints import to_hex
 from scrapy_dedup.core.runs.totals import DropAlarm
 from scrapy_dedup.core.teacher.vision import Vision
@@ -63,11 +67,7 @@ _PREFIX: Final = "dedup/shadow/"
 def shadowed_layers(
     store: Store, project: ProjectStore, settings: Settings, runs: Sequence[StoredRun], run: StoredRun | None
 ) -> tuple[values.ShadowedLayer, ...]:
-    """Return what layers in the shadow would have dropped: of one run, or of all that are given.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return what layers in the shadow would have dropped: of one run, or of all that are given."""
     counts = {layer: _counts(runs, layer) for layer in LAYERS}
     layers = [layer for layer in LAYERS if counts[layer]]
     with store.session(read_only=True) as session:
@@ -117,6 +117,7 @@ REPEATED_BLOCKS = 10
 _CANDIDATES = 1_000
 _PAGES_SEARCHED = 20
 _RUNS_SUMMED = 10_000
+_RUNS_SEARCHED = 1_000
 _CHARS = re.compile(r"blocks, ([0-9]+) of ")
 
 DIFFS = 3
@@ -151,14 +152,28 @@ class Overview(Struct, frozen=True):
 
 
 def overview(store: Store, project: ProjectStore) -> Overview:
-    """Return the figures of a project's domains.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return the figures of a project's domains."""
     with store.session(read_only=True) as session:
         domains = Reads(session, project.id).domains(without_text=True)
     return Overview(project.name, tuple(sorted(domains, key=lambda each: (-each.removed_share, each.domain))))
+
+
+class UnknownRunError(DedupError):
+    """A project has no run of that id."""
+
+
+def named_run(project: ProjectStore, name: str | None) -> StoredRun | None:
+    """Return a run by its id, or the `last` one; None of None.
+
+    Raises:
+        UnknownRunError: it is none of the last thousand.
+    """
+    if name is None:
+        return None
+    for found in project.last_runs(_RUNS_SEARCHED):
+        if name in ("last", str(found.id)):
+            return found
+    raise UnknownRunError(f"project {project.name!r} has no run {name!r}: give the id of one, or last")
 
 
 def make_report(
@@ -169,9 +184,6 @@ def make_report(
     What layers dropped whole is counted by runs: without a run it is the sum over all of them. What was found of
     pages is told of that run, or the last one. All else is the present state: with a run, of the pages that this run
     fetched last.
-
-    Raises:
-        StoreError: the store failed.
     """
     runs = [run] if run is not None else project.last_runs(_RUNS_SUMMED)
     with store.session(read_only=True) as session:
@@ -190,7 +202,7 @@ def make_report(
         domains=tuple(_domain(each, cuts) for each in domains),
         layers=_layers(runs, cuts, sum(each.chars_in - each.chars_out for each in domains)),
         repeated=tuple(repeated),
-        samples=tuple(_samples(store, project, settings, keys)),
+        samples=tuple(_samples(project, settings, keys)),
         recrawl=findings(store, project, settings, last) if last else None,
         alarms=open_alarms(project),
         drop_alarms=DropAlarm.of_run(last.stats) if last else (),
@@ -279,16 +291,14 @@ def _chars(session: Session, project: ProjectStore, settings: Settings, block: R
     return len(block.sample)
 
 
-def _samples(
-    store: Store, project: ProjectStore, settings: Settings, keys: Iterable[bytes]
-) -> Iterator[values.SamplePage]:
+def _samples(project: ProjectStore, settings: Settings, keys: Iterable[bytes]) -> Iterator[values.SamplePage]:
     for key in keys:
         page = project.page(key)
         source = page.source if page else None
         if source is None:
             continue  # a crawl dropped the original just now
         removals = own_removals(project.decisions(key), key)
-        yield _sample(source, page_blocks(store, project, source, removals, settings).blocks)
+        yield _sample(source, page_blocks(project, source, removals, settings).blocks)
 
 
 def _sample(source: StoredSource, blocks: Iterable[JudgedBlock]) -> values.SamplePage:
@@ -302,11 +312,7 @@ def _shown(block: JudgedBlock) -> values.ExplainedBlock:
 
 
 def findings(store: Store, project: ProjectStore, settings: Settings, run: StoredRun) -> values.ReportRecrawl | None:
-    """Return what a run found; None where no page was known before it.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return what a run found; None where no page was known before it."""
     cache = StoredCache(store, project.id)
     traffic = cache.traffic(run.id)
     pages: Counter[str] = Counter()
@@ -374,11 +380,7 @@ _URLS_SEARCHED: Final = 500
 
 
 def open_alarms(project: ProjectStore) -> tuple[values.Alarm, ...]:
-    """Return the alarms that are open, newest first.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return the alarms that are open, newest first."""
     found = project.alarms(open_only=True)
     return tuple(values.Alarm(each.domain, name_of(each.layout), each.cause, each.raised_at) for each in found)
 
@@ -386,11 +388,7 @@ def open_alarms(project: ProjectStore) -> tuple[values.Alarm, ...]:
 def shown_layouts(
     store: Store, project: ProjectStore, run_id: uuid.UUID | None = None
 ) -> tuple[values.ReportDomainLayouts, ...]:
-    """Return the layouts of the domains with most pages; of those that a run met, if one is named.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return the layouts of the domains with most pages; of those that a run met, if one is named."""
     try:
         domains = domain_layouts(project)
     except UnknownLayoutError:

@@ -14,20 +14,19 @@ from sqlalchemy.orm import Session
 from scrapy_dedup.core.boilerplate.epochs import EPOCH_PAGES, MOST_BLOCKS, Epochs
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate, DomainAnalysisResult, ProjectAnalysisResult
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.pages.fingerprints import to_hex
 from scrapy_dedup.core.patterns.config import SiteConfig
 from scrapy_dedup.service.cut.cleaning import LAYER, LAYERS, Cleaned
 from scrapy_dedup.service.cut.reading import Reading, read_again
 from scrapy_dedup.service.cut.removals import removal_decisions
 from scrapy_dedup.service.cut.site_patterns import patterns_of
-from scrapy_dedup.service.learning import SAMPLE_CHARS, Sample
+from scrapy_dedup.service.learning import SAMPLE_CHARS, Sample, evidence_of
 from scrapy_dedup.service.policies import repeat_policy
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.service.templates.site_learning import SiteSample, learn_sample, learned_page
 from scrapy_dedup.service.templates.site_records import template_record
 from scrapy_dedup.settings import COUNTING, PARAMETERS, Settings
 from scrapy_dedup.store.pages import site_configs
-from scrapy_dedup.store.records.records import BlockEvidence, Method
+from scrapy_dedup.store.records.records import Method
 from scrapy_dedup.store.records.stored import StoredSource
 from scrapy_dedup.store.repositories import DomainBoilerplateRepository, SourceRepository, TemplateRepository
 from scrapy_dedup.store.upkeep.recleaning import Recleaned, RecleaningRepository
@@ -79,13 +78,6 @@ class _Found(Struct):
                     self.samples.setdefault(key, Sample(path, text[:SAMPLE_CHARS]))
         self.pages_cleaned += bool(cleaned.removed)
         self.bytes_removed += reading.bytes_removed(cleaned)
-
-    def evidence(self) -> dict[str, BlockEvidence]:
-        nowhere = Sample("", "")
-        return {
-            to_hex(key): BlockEvidence(count, *self.samples.get(key, nowhere))
-            for key, count in self.boilerplate.counts.items()
-        }
 
 
 class DomainAnalysis:
@@ -198,7 +190,7 @@ class DomainAnalysis:
         for method, each in sorted(found.items()):
             if each.site is not None:
                 self._remember_site(each.site)
-            evidence = each.evidence()
+            evidence = evidence_of(each.boilerplate, each.samples)
             pages = each.boilerplate.pages
             repository.upsert(
                 self._project_id,

@@ -1,4 +1,7 @@
-"""Stored pages, cleaned again by what is known now: which have another clean text than the one that went out."""
+"""Stored pages, cleaned again by what is known now: which have another clean text than the one that went out.
+
+Whatever reads or writes the store raises StoreError where that fails.
+"""
 
 import logging
 from collections import Counter
@@ -72,13 +75,7 @@ class Sent(Struct, frozen=True):
 
 
 def own_places(items: Sequence[Entry], source: StoredSource, url_field: str) -> list[int]:
-    """Return where those of a page's kept items stand that were cut from its stored original.
-
-    Args:
-        items: that the page's callback yielded.
-        source: the original.
-        url_field: of an item, with its URL.
-    """
+    """Return where those of a page's kept items stand that were cut from its stored original."""
     return [place for place, one in enumerate(items) if _values(one).get(url_field) in (None, source.url)]
 
 
@@ -194,13 +191,9 @@ class KnownSite(Struct, frozen=True):
     """What is to be stored of the site where it was learned anew."""
 
     @classmethod
-    def of(cls, store: Store, project: ProjectStore, domain: str, settings: Settings) -> Self:
-        """Return what the store knows, and what people decided.
-
-        Raises:
-            StoreError: the store failed.
-        """
-        config = stored_config(store, project, domain)
+    def of(cls, project: ProjectStore, domain: str, settings: Settings) -> Self:
+        """Return what the store knows, and what people decided."""
+        config = stored_config(project, domain)
         patterns = patterns_of(settings, config, domain)
         boilerplate = {method: knowledge_of(row).boilerplate for method, row in project.knowledge(domain).items()}
         site = site_of(domain, project.templates(domain))
@@ -212,11 +205,6 @@ class KnownSite(Struct, frozen=True):
 
         The site stays as it is where the present model made them, and where fewer pages are kept than it was learned
         from.
-
-        Args:
-            domain: of the site.
-            pages: of it that are kept.
-            at: when.
         """
         site = self.site
         if site is None or all(one.model == model_hash() for one in site.templates.values()):
@@ -339,7 +327,6 @@ class Refiner:
 
         Raises:
             NothingToRefineError: there are none, or none of a chosen domain; or the layer does nothing.
-            StoreError: the store failed.
         """
         if not self._settings.acts("boilerplate"):
             raise NothingToRefineError(
@@ -362,12 +349,7 @@ class Refiner:
 
         Blocks, so call it in a thread where others wait. Between two lots nothing of the store is held.
 
-        Args:
-            domains: what `domains` returned.
-            progress: is told of every hundred pages.
-
-        Raises:
-            StoreError: the store failed.
+        *domains* is what `domains` returned; *progress* is told of every hundred pages.
         """
         tell = progress or _silent
         for domain in domains:
@@ -390,7 +372,7 @@ class Refiner:
 
     def _known(self, domain: str) -> KnownSite:
         """Return what is known of a domain; where another model made its templates, it is learned from its pages."""
-        known = KnownSite.of(self._store, self._project, domain, self._settings)
+        known = KnownSite.of(self._project, domain, self._settings)
         with self._store.session(read_only=True) as session:
             pages = SourceRepository(session).iterate(self._project.id, domain)
             return known.learned_anew(domain, pages, datetime.now(UTC))
@@ -401,9 +383,6 @@ class Refiner:
         Returns how many pages waited for it.
 
         Call it once all lots were taken and this is no dry run; pages that change are noted as they are written.
-
-        Raises:
-            StoreError: the store failed.
         """
         self._project.write([change for changes in self._learned.values() for change in changes])
         waited = 0

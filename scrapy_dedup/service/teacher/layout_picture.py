@@ -47,12 +47,7 @@ def boxes_of(
 
     Neighbours of one verdict are one box: the outermost element that holds nothing else.
 
-    Args:
-        page: what `parse_page` returned.
-        numbered: the same page, as it was shown.
-        snapshot: how it looked.
-        found: how it was cut.
-        height: of the picture; what stands below has no box.
+    *height* is that of the picture: what stands below has no box.
     """
     drawing = _PageDrawing(page, numbered, snapshot, height)
     verdicts = drawing.verdicts(reasons_of(page, found))
@@ -395,11 +390,7 @@ def analyze_page(
 ) -> AnalyzedPage:
     """Return what is to be told of a page that was shown.
 
-    Args:
-        shown: the page.
-        site: what is known of its site; None for nothing.
-        settings: for the cut.
-        patterns: of its site; None for those of the settings alone.
+    *site* is None where nothing is known of it; *patterns* None: those of the settings alone.
     """
     page, found = shown.page, cut_page(shown.html, shown.page, shown.url, site, settings, patterns)
     template = site.template_for(found.layout, shown.url) if site is not None and found.how is How.TEMPLATE else None

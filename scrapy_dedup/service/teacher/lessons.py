@@ -73,13 +73,7 @@ def plan_course(
 ) -> Course:
     """Return which pages of a domain are to be shown: of layouts whose template is missing, unsure or drifting.
 
-    Args:
-        domain: of the pages.
-        pages: that are at hand.
-        known: what was learned of the domain before.
-        settings: how many pages of a layout, and of a domain, may be shown.
-        drifting: layouts with an open alarm.
-        shows_all: show pages of every layout that has enough of them.
+    *drifting* are layouts with an open alarm; *shows_all*: show pages of every layout that has enough of them.
     """
     sample = SiteSample(settings.learn_pages)
     kept: dict[bytes, PageToShow] = {}

@@ -58,10 +58,7 @@ class LayoutSeen(Struct, frozen=True):
 def reason_to_show(knowledge: SiteKnowledge | None, met: LayoutSeen, settings: Settings) -> str | None:
     """Return why a browser is to look at pages of a layout; None where it is not.
 
-    Args:
-        knowledge: of its site; None while nothing is learned.
-        met: the layout.
-        settings: when to look.
+    *knowledge* of its site is None while nothing is learned; *met* is the layout.
     """
     if settings.teacher == "off" or knowledge is None:
         return None
@@ -166,9 +163,7 @@ class PagesToShow:
     def fail(self, page: PageToShow, *, lasting: bool) -> None:
         """Note that a page was not shown; what it was to cost is not spent.
 
-        Args:
-            page: that page.
-            lasting: nor will another be.
+        *lasting*: no other page will be shown either.
         """
         which = (page.domain, page.layout)
         self._of_layout[which] -= 1

@@ -131,15 +131,7 @@ class PageSnapshot(Struct, frozen=True):
 
 
 def seen_page(page_key: bytes, url: str, page: Page, numbered: NumberedPage, snapshot: Snapshot) -> PageSnapshot:
-    """Return what is to be learned from how a page looks.
-
-    Args:
-        page_key: of the page.
-        url: its address.
-        page: as it came, parsed.
-        numbered: the same, as the browser showed it.
-        snapshot: what was seen.
-    """
+    """Return what is to be learned from how a page looks."""
     return PageSnapshot(page_key, url, skeleton_of(page), see(page, numbered, snapshot))
 
 
@@ -191,12 +183,8 @@ def learn_sample(
     of the rest, which is learned from all pages. From fewer than five pages nothing is learned; where a browser has
     shown one of them, from fewer than three.
 
-    Args:
-        domain: of the site.
-        sample: its pages.
-        settings: how many pages are needed.
-        snapshots: pages that a browser has shown, in any order.
-        former: what was known of the site, where these are pages of another design.
+    *snapshots* are of pages that a browser has shown, in any order; *former* is what was known of the site, where these
+    are pages of another design.
     """
     pages = sample.pages()
     shown = SiteSnapshots(snapshots)

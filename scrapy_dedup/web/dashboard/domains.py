@@ -16,9 +16,8 @@ from scrapy_dedup.report.drawing import layout_svg
 from scrapy_dedup.report.numbers import count
 from scrapy_dedup.report.values import ReportPicture, boxes_from
 from scrapy_dedup.service.domains.registry import CursorError, DomainService, StoredDomain
-from scrapy_dedup.service.jobs import run_verb
-from scrapy_dedup.service.patterns import read_stored
 from scrapy_dedup.service.report.dashboard import (
+    BY,
     ChangePlan,
     DomainFormError,
     Verb,
@@ -36,7 +35,7 @@ from scrapy_dedup.service.templates.layout_figures import (
     name_of,
 )
 from scrapy_dedup.service.views.page_lists import PageChoice, PageCursorError, PageList, list_pages
-from scrapy_dedup.service.views.undoing import KeptEntry, KeptKind, find, find_kept, foresee, kept_of, undo
+from scrapy_dedup.service.views.undoing import KeptEntry, KeptKind, find, find_kept, foresee, kept_things, undo
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.knowledge.layout_pictures import PictureFacts
 from scrapy_dedup.store.pages.reads import Reads
@@ -45,7 +44,7 @@ from scrapy_dedup.store.records.stored import RepeatedBlock, StoredAlarm
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import REST
 from scrapy_dedup.store.writer import ProjectStore
-from scrapy_dedup.web.dashboard.frame import REFINE, Button, DomainInPath, Flash, Form, Here, Opened, undos
+from scrapy_dedup.web.dashboard.frame import REFINE, Button, DomainInPath, Flash, Form, Here, Opened
 from scrapy_dedup.web.problems import ProblemError
 
 LAYOUTS: Final = 24
@@ -102,7 +101,7 @@ def domain_view(
     found = DomainService(store, project, settings).find_by_domain_name(domain)
     layouts, all_layouts, alarms = _layouts(project, domain)
     pages = list_pages(store, project, PageChoice(domain=domain, limit=PAGES, after=after or None))
-    stored = read_stored(store, project, domain)
+    stored = project.site_config(domain)
     config = SiteConfig.from_json(dict(stored.config)) if stored else SiteConfig()
     with store.session(read_only=True) as session:
         blocks = Reads(session, project.id).repeated_blocks(_BLOCKS_COUNTED, domain)
@@ -117,7 +116,7 @@ def domain_view(
         alarms=alarms,
         blocks=blocks[:BLOCKS],
         all_blocks=len(blocks),
-        kept=kept_of(store, project, domain),
+        kept=kept_things(store, project, domain),
         kept_blocks=frozenset(config.keep_blocks),
         pages=pages,
         is_continued=bool(after),
@@ -139,7 +138,6 @@ def _layouts(project: ProjectStore, domain: str) -> tuple[Sequence[LayoutView], 
 
 
 router = APIRouter(prefix="/p/{project_id}")
-BY: Final = "dashboard"
 _LONGEST_REASON: Final = 400
 # An image may load nothing, and run nothing if somebody opens it alone.
 _PICTURE_POLICY: Final = "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'none'"
@@ -196,7 +194,7 @@ def change_domains(here: Here, fields: Form) -> Response:
 @router.post("/domains/undo")
 def undo_change(here: Here, fields: Form) -> Response:
     """Take back a change that was made here."""
-    plan = undos(here.request).take(fields.one("code"))
+    plan = here.memory.undos.take(fields.one("code"))
     path = here.path("domains")
     if not isinstance(plan, ChangePlan):
         told = "That change cannot be taken back any more: it was already, or the server was started anew."
@@ -212,7 +210,7 @@ def _told(here: Opened, plan: ChangePlan) -> Flash:
     text = f"{count(len(plan.names), 'domain')} {_DONE[plan.verb]}."
     if plan.verb == "register":
         return Flash(text)
-    code = undos(here.request).keep(plan)
+    code = here.memory.undos.keep(plan)
     return Flash(text, undo=Button("Undo", here.path("domains", "undo"), (("code", code),)))
 
 
@@ -314,10 +312,7 @@ def refine(here: Here, fields: Form) -> Response:
     domain, page = fields.one("domain")[:300].lower(), fields.one("page")
     if not domain or not domain.isprintable():
         raise ProblemError(422, "a domain is needed")
-    server = here.server
-    project = f"DEDUP_PROJECT={here.project.name}"
-    words = ["templates", "refine", f"--domain={domain}", *server.arguments, "-s", project]
-    job = server.jobs.start(REFINE, here.project.name, lambda progress: run_verb(words, server.folder, progress))
+    job = here.start_verb(REFINE, f"--domain={domain}")
     return here.back_to(here.way_back(domain, page, **{REFINE: str(job.id)}))
 
 

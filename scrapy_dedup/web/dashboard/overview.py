@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 from typing import Final, Generic, TypeVar
 from uuid import UUID
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from msgspec import Struct
 from starlette.responses import RedirectResponse, Response
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.report.dashboard_values import FrontPage
 from scrapy_dedup.service.jobs import Job
-from scrapy_dedup.service.report.dashboard import front_page, live_run, quick_front_page, run_page, run_rows
+from scrapy_dedup.service.report.dashboard import front_page, live_run, quick_front_page, run_page, run_row
 from scrapy_dedup.web.dashboard.frame import Flash, Here, Opened
 from scrapy_dedup.web.problems import ProblemError
 
@@ -30,7 +30,6 @@ router = APIRouter(prefix="/p/{project_id}")
 
 # So long a reader waits for the sums; beyond it he gets older ones, or others that are quicker to have.
 _WAIT_SECONDS: Final = 2.0
-_CREATING: Final = threading.Lock()
 
 
 class _CachedAnswer(Struct, Generic[Answer]):
@@ -54,10 +53,8 @@ class Slow(Generic[Key, Answer]):
     def page(self, key: Key, make: Callable[[], Answer], *, wait_seconds: float) -> Answer | None:
         """Return an answer, made now or a while ago; None: it still takes a while, so ask again.
 
-        Args:
-            key: whose answer.
-            make: makes it; called in another thread, once at a time for each key.
-            wait_seconds: for an answer that is not known to take longer.
+        *make* is called in another thread, once at a time for each key; *wait_seconds* is for an answer that is not
+        known to take longer.
 
         Raises:
             DedupError: it could not be made; raised once.
@@ -115,19 +112,9 @@ def sums(here: Here) -> Response:
 
 def _front(here: Opened) -> FrontPage:
     at, project = datetime.now(UTC), here.project
-    page = _fronts(here.request).page(
-        project.id, lambda: front_page(*here.known, here.settings, at), wait_seconds=_WAIT_SECONDS
-    )
+    fronts: Slow[UUID, FrontPage] = here.request.app.state.fronts
+    page = fronts.page(project.id, lambda: front_page(*here.known, here.settings, at), wait_seconds=_WAIT_SECONDS)
     return page if page is not None else quick_front_page(*here.known, at)
-
-
-def _fronts(request: Request) -> Slow[UUID, FrontPage]:
-    state = request.app.state
-    with _CREATING:
-        if not hasattr(state, "fronts"):
-            state.fronts = Slow[UUID, FrontPage]()
-    fronts: Slow[UUID, FrontPage] = state.fronts
-    return fronts
 
 
 _AT_ONCE: Final = 20
@@ -139,7 +126,7 @@ _JOBS_SHOWN: Final = 20
 def run_list(here: Here, limit: int = _AT_ONCE) -> Response:
     """Return all runs, newest first, and the jobs."""
     limit = min(max(limit, 1), _MOST)
-    runs = run_rows(here.project, datetime.now(UTC), limit + 1)
+    runs = [run_row(each, datetime.now(UTC)) for each in here.project.runs(limit + 1)]
     older = [("Older runs", f"{here.path('runs')}?limit={min(2 * limit, _MOST)}")] if len(runs) > limit else []
     return here.show("runs.html", runs=runs[:limit], jobs=_jobs(here), older=older)
 

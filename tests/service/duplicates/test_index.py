@@ -126,14 +126,14 @@ def test_only_so_many_pages_are_remembered_and_the_oldest_go(project: ProjectSto
         run.decide(one, KnownDuplicates())
 
     second = a_fact("second", TEN)
-    had = run.index.with_text(second, Settings())
+    had = run.index.with_text(second.page_key, second.domain, second.text_hash, Settings())
     before = run.decide(second, KnownDuplicates())
     for one in plain[999:]:
         run.decide(one, KnownDuplicates())
 
     assert said(before) == ("duplicate", a_key("first"))
     assert had == [a_key("first")]
-    assert run.index.with_text(second, Settings()) == []
+    assert run.index.with_text(second.page_key, second.domain, second.text_hash, Settings()) == []
 
 
 NUMBERS = count()

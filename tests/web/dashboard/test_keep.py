@@ -75,5 +75,5 @@ def _fingerprint(shown: Seen) -> str:
 
 
 def _kept(dashboard: Dashboard) -> int:
-    config = stored_config(dashboard.store, dashboard.project, HARBOUR)
+    config = stored_config(dashboard.project, HARBOUR)
     return len(config.keep_blocks) if config else 0
