@@ -1,14 +1,13 @@
 """Runs, how far one is, and which pages were found new, changed or removed."""
 
-import base64
 from collections.abc import Iterator
 from datetime import UTC
 from itertools import islice
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
-from msgspec import DecodeError, Meta, Struct, json
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from scrapy_dedup.answers import runs as answers
@@ -22,13 +21,13 @@ from scrapy_dedup.service.views.changes import (
     iterate_changes,
     since,
 )
+from scrapy_dedup.service.views.page_lists import from_cursor, to_cursor
 from scrapy_dedup.store.records.stored import RunFigures
 from scrapy_dedup.web.api.asked import After, DomainInQuery, Here, Limit, now
 from scrapy_dedup.web.problems import ProblemError
 from scrapy_dedup.web.server import OpenProject
 
 router = APIRouter(prefix="/projects/{project}", tags=["runs"])
-_NO_CURSOR: Final = "after: this is not the `next` of a list of changes"
 RunInPath = Annotated[UUID, Path(description="A run.", examples=["4f6c9a52-7a57-4a0c-a3f1-9d2b7e6c1a10"])]
 
 
@@ -86,7 +85,7 @@ def list_changes(
 ) -> answers.ChangesAnswer:
     """Return which pages were found new, changed or removed since a run or a date."""
     choice = ChangesChoice(domain.lower() if domain else None, verdict, diff=diff)
-    place = from_cursor(after) if after is not None else _beginning(asked, since_, choice)
+    place = _going_on(after) if after is not None else _beginning(asked, since_, choice)
     counts = dict(zip(VERDICTS, place.counts, strict=True))
     rows = list(islice(_from(asked, place, choice), limit))
     passed = place.passed + len(rows)
@@ -114,22 +113,11 @@ def _from(asked: OpenProject, place: ChangesPlace, choice: ChangesChoice) -> Ite
         passed = 0
 
 
-def to_cursor(place: ChangesPlace) -> str:
-    """Return a place as text that can stand in a URL."""
-    return base64.urlsafe_b64encode(json.encode(place)).decode().rstrip("=")
-
-
-def from_cursor(cursor: str) -> ChangesPlace:
-    """Return the place that `to_cursor` wrote.
-
-    Raises:
-        ProblemError: the text is none.
-    """
-    padded = cursor + "=" * (-len(cursor) % 4)
+def _going_on(cursor: str) -> ChangesPlace:
+    place = from_cursor(cursor, ChangesPlace)
     try:
-        place = json.decode(base64.b64decode(padded, altchars=b"-_", validate=True), type=ChangesPlace)
-        # The store compares in UTC; OverflowError at the edge of all years.
-        start = replace(place.start, at=place.start.at.astimezone(UTC))
-    except (DecodeError, ValueError, RecursionError, OverflowError) as error:
-        raise ProblemError(422, _NO_CURSOR) from error
-    return replace(place, start=start)
+        # The store compares in UTC, which has no such instant at the edge of all years.
+        at = place.start.at.astimezone(UTC)
+    except OverflowError as error:
+        raise ProblemError(422, "after: no list of changes begins at such an instant") from error
+    return replace(place, start=replace(place.start, at=at))
