@@ -35,7 +35,7 @@ from scrapy_dedup.core.pages.blocks import Unparsed, parse_page
 from scrapy_dedup.core.teacher.rendered import NumberedPage, numbered
 from scrapy_dedup.core.templates.templates import selector
 from scrapy_dedup.plugin.teacher.run import Web, run_errand
-from scrapy_dedup.report.drawing import LayoutPage, layout_drawing, render_layout_page
+from scrapy_dedup.report.drawing import LayoutPage, draw
 from scrapy_dedup.report.layout_picture import boxes_told, size_of
 from scrapy_dedup.report.numbers import percent, whole
 from scrapy_dedup.report.values import ReportLocator, ReportPicture
@@ -150,14 +150,14 @@ def _written(folder: Path, found: AnalyzedPage, looked: _Looked, browser: Browse
     """Write the picture and the page; return where they are, and where the JSON goes."""
     width, height = _PNG_SIZE.unpack_from(looked.png, 16)
     picture = ReportPicture(found.shown.url, looked.png, width, height, found.boxes)
-    drawn = browser.draw(layout_drawing(picture), *size_of(picture.width, picture.height)).result()
+    drawn = browser.draw(draw("layout_drawing.html", picture=picture), *size_of(picture.width, picture.height)).result()
     if isinstance(drawn, NotShown):
         raise CommandError(f"the picture cannot be drawn: {drawn.detail} ({drawn.reason})")
     files = {kind: folder / f"layout.{kind}" for kind in ("png", "html", "json")}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         files["png"].write_bytes(drawn)
-        files["html"].write_text(render_layout_page(_page(found, picture)), encoding="utf-8")
+        files["html"].write_text(draw("layout_page.html", page=_page(found, picture)), encoding="utf-8")
     except OSError as error:
         raise CommandError(f"{folder}: cannot be written ({error.strerror}); name another folder by -o DIR") from error
     return files

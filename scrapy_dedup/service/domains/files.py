@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain, islice
 from typing import Any, Final, Literal, TextIO
 
@@ -79,15 +80,19 @@ def read_rows(lines: Iterable[str | None], name: str, scope: DomainScope = "host
     columns, start, numbered = _opened(lines)
     if columns:
         for where, cells in _csv_rows(numbered, name, start):
-            found = {column: from_cell(cell) for column, cell in zip(columns, cells, strict=False) if cell}
-            if found:
-                yield _told(where, found, scope)
+            named = {column: from_cell(cell) for column, cell in zip(columns, cells, strict=False) if cell}
+            if named:
+                yield _row(where, named, scope)
         return
-    read = _of_list
+    read: Callable[[str], Mapping[str, Any] | str] = _of_list
     for number, line in numbered:
         if number == start and (line or "").lstrip().startswith("{"):
             read = _of_json
-        yield from _row(f"{name}, line {number}", line, read, scope)
+        where = f"{name}, line {number}"
+        if line is None:
+            yield BadRow(where, _TOO_LONG)
+        elif found := read(line) if line.strip() else {}:
+            yield _row(where, found, scope)
 
 
 def check_rows(lines: Iterable[str | None], name: str) -> None:
@@ -138,36 +143,22 @@ def _csv_rows(numbered: Iterator[tuple[int, str | None]], name: str, start: int)
         yield where, cells
 
 
-def _row(
-    where: str, line: str | None, read: Callable[[str], Mapping[str, Any]], scope: DomainScope
-) -> Iterator[DomainRow | BadRow]:
-    if line is None:
-        yield BadRow(where, _TOO_LONG)
-        return
-    try:
-        found = read(line) if line.strip() else {}
-    except ValueRefusedError as error:
-        yield BadRow(where, str(error))
-        return
-    if found:
-        yield _told(where, found, scope)
-
-
-def _told(where: str, found: Mapping[str, Any], scope: DomainScope) -> DomainRow | BadRow:
+def _row(where: str, found: Mapping[str, Any] | str, scope: DomainScope) -> DomainRow | BadRow:
+    """Return what was found; a text says why nothing was."""
+    if isinstance(found, str):
+        return BadRow(where, found)
     try:
         return _checked(where, found, scope)
     except ValueRefusedError as error:
         return BadRow(where, str(error))
 
 
-def _of_json(line: str) -> Mapping[str, Any]:
+def _of_json(line: str) -> Mapping[str, Any] | str:
     try:
         found = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise ValueRefusedError("no JSON") from error
-    if not isinstance(found, dict):
-        raise ValueRefusedError("JSON, but no object")
-    return found
+    except (ValueError, RecursionError):
+        return "no JSON"
+    return found if isinstance(found, dict) else "JSON, but no object"
 
 
 def _of_list(line: str) -> Mapping[str, Any]:
@@ -202,14 +193,6 @@ def _a_text(value: object) -> str:
     return column_text(value[:_MOST_TEXT_CHARS])
 
 
-def _number(value: object) -> int:
-    return _whole(value, _MOST_NUMBER)
-
-
-def _big_number(value: object) -> int:
-    return _whole(value, _MOST_BIG_NUMBER)
-
-
 def _whole(value: object, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, str)) or not 0 <= int(value) < most:
         raise ValueError(value)
@@ -227,6 +210,8 @@ def _time(value: object) -> datetime:
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
 
 
+_number = partial(_whole, most=_MOST_NUMBER)
+_big_number = partial(_whole, most=_MOST_BIG_NUMBER)
 COLUMNS: Final[Mapping[str, Callable[[object], Any]]] = {
     "status": _status,
     "status_before": _status,

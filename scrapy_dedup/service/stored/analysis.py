@@ -93,7 +93,7 @@ class DomainAnalysis:
         self._domain = domain
         self._groups = parameters.get("source_groups")
         self._writes = not parameters.get("dry_run")
-        self._progress = parameters.get("progress") or _silent
+        self._progress = parameters.get("progress") or (lambda _domain, _pages: None)
         self._counts = partial(
             Epochs,
             self._policy,
@@ -122,7 +122,8 @@ class DomainAnalysis:
         writer = RecleaningRepository(
             self._session, self._project_id, layer=LAYERS, keep_decisions=self._settings.keep_decisions
         )
-        for pages in _in_lots(self._cut(found)):
+        recleaned = self._cut(found)
+        while pages := list(islice(recleaned, _PAGES_AT_ONCE)):
             if self._writes:
                 writer.write(pages)
         if self._writes:
@@ -212,16 +213,6 @@ class DomainAnalysis:
         TemplateRepository(self._session, self._project_id).add(records)
 
 
-def _in_lots(pages: Iterable[Recleaned]) -> Iterator[list[Recleaned]]:
-    rest = iter(pages)
-    while some := list(islice(rest, _PAGES_AT_ONCE)):
-        yield some
-
-
-def _silent(_domain: str, _pages: int) -> None:
-    """Tell nobody."""
-
-
 class NoPagesError(DedupError):
     """There is nothing to analyse; the message says what to do."""
 
@@ -291,19 +282,28 @@ class DomainDedupService:
         self._session.flush()
         return result
 
-    def analyze_project(self, project_id: uuid.UUID, **parameters: Unpack[AnalysisParameters]) -> ProjectAnalysisResult:
-        """Analyse all domains that have stored pages, in the order of their names, and commit once.
+    def analyze_project(
+        self, project_id: uuid.UUID, domains: Iterable[str] | None = None, **parameters: Unpack[AnalysisParameters]
+    ) -> ProjectAnalysisResult:
+        """Analyse these domains, or all that have stored pages by their names, and commit once.
 
         Raises:
             SettingError: a parameter is out of its range.
             StoreError: the store failed; nothing was written.
         """
-        groups = parameters.get("source_groups")
-        domains = SourceRepository(self._session).get_domains_for_project(project_id, groups)
-        results = [self.analyze_domain(project_id, domain, **parameters) for domain, _ in domains]
+        if domains is None:
+            sources = SourceRepository(self._session)
+            domains = dict(sources.get_domains_for_project(project_id, parameters.get("source_groups")))
+        results = [self.analyze_domain(project_id, domain, **parameters) for domain in domains]
         if not parameters.get("dry_run"):
             self._session.commit()
-        return summed(results)
+        return ProjectAnalysisResult(
+            domains_analyzed=len(results),
+            domains_with_boilerplate=sum(result.blocks_boilerplate > 0 for result in results),
+            total_pages_cleaned=sum(result.pages_cleaned for result in results),
+            total_bytes_removed=sum(result.bytes_removed_total for result in results),
+            domain_results=results,
+        )
 
     def get_domain_stats(self, project_id: uuid.UUID) -> list[dict[str, Any]]:
         """Return what is known of each domain by each method, in the order of domains and methods.
@@ -319,14 +319,3 @@ class DomainDedupService:
             {**{name: getattr(row, name) for name in names}, "updated_at": row.updated_at.isoformat()}
             for row in DomainBoilerplateRepository(self._session).list_by_project(project_id)
         ]
-
-
-def summed(results: list[DomainAnalysisResult]) -> ProjectAnalysisResult:
-    """Return the analyses of some domains as that of their project."""
-    return ProjectAnalysisResult(
-        domains_analyzed=len(results),
-        domains_with_boilerplate=sum(result.blocks_boilerplate > 0 for result in results),
-        total_pages_cleaned=sum(result.pages_cleaned for result in results),
-        total_bytes_removed=sum(result.bytes_removed_total for result in results),
-        domain_results=results,
-    )

@@ -351,7 +351,7 @@ class Refiner:
 
         *domains* is what `domains` returned; *progress* is told of every hundred pages.
         """
-        tell = progress or _silent
+        tell = progress or (lambda _domain, _pages: None)
         for domain in domains:
             churn = self.churns[domain] = DomainChurn(domain)
             known = self._known(domain)
@@ -478,7 +478,3 @@ class Refiner:
             logger.warning("What is held of %s cannot be read: %s", state.url, error)
             return []
         return [one for one in held if one.content_hash == state.content_hash]
-
-
-def _silent(_domain: str, _pages: int) -> None:
-    """Tell nobody."""

@@ -6,7 +6,7 @@ Whatever reads or writes the store raises StoreError where that fails.
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -91,13 +91,15 @@ def find_kept(store: Store, project: ProjectStore, text: str, domain: str | None
     if not found:
         raise UndoError(f"{text!r} is not kept{f' on {domain}' if domain else ''}: see undo --list")
     if len(found) > 1:
-        raise UndoError(f"{text!r} is kept on several domains: name one by --domain, of {_named(found)}")
+        raise UndoError(
+            f"{text!r} is kept on several domains: name one by --domain, of {_named(one.domain for one in found)}"
+        )
     return found[0]
 
 
-def _named(found: list[KeptEntry]) -> str:
-    domains = [one.domain for one in found]
-    return ", ".join(domains[:_MOST_NAMED]) + (" ..." if len(domains) > _MOST_NAMED else "")
+def _named(domains: Iterable[str]) -> str:
+    found = sorted(domains)
+    return ", ".join(found[:_MOST_NAMED]) + (" ..." if len(found) > _MOST_NAMED else "")
 
 
 class Undone(Struct, frozen=True):
@@ -219,7 +221,7 @@ def _domains_of_block(store: Store, project: ProjectStore, digits: str, domain: 
     Raises:
         UndoError: an expression took it, which looks at no blocks.
     """
-    pages: dict[tuple[str, bytes], None] = {}
+    pages: set[tuple[str, bytes]] = set()
     expressions: set[str] = set()
     key = from_hex(digits)
     with store.session(read_only=True) as session:
@@ -228,7 +230,7 @@ def _domains_of_block(store: Store, project: ProjectStore, digits: str, domain: 
             if removal is not None and removal.rule.name in (TEXT_PATTERN, PDF_PATTERN):
                 expressions.add(removal.rule.path)
             elif removal is not None:
-                pages[of_domain, decision.page_key] = None
+                pages.add((of_domain, decision.page_key))
     if expressions and not pages:
         named = min(expressions)
         raise UndoError(f"an expression took {digits}, and expressions look at no blocks: name the rule, {named!r}")
@@ -237,10 +239,7 @@ def _domains_of_block(store: Store, project: ProjectStore, digits: str, domain: 
 
 def _domains_of_rule(store: Store, project: ProjectStore, name: str, domain: str | None) -> Counter[str]:
     """Return how many pages of each domain lost something by a rule."""
-    pages: dict[tuple[str, bytes], None] = {}
-    for of_domain, page_key, names in _rules(store, project, domain):
-        if name in names:
-            pages[of_domain, page_key] = None
+    pages = {(of_domain, page_key) for of_domain, page_key, names in _rules(store, project, domain) if name in names}
     return Counter(of_domain for of_domain, _ in pages)
 
 
@@ -278,6 +277,7 @@ def _one(domains: Counter[str], text: str, domain: str | None, kind: str) -> str
             f"no stored page lost the {kind} {text}: explain shows which were removed; or name its --domain"
         )
     if len(domains) > 1:
-        some = ", ".join(sorted(domains)[:_MOST_NAMED]) + (" ..." if len(domains) > _MOST_NAMED else "")
-        raise UndoError(f"the {kind} {text!r} was removed on several domains: name one by --domain, of {some}")
+        raise UndoError(
+            f"the {kind} {text!r} was removed on several domains: name one by --domain, of {_named(domains)}"
+        )
     return next(iter(domains))
