@@ -25,12 +25,12 @@ from scrapy_dedup.core.templates.templates import cut
 from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
 from scrapy_dedup.service.crawl.commits import commit
 from scrapy_dedup.service.crawl.crawl import Crawl
-from scrapy_dedup.service.crawl.provenance import provenance
+from scrapy_dedup.service.crawl.drafts import provenance
 from scrapy_dedup.service.cut.site_cleaning import cut_page
 from scrapy_dedup.service.duplicates.chunking import divide
 from scrapy_dedup.service.duplicates.index import DuplicateIndex
 from scrapy_dedup.service.duplicates.page_facts import facts_of
-from scrapy_dedup.service.learning.learning import SiteLearner
+from scrapy_dedup.service.learning import SiteLearner
 from scrapy_dedup.service.templates.site_learning import learn_sample
 from scrapy_dedup.store.records.batch import pack
 from scrapy_dedup.store.writer import ProjectStore

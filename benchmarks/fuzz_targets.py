@@ -155,7 +155,7 @@ def patterns(_: Path) -> Case:
     from scrapy_dedup.core.errors import DedupError
     from scrapy_dedup.core.pages.marking import check_selector
     from scrapy_dedup.core.patterns.expressions import PatternError, compile_expressions
-    from scrapy_dedup.service.patterns.config import read_configs
+    from scrapy_dedup.service.patterns import read_configs
 
     def case(raw: bytes) -> None:
         source, second, text = _split(raw, 3)
@@ -285,7 +285,7 @@ class _Node:
 
 def rest(folder: Path) -> Case:
     from scrapy_dedup.core.addresses import hosts_of
-    from scrapy_dedup.service.jobs.jobs import Jobs
+    from scrapy_dedup.service.jobs import Jobs
     from scrapy_dedup.settings import Settings
     from scrapy_dedup.web.app import make_app
     from scrapy_dedup.web.security import Access

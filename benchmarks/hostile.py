@@ -6,6 +6,7 @@ The tests say what becomes of each, and how its time grows; here it is measured.
 import argparse
 import time
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -47,7 +48,7 @@ def selectors(*chosen: str) -> str:
 
 
 def pdf_bomb() -> str:
-    with PdfReader() as reader:
+    with closing(PdfReader()) as reader:
         found = reader.read(a_bomb())
     return found.message if isinstance(found, UnreadPdf) else f"{len(found.blocks)} blocks"
 

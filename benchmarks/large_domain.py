@@ -25,8 +25,7 @@ from scrapy_dedup.core.boilerplate.epochs import EPOCH_PAGES, BoundedCounts, Epo
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.pages.guard import ParseLimits
-from scrapy_dedup.service.learning.learning import SiteLearner
-from scrapy_dedup.service.steps import at_once
+from scrapy_dedup.service.learning import SiteLearner, at_once
 from scrapy_dedup.settings import Settings
 
 Result = TypeVar("Result")

@@ -24,6 +24,7 @@ import subprocess
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -233,7 +234,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     figures: dict[str, Figures] = {}
-    with PdfReader() as reader:
+    with closing(PdfReader()) as reader:
         for path in sorted(arguments.folder.glob("*.pdf")):
             made = measure(path, reader)
             if made is not None:

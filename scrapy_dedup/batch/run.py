@@ -46,7 +46,7 @@ from scrapy_dedup.service.duplicates.chunking import ACROSS
 from scrapy_dedup.service.files.run import BadInputError, CleaningPlan, CleaningTally, RunOthers
 from scrapy_dedup.service.files.tasks import KnownDomains, Learned
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
-from scrapy_dedup.service.templates.site_sample import FEWEST_PAGES
+from scrapy_dedup.service.templates.site_learning import FEWEST_PAGES
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.scratch import MOST_SAMPLE_BYTES, DomainPages
 

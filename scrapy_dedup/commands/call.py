@@ -3,18 +3,24 @@
 import argparse
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from msgspec import Struct
 
-from scrapy_dedup.commands.terminal import one_line
+from scrapy_dedup.commands.terminal import a_table, errors, one_line, output, print_table, say, shown
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.plugin.crawl.run_state import database_url
-from scrapy_dedup.service.projects import find_project
+from scrapy_dedup.report.numbers import count, whole
+from scrapy_dedup.service.packed_files import MOST_BYTES, FileRefusedError, checked_content, regular_file
+from scrapy_dedup.service.projects import Deletion, find_project
 from scrapy_dedup.service.store_policies import keep_policy
 from scrapy_dedup.service.views.explain import UrlError
 from scrapy_dedup.settings import NO_BOT_NAME, SettingError, Settings
@@ -24,15 +30,6 @@ from scrapy_dedup.store.writer import ProjectStore
 
 if TYPE_CHECKING:
     from scrapy_dedup.answers.words import Answer
-import re
-from datetime import UTC, datetime, timedelta
-from types import MappingProxyType
-from typing import BinaryIO, Final
-
-from scrapy_dedup.commands.terminal import a_table, errors, output, print_table, shown
-from scrapy_dedup.report.numbers import count, whole
-from scrapy_dedup.service.packed_files import MOST_BYTES, FileRefusedError, checked_content, regular_file
-from scrapy_dedup.service.projects import Deletion
 
 STANDARD_INPUT: Final = "-"
 _MOST_TEXT_BYTES: Final = 32_000_000
@@ -213,11 +210,7 @@ def run_action(
 ) -> int:
     """Do what was asked for, and return the exit code.
 
-    Args:
-        call: with the action, its targets and options.
-        verb: as errors name it.
-        actions: by name.
-        words: options that people write otherwise than they stand in the namespace.
+    *words* are options that people write otherwise than they stand in the namespace.
 
     Raises:
         WrongCallError: there is no such action, or it takes other targets or options.
@@ -244,11 +237,7 @@ def answer(
 ) -> int:
     """Run a verb and return the exit code; what goes wrong is told in one line on standard error.
 
-    Args:
-        verb: what runs.
-        source: all of Scrapy's settings.
-        options: what was chosen for this call.
-        reads: makes our settings of them; None refuses wrong ones.
+    *source* has all of Scrapy's settings; *reads* makes ours of them, None refuses wrong ones.
     """
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character must not end the command.
@@ -285,6 +274,26 @@ def print_answer(call: Call, module: str, make: Callable[[Any], "Answer"]) -> bo
     if call.options.json:
         print_json(make(import_module(f"scrapy_dedup.answers.{module}")))
     return bool(call.options.json)
+
+
+def write_export(call: Call, found: Mapping[str, Any], entries: str, thing: str) -> int:
+    """Write plain values to the FILE that is named, or to standard output; return the exit code.
+
+    It is JSON in ASCII, so that nothing in it acts on a terminal.
+
+    *entries* is the key of what is counted, each of which is called a *thing*.
+    """
+    text = json.dumps(found, indent=1, ensure_ascii=True) + "\n"
+    if not call.options.targets:
+        sys.stdout.write(text)
+        return DONE
+    file, number = Path(call.options.targets[0]), len(found[entries])
+    file.write_text(text, encoding="ascii")
+    if call.options.json:
+        print_json({"file": str(file), entries: number})
+    else:
+        say(f"{count(number, thing)} written to {file}.")
+    return DONE
 
 
 def _words_of(error: Exception) -> str:

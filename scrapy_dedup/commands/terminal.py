@@ -54,6 +54,11 @@ def print_table(title: str, table: Table) -> None:
     console.print(table)
 
 
+def say(text: str, style: str = "") -> None:
+    """Print foreign text in one line, which the terminal may break."""
+    output().print(shown(text, 500, style=style), soft_wrap=True)
+
+
 @contextmanager
 def progress(things: str, total: int) -> Iterator[Callable[[int], None]]:
     """Give what moves a bar; nothing is drawn where nobody looks at it."""

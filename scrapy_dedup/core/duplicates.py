@@ -430,8 +430,8 @@ def files_hash(source: str, blocks: Blocks, url: str) -> bytes:
     """
     names = {text for _, text in blocks if "\n" in text}
     names.update(flag for _, text in blocks if "-" in text for flag in _FLAG.findall(text))
-    for found in islice(_SHOWN.finditer(source), _MOST_FILES):
-        shown, choice, address = found.groups()
+    for beside in islice(_SHOWN.finditer(source), _MOST_FILES):
+        shown, choice, address = beside.groups()
         names.add(_file_name(shown, url) if shown else (choice or address).strip())
     for end in islice(_FILE_END.finditer(source), _MOST_FILES):
         found = end[1] and _HREF_START.search(source, max(0, end.start() - _LONGEST_HREF), end.end())

@@ -31,17 +31,23 @@ from scrapy_dedup.core.addresses import Hosts, hosts_of, is_loopback
 from scrapy_dedup.core.domains import domain_name
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.report.markup import visible
-from scrapy_dedup.service.domains.registry import DomainService, StoredDomain
-from scrapy_dedup.service.jobs.jobs import ListenError, listen, signals_end_it
+from scrapy_dedup.service.domains.registry import DomainService
+from scrapy_dedup.service.jobs import ListenError, listen, signals_end_it
 from scrapy_dedup.service.projects import find_project, project_of
 from scrapy_dedup.service.report.overview import overview
-from scrapy_dedup.service.stored.analysis import DomainDedupService, pages_to_analyze, settings_of_analysis
-from scrapy_dedup.service.stored.domain_analysis import PASSES, AnalysisParameters
+from scrapy_dedup.service.stored.analysis import (
+    PASSES,
+    AnalysisParameters,
+    DomainDedupService,
+    pages_to_analyze,
+    settings_of_analysis,
+)
 from scrapy_dedup.service.views import changes
 from scrapy_dedup.service.views.changes import ChangesChoice
 from scrapy_dedup.service.views.explain import explain
 from scrapy_dedup.service.views.page_lists import SearchChoice, search_pages
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.domains.registry import StoredDomain
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.columns import now
 from scrapy_dedup.store.writer import ProjectStore

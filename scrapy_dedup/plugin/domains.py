@@ -29,7 +29,7 @@ from scrapy_dedup.plugin.crawl.items import ChunkItem, url_of
 from scrapy_dedup.plugin.crawl.overrides import META_KEY, with_request
 from scrapy_dedup.plugin.crawl.requests import redirected_from
 from scrapy_dedup.service.crawl.crawl import Crawl
-from scrapy_dedup.service.domains.runs import (
+from scrapy_dedup.service.domains.registry import (
     LAYER,
     RefusedPage,
     refusal_records,
@@ -37,8 +37,7 @@ from scrapy_dedup.service.domains.runs import (
     request_policy,
     settle_run,
 )
-from scrapy_dedup.service.recrawl.recrawling import PAGES_COUNTED, SiteVersions
-from scrapy_dedup.service.recrawl.removed import is_tombstone
+from scrapy_dedup.service.recrawl.recrawling import PAGES_COUNTED, SiteVersions, is_tombstone
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.codec import unpack_fingerprints
 from scrapy_dedup.store.engine.errors import AwayStoreError, DamagedError, StoreError

@@ -20,7 +20,7 @@ from scrapy_dedup.plugin.fingerprinter import request_url
 from scrapy_dedup.plugin.reuse import RUNNING
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.unchanged import Unchanged
-from scrapy_dedup.service.recrawl.run_pages import Names
+from scrapy_dedup.service.recrawl.deliveries import Names
 from scrapy_dedup.settings import Settings
 
 if TYPE_CHECKING:

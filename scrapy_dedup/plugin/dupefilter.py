@@ -28,7 +28,7 @@ from scrapy_dedup.plugin.crawl.run_state import database_url, job_of
 from scrapy_dedup.plugin.fingerprinter import Fingerprinter, request_url
 from scrapy_dedup.plugin.reuse import Links
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.service.resilience.seen_urls import SeenUrls, make_filter
+from scrapy_dedup.service.seen_urls import SeenUrls, make_filter
 from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.seen_urls import SeenTable, scope_name
 

@@ -43,17 +43,20 @@ from scrapy_dedup.plugin.intake import Intake, ItemPage, ItemSkipReason, Skipped
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
 from scrapy_dedup.service.crawl.crawl import is_shown, load, shown_of
-from scrapy_dedup.service.crawl.drafts import Draft, hold_as_before
-from scrapy_dedup.service.crawl.provenance import is_made_otherwise, provenance, verdict_of
+from scrapy_dedup.service.crawl.drafts import Draft, hold_as_before, is_made_otherwise, provenance, verdict_of
 from scrapy_dedup.service.crawl.start_check import keeping_all, marking_all
-from scrapy_dedup.service.duplicates.aliases import Duplicate
 from scrapy_dedup.service.duplicates.chunking import makes_chunks
-from scrapy_dedup.service.duplicates.claims import claims_of, recalled_claims, with_holders
-from scrapy_dedup.service.duplicates.index import KnownDuplicates, asked_layers
-from scrapy_dedup.service.duplicates.page_facts import PageFacts, facts_of
-from scrapy_dedup.service.learning.learning import Learner
+from scrapy_dedup.service.duplicates.index import (
+    KnownDuplicates,
+    asked_layers,
+    claims_of,
+    recalled_claims,
+    with_holders,
+)
+from scrapy_dedup.service.duplicates.page_facts import Duplicate, PageFacts, facts_of
+from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.recrawl.deliveries import DeliveredFields
-from scrapy_dedup.service.recrawl.removed import is_tombstone
+from scrapy_dedup.service.recrawl.recrawling import is_tombstone
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import AwayStoreError, StoreError
 from scrapy_dedup.store.records.page_records import ClaimKey, ClaimKind
@@ -189,7 +192,7 @@ class DuplicateCheck:
 
     async def is_text_of_another(self, draft: Draft, settings: Settings) -> bool:
         """Say whether another page of this run has the text of one that did not change."""
-        if self._runtime.crawl.duplicates.with_text(draft, settings):
+        if self._runtime.crawl.duplicates.with_text(draft.page_key, draft.domain, draft.text_hash, settings):
             return True
         if not self._is_shared or draft.fields_shown >= len(self._shown(draft).fields):
             return False
@@ -536,7 +539,8 @@ class DedupPipeline:
         while len(asked) < _MOST_KEEPERS:
             # Of several pages with one text, each with its own fields, any may be the item's. Looked for anew after
             # each: while the store is asked another of them may go out.
-            others = self._runtime.crawl.duplicates.with_text(draft, item_page.settings)
+            own = (draft.page_key, draft.domain, draft.text_hash)
+            others = self._runtime.crawl.duplicates.with_text(*own, item_page.settings)
             keeper = next((key for key in [same.keeper, *others] if key not in asked), None)
             if keeper is None:
                 break

@@ -28,11 +28,10 @@ from scrapy_dedup.plugin.crawl.overrides import settings_of_command
 from scrapy_dedup.plugin.crawl.requests import is_known_component
 from scrapy_dedup.plugin.reuse import OutcomeError, kept_items
 from scrapy_dedup.plugin.runtime import on_acknowledged
-from scrapy_dedup.service.crawl.provenance import CLEANED_AGAIN, place_among_others
-from scrapy_dedup.service.cut.cleaned_report import as_asked, hashes_and_removed
+from scrapy_dedup.service.crawl.drafts import CLEANED_AGAIN, place_among_others
+from scrapy_dedup.service.cut.cleaning import as_asked, hashes_and_removed
 from scrapy_dedup.service.duplicates.index import records_of as records_of_page
-from scrapy_dedup.service.stored.refined_outcomes import by_pages, records_of, write_refined
-from scrapy_dedup.service.stored.refining import Refinement
+from scrapy_dedup.service.stored.refining import Refinement, by_pages, records_of, write_refined
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.records.page_records import PageKnowledge

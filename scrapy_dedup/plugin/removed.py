@@ -18,7 +18,7 @@ from twisted.internet.defer import Deferred
 from scrapy_dedup.plugin.crawl.engine_state import EngineState, only_known_listen
 from scrapy_dedup.plugin.domains import Sites
 from scrapy_dedup.service.crawl.crawl import Crawl
-from scrapy_dedup.service.recrawl.removed import (
+from scrapy_dedup.service.recrawl.recrawling import (
     Departed,
     bare_tombstone,
     find_departed,

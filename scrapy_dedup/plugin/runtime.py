@@ -50,10 +50,11 @@ from scrapy_dedup.plugin.reuse import Recorder, Reuse
 from scrapy_dedup.service.crawl.crawl import Crawl, load, recall_late
 from scrapy_dedup.service.crawl.drafts import Draft
 from scrapy_dedup.service.crawl.start_check import check_settings
-from scrapy_dedup.service.learning.learning import Learner
+from scrapy_dedup.service.duplicates.page_facts import declaration_of
+from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.policies import canonical_policy, crawl_rules, parse_limits, repeat_policy
+from scrapy_dedup.service.recrawl.deliveries import PagesMet, RecentPages
 from scrapy_dedup.service.recrawl.recrawling import FetchPlan
-from scrapy_dedup.service.recrawl.run_pages import PagesMet, RecentPages
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import AwayStoreError, BusyStoreError, StoreError
 from scrapy_dedup.store.store import Store
@@ -290,7 +291,9 @@ class Runtime:
 
     def judge_alias(self, url: str, key: bytes, domain: str, page: Page) -> Alias | Own:
         """Judge a page's canonical link, and count it among what the domain's pages declare."""
-        alias = self.crawl.aliases.judge(url, key, domain, page, self.canonical_policy, self.rules)
+        alias = self.crawl.aliases.judge_declaration(
+            declaration_of(url, page), key, domain, self.canonical_policy, self.rules
+        )
         if isinstance(alias, Own) and alias.reason not in (OwnReason.NONE, OwnReason.SELF):
             self.count(f"canonical/refused_{alias.reason}")
         return alias

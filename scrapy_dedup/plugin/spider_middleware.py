@@ -18,7 +18,7 @@ from scrapy_dedup.plugin.dupefilter import RepeatedLinks
 from scrapy_dedup.plugin.reuse import carried_by, watched
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.service.crawl.commits import Recorded
-from scrapy_dedup.service.recrawl.run_pages import Names
+from scrapy_dedup.service.recrawl.deliveries import Names
 
 
 class CallbackOutput:

@@ -55,19 +55,9 @@ def render_explanation(page: ExplainedPage) -> str:
     return draw("explained.html", page=page)
 
 
-def render_layout_page(page: LayoutPage) -> str:
-    """Return the whole file; the same page gives the same bytes."""
-    return draw("layout_page.html", page=page)
-
-
 def layout_svg(picture: ReportPicture) -> str:
     """Return a whole SVG file; it asks for nothing."""
     return draw("layout.svg", picture=picture)
-
-
-def layout_drawing(picture: ReportPicture) -> str:
-    """Return a page that holds a picture and nothing else, to be drawn by a browser."""
-    return draw("layout_drawing.html", picture=picture)
 
 
 def draw(template: str, **values: Any) -> str:

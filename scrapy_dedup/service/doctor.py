@@ -221,9 +221,7 @@ def check_extras(settings: Settings) -> Iterator[DoctorCheck]:
 def _problem_of(module: str, *, imports: bool) -> str:
     """Say why a module cannot be used; empty where it can.
 
-    Args:
-        module: its name.
-        imports: also try it; some take seconds, so only those that are asked for.
+    To try a module takes seconds with some, so only those that are asked for are imported.
     """
     try:
         # Looking for a part of a package imports the package.

@@ -68,11 +68,7 @@ def regular_file(path: Path | str) -> Iterator[BinaryIO]:
 def checked_content(file: BinaryIO, name: str, most_bytes: int, *, seekable: bool = True) -> Iterator[BinaryIO]:
     """Give the content of a file, unpacked, from its beginning; it was read to its end once and can be read again.
 
-    Args:
-        file: that stands at its beginning.
-        name: what it is called in messages.
-        most_bytes: of what it holds.
-        seekable: whether it can be read more than once.
+    The file stands at its beginning, and can be read again if it is *seekable*; *name* stands in messages.
 
     Raises:
         FileRefusedError: it is damaged or too large.

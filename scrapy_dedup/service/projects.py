@@ -1,4 +1,7 @@
-"""The projects of a store as wholes: what there is, and how one, or what is known of a page, is removed."""
+"""The projects of a store as wholes: what there is, and how one, or what is known of a page, is removed.
+
+Whatever reads or writes the store raises StoreError where that fails.
+"""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -45,11 +48,7 @@ class Deletion(Struct, frozen=True):
 
 
 def list_projects(store: Store) -> list[ProjectFigures]:
-    """Return every project with its figures, in the order of names.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return every project with its figures, in the order of names."""
     with store.session(read_only=True) as session:
         return ProjectRepository(session).list()
 
@@ -59,7 +58,6 @@ def find_project(store: Store, name: str) -> ProjectStore:
 
     Raises:
         UnknownProjectError: there is none; the message names those that there are.
-        StoreError: the store failed.
     """
     found = store.find_project(name)
     if found is not None:
@@ -77,7 +75,6 @@ def project_of(store: Store, id_or_name: str) -> ProjectStore:
 
     Raises:
         UnknownProjectError: there is none; the message names those that there are.
-        StoreError: the store failed.
     """
     try:
         wanted = UUID(id_or_name)
@@ -107,7 +104,6 @@ def choose(project: ProjectStore, target: str, settings: Settings) -> ChosenRows
 
     Raises:
         UrlError: it is neither.
-        StoreError: the store failed.
     """
     key_of = partial(page_key, rules=stored_rules(settings, project))
     if "://" in target:
@@ -125,11 +121,7 @@ def choose(project: ProjectStore, target: str, settings: Settings) -> ChosenRows
 
 
 def count(project: ProjectStore, chosen: ChosenRows) -> Deletion:
-    """Return what would go.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return what would go."""
     return Deletion(project.name, dict(sorted(forgetting.find(project, chosen).items())), deleted=False)
 
 

@@ -13,9 +13,11 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from scrapy_dedup.service.jobs.jobs import signals_end_it
+from scrapy_dedup.service.jobs import signals_end_it
 from scrapy_dedup.web.api import router as api
 from scrapy_dedup.web.dashboard import router as dashboard
+from scrapy_dedup.web.dashboard.frame import Memory
+from scrapy_dedup.web.dashboard.overview import Slow
 from scrapy_dedup.web.openapi import describe
 from scrapy_dedup.web.problems import add_handlers
 from scrapy_dedup.web.security import Access, AccessGate
@@ -89,15 +91,10 @@ STATIC: Final = Path(__file__).parent / "static"
 
 
 def make_app(server: Server, access: Access) -> FastAPI:
-    """Return the application that serves a store.
-
-    Args:
-        server: what it serves.
-        access: who may ask.
-    """
+    """Return the application that serves a store."""
     # The pages that FastAPI brings load their scripts from a CDN.
     app = FastAPI(title="scrapy-dedup", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
-    app.state.server = server
+    app.state.server, app.state.dashboard, app.state.fronts = server, Memory(), Slow()
     add_handlers(app)
     app.include_router(api)
     app.include_router(dashboard)

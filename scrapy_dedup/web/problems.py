@@ -18,9 +18,10 @@ from scrapy_dedup.core.patterns.config import SiteConfigError
 from scrapy_dedup.core.patterns.expressions import PatternError
 from scrapy_dedup.report.drawing import draw
 from scrapy_dedup.service.domains.registry import DomainNameError, UnknownDomainError
-from scrapy_dedup.service.jobs.jobs import TooManyJobsError
-from scrapy_dedup.service.patterns.config import ConfigChangedError
+from scrapy_dedup.service.jobs import TooManyJobsError
+from scrapy_dedup.service.patterns import ConfigChangedError
 from scrapy_dedup.service.projects import UnknownProjectError
+from scrapy_dedup.service.report.overview import UnknownRunError
 from scrapy_dedup.service.stored.analysis import NoPagesError
 from scrapy_dedup.service.stored.template_upkeep import TemplateChoiceError
 from scrapy_dedup.service.templates.layout_figures import UnknownLayoutError
@@ -104,6 +105,7 @@ def refused(path: str, problem: Problem) -> Response:
 _STATUSES: Final[tuple[tuple[type[DedupError], int], ...]] = (
     (UnknownProjectError, 404),
     (UnknownLayoutError, 404),
+    (UnknownRunError, 404),
     (NoPagesError, 404),
     (TemplateChoiceError, 409),
     (UrlError, 422),

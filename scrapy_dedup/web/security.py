@@ -9,18 +9,117 @@ from collections import OrderedDict
 from collections.abc import Callable
 from enum import Enum
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 from msgspec import Struct
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from scrapy_dedup.core.addresses import Hosts
-from scrapy_dedup.web import login
-from scrapy_dedup.web.login import Session, Sessions
+from scrapy_dedup.report.drawing import draw
 from scrapy_dedup.web.problems import Problem, refused
+
+LOGIN_PATH: Final = "/login"
+LOGOUT_PATH: Final = "/logout"
+_LONGEST_PATH: Final = 2_000
+_LOGIN_FIELDS: Final = 20
+SESSION_SECONDS: Final = 12 * 60 * 60
+_MOST_SESSIONS: Final = 100
+_IN_A_PATH: Final = "/~!$&'()*+,;=:@-._%"
+
+
+class Session(Struct, frozen=True):
+    """One browser that has shown the token.
+
+    Attributes:
+        csrf_token: what its forms have to hold.
+        until: of the server's clock.
+    """
+
+    id: str
+    csrf_token: str
+    until: float
+
+
+class Sessions:
+    """The sessions there are; the oldest goes where there are too many. For one event loop."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._sessions: OrderedDict[str, Session] = OrderedDict()
+
+    def begin(self) -> Session:
+        """Return a new session."""
+        session = Session(secrets.token_urlsafe(32), secrets.token_urlsafe(32), self._clock() + SESSION_SECONDS)
+        self._sessions[session.id] = session
+        if len(self._sessions) > _MOST_SESSIONS:
+            self._sessions.popitem(last=False)
+        return session
+
+    def get(self, session_id: str) -> Session | None:
+        """Return a session that has not ended; None for any other text."""
+        # A dict compares hashes first: how long that takes tells nothing of an id of 256 random bits.
+        found = self._sessions.get(session_id)
+        if found is not None and found.until <= self._clock():
+            self.end(session_id)
+            return None
+        return found
+
+    def end(self, session_id: str) -> None:
+        """Forget a session."""
+        self._sessions.pop(session_id, None)
+
+
+def login_page(path: str, query: str, *, wrong: bool = False, status: int = 401) -> Response:
+    """Return the page that asks for the token and leads on to a path of this server."""
+    wanted = own_path(f"{quote(path, _IN_A_PATH, errors='replace')}{'?' if query else ''}{query}")
+    html = draw("login.html", path=LOGIN_PATH, wanted=wanted, wrong=wrong)
+    return HTMLResponse(html, status, {"Cache-Control": "no-store"})
+
+
+def login_form(body: bytes) -> tuple[str, str]:
+    """Return the token and the path that were sent by the page."""
+    try:
+        fields = parse_qs(body.decode("utf-8", "replace"), max_num_fields=_LOGIN_FIELDS)
+    except ValueError:
+        return "", "/"
+    return fields.get("token", [""])[0].strip(), fields.get("next", ["/"])[0]
+
+
+def logged_in(session: Session, cookie: str, wanted: str) -> Response:
+    """Return the way to the wanted page, with the session's cookie."""
+    response = _onward(own_path(wanted))
+    response.set_cookie(cookie, session.id, max_age=SESSION_SECONDS, path="/", httponly=True, samesite="strict")
+    return response
+
+
+def logged_out(cookie: str) -> Response:
+    """Return the way to the page that asks for the token; the browser forgets the cookie."""
+    response = _onward(LOGIN_PATH)
+    response.delete_cookie(cookie, path="/", httponly=True, samesite="strict")
+    return response
+
+
+def _onward(path: str) -> Response:
+    # The address that leads here may hold the token: no page gets to know it.
+    return RedirectResponse(path, 303, {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"})
+
+
+def own_path(wanted: str) -> str:
+    """Return a path of this server; `/` where the text could lead anywhere else, or back to the login."""
+    if not wanted.startswith("/") or wanted.startswith(("//", "/\\")) or len(wanted) > _LONGEST_PATH:
+        return "/"
+    if not (wanted.isascii() and wanted.isprintable()) or "\\" in wanted:
+        return "/"
+    return "/" if urlsplit(wanted).path in (LOGIN_PATH, LOGOUT_PATH) else wanted
+
+
+def login_path(token: str) -> str:
+    """Return the path and query of the address that is printed."""
+    return f"{LOGIN_PATH}?{urlencode({'token': token})}"
+
 
 _CLIENTS_REMEMBERED: Final = 4_096
 # uvicorn has no limit of its own for a body that never ends.
@@ -101,10 +200,7 @@ class UnreadBody(Enum):
 async def read_body(receive: Receive, declared: str | None, most: int) -> bytes | UnreadBody:
     """Return a request's body; what is longer than it may be is not read on.
 
-    Args:
-        receive: of the request.
-        declared: its Content-Length.
-        most: bytes.
+    *declared* is its Content-Length.
     """
     if declared is not None and (not declared.isdecimal() or len(declared) > 18 or int(declared) > most):
         return UnreadBody.TOO_LARGE
@@ -193,11 +289,11 @@ class AccessGate:
         scope = request.scope
         session = self._session(request)
         response, form = _refused_at_sight(request, self._access.hosts), None
-        if response is None and request.url.path == login.PATH and request.method == "POST":
+        if response is None and request.url.path == LOGIN_PATH and request.method == "POST":
             form = await read_body(request.receive, request.headers.get("content-length"), _LOGIN_BYTES)
         response = response or self._refused_too_often(request, session, form)
         receive = request.receive
-        if response is None and request.url.path == login.PATH:
+        if response is None and request.url.path == LOGIN_PATH:
             response = self._login(request, form)
         elif response is None:
             if session is None and not self._has_token(request) and scope["path"] not in PUBLIC:
@@ -228,8 +324,8 @@ class AccessGate:
         """Return whose bucket it is: who guesses tokens must not keep out who has it, at the same address."""
         given = _bearer(request)
         if given is None and isinstance(form, bytes):
-            given = login.form_of(form)[0]
-        elif given is None and request.url.path == login.PATH:
+            given = login_form(form)[0]
+        elif given is None and request.url.path == LOGIN_PATH:
             given = request.query_params.get("token")
         address = _client(request)
         return f"token {address}" if given is not None and self._access.is_token(given) else address
@@ -249,7 +345,7 @@ class AccessGate:
             told = "this needs the token that `scrapy dedup serve` printed: Authorization: Bearer TOKEN"
             return refused(request.url.path, Problem(401, told, {"WWW-Authenticate": 'Bearer realm="scrapy-dedup"'}))
         wanted = request.url.path if request.method in SAFE else "/"
-        return login.page(wanted, request.url.query if request.method in SAFE else "")
+        return login_page(wanted, request.url.query if request.method in SAFE else "")
 
     async def _judge_session(self, request: Request, session: Session | None, body: bytes) -> Response | None:
         """Refuse what a session's browser may have been made to send; note the session for the handlers."""
@@ -260,9 +356,9 @@ class AccessGate:
         if not secrets.compare_digest(given.encode("utf-8", "replace"), session.csrf_token.encode()):
             told = f"the form has expired: load its page again (programs send the token, or {CSRF_HEADER})"
             return refused(request.url.path, Problem(403, told))
-        if request.url.path == login.LOGOUT_PATH:
+        if request.url.path == LOGOUT_PATH:
             self._sessions.end(session.id)
-            return login.logged_out(self._access.cookie)
+            return logged_out(self._access.cookie)
         return None
 
     def _has_bearer(self, request: Request) -> bool:
@@ -273,16 +369,16 @@ class AccessGate:
         if isinstance(form, UnreadBody):
             return _refuse_body(request, form)
         if form is not None:
-            given, wanted = login.form_of(form)
+            given, wanted = login_form(form)
         elif request.method in SAFE:
             given, wanted = request.query_params.get("token", ""), request.query_params.get("next", "/")
         else:
             return refused(request.url.path, Problem(405, "the token is shown by GET or POST", {"Allow": "GET, POST"}))
         if not given:
-            return login.page(wanted, "", status=200 if request.method in SAFE else 401)
+            return login_page(wanted, "", status=200 if request.method in SAFE else 401)
         if not self._judge_token(request, given):
-            return login.page(wanted, "", wrong=True)
-        return login.logged_in(self._sessions.begin(), self._access.cookie, wanted)
+            return login_page(wanted, "", wrong=True)
+        return logged_in(self._sessions.begin(), self._access.cookie, wanted)
 
 
 class _Answer:

@@ -1,11 +1,12 @@
-"""What all handlers share: the store, the settings, and the jobs."""
+"""What all handlers share: the store, the settings, the jobs, and the project that a request is about."""
 
 from pathlib import Path
+from typing import Self
 
 from fastapi import Request
 from msgspec import Struct, field
 
-from scrapy_dedup.service.jobs.jobs import Jobs
+from scrapy_dedup.service.jobs import Job, Jobs, Work, run_verb
 from scrapy_dedup.service.projects import project_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
@@ -28,15 +29,6 @@ class Server(Struct, frozen=True):
     arguments: tuple[str, ...] = ()
     folder: Path = Path()
 
-    def project_of(self, id_or_name: str) -> ProjectStore:
-        """Return a project by its UUID or its name; of two that fit the one with this name.
-
-        Raises:
-            UnknownProjectError: there is none.
-            StoreError: the store failed.
-        """
-        return project_of(self.store, id_or_name)
-
     def default_project(self) -> ProjectStore:
         """Return the project that is shown where none is asked for; one that does not exist yet is added.
 
@@ -50,3 +42,54 @@ def server_of(request: Request) -> Server:
     """Return what the request's server serves."""
     found: Server = request.app.state.server
     return found
+
+
+class OpenProject(Struct, frozen=True):
+    """A project that a request is about."""
+
+    request: Request
+    project: ProjectStore
+
+    @classmethod
+    def named(cls, request: Request, id_or_name: str) -> Self:
+        """Return a project by its UUID or its name; of two that fit the one with this name.
+
+        Raises:
+            UnknownProjectError: there is none.
+            StoreError: the store failed.
+        """
+        return cls(request, project_of(server_of(request).store, id_or_name))
+
+    @property
+    def server(self) -> Server:
+        """What serves it."""
+        return server_of(self.request)
+
+    @property
+    def store(self) -> Store:
+        """The store."""
+        return self.server.store
+
+    @property
+    def settings(self) -> Settings:
+        """Those of the server."""
+        return self.server.settings
+
+    @property
+    def known(self) -> tuple[Store, ProjectStore]:
+        """The store, and the project's part of it."""
+        return self.store, self.project
+
+    def start(self, kind: str, work: Work) -> Job:
+        """Start a piece of work on this project, and return its job.
+
+        Raises:
+            TooManyJobsError: too many wait already.
+        """
+        return self.server.jobs.start(kind, self.project.name, work)
+
+    def start_verb(self, verb: str, *words: str) -> Job:
+        """Start `scrapy dedup templates VERB` on this project, as `start` does."""
+        server = self.server
+        command = ["templates", verb, *words, *server.arguments, "-s", f"DEDUP_PROJECT={self.project.name}"]
+        return self.start(verb, lambda progress: run_verb(command, server.folder, progress))

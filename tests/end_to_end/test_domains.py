@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
-from scrapy_dedup.service.domains.registry import DomainService, DomainStatus, StoredDomain
+from scrapy_dedup.core.domains import DomainStatus
+from scrapy_dedup.service.domains.registry import DomainService
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.domains.registry import StoredDomain
 from scrapy_dedup.store.store import Store
 from tests.end_to_end.crawling import Crawled, Project, all_accounted_for
 from tests.end_to_end.recrawl_site import rows

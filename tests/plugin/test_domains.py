@@ -15,10 +15,11 @@ import pytest
 from scrapy import Request
 
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
+from scrapy_dedup.core.domains import DomainStatus
 from scrapy_dedup.core.urls.normal_form import DEFAULT_RULES, page_key
 from scrapy_dedup.plugin.domains import DEFAULT_BOUNDS, Bounds, Confidences, DomainGuard, RefusedDomain, Site, Sites
 from scrapy_dedup.service.crawl.crawl import Crawl
-from scrapy_dedup.service.domains.registry import DomainService, DomainStatus
+from scrapy_dedup.service.domains.registry import DomainService
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.codec import pack_fingerprints
 from scrapy_dedup.store.records.records import DecisionRecord, ValidatorRecord

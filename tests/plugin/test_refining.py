@@ -13,8 +13,7 @@ from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.plugin.refining import Outgoing, Renewer
 from scrapy_dedup.plugin.reuse import item_entry
 from scrapy_dedup.service.cut.cleaning import Cleaned
-from scrapy_dedup.service.stored.refined_outcomes import Sent
-from scrapy_dedup.service.stored.refining import Refinement
+from scrapy_dedup.service.stored.refining import Refinement, Sent
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import CleanedRecord, DocumentRecord, ExtractionRecord
 from scrapy_dedup.store.records.stored import StoredSource

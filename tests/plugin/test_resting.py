@@ -11,7 +11,7 @@ from scrapy_dedup.plugin.crawl.waiting import Aside, ParkingLot
 from scrapy_dedup.plugin.crawl.write_behind import WriteBehind
 from scrapy_dedup.plugin.runtime import Resting
 from scrapy_dedup.service.crawl.crawl import Crawl, load
-from scrapy_dedup.service.learning.learning import Learner, Sample
+from scrapy_dedup.service.learning import Learner, Sample
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.writer import ProjectStore
 from tests.plugin.crawl.test_write_behind import locked

@@ -14,8 +14,8 @@ from scrapy_dedup.core.boilerplate.verdict_model import VerdictChange
 from scrapy_dedup.core.patterns.config import ConfigTrial, SiteConfig
 from scrapy_dedup.core.patterns.expressions import HeldBack
 from scrapy_dedup.report.dashboard_values import FrontPage, RunRow, Step, TableChoice
-from scrapy_dedup.service.jobs.jobs import Job, JobState
-from scrapy_dedup.service.patterns.config import PatternEffect
+from scrapy_dedup.service.jobs import Job, JobState
+from scrapy_dedup.service.patterns import PatternEffect
 from scrapy_dedup.service.report.dashboard import RunPage
 from scrapy_dedup.service.stored.template_upkeep import SelectorLine, ShownTemplate, TemplateDiff, TemplateTrial
 from scrapy_dedup.service.stored.template_upkeep import TrialEffect as PageEffect

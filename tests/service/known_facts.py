@@ -6,8 +6,7 @@ from typing import Any
 from scrapy_dedup.core.duplicates import shingles, sketch_of
 from scrapy_dedup.core.pages.fingerprints import text_hash
 from scrapy_dedup.service.duplicates.chunking import divide
-from scrapy_dedup.service.duplicates.comparison import PageComparison, compare, withdraw
-from scrapy_dedup.service.duplicates.index import DuplicateIndex, KnownDuplicates
+from scrapy_dedup.service.duplicates.index import DuplicateIndex, KnownDuplicates, PageComparison, compare, withdraw
 from scrapy_dedup.service.duplicates.page_facts import PageFacts
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_dedup.service.jobs.jobs import Jobs
+from scrapy_dedup.service.jobs import Jobs
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.web.server import Server
 from tests.commands.running import PROJECT, Shop

@@ -10,7 +10,7 @@ from scrapy_dedup.core.addresses import hosts_of
 from scrapy_dedup.core.patterns.config import SiteConfig
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.domains.registry import DomainService
-from scrapy_dedup.service.patterns.config import put_config
+from scrapy_dedup.service.patterns import put_config
 from scrapy_dedup.service.stored.analysis import DomainDedupService
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.knowledge.layout_pictures import StoredPicture
@@ -78,7 +78,7 @@ def fill(folder: Path) -> Shop:
         with store.session() as session:
             DomainDedupService(session, Settings()).analyze_project(project.id)
         config = SiteConfig(boilerplate_css_selectors=(".bar",), keep_blocks=("9f1c2ab0d4e57768",))
-        put_config(store, project, "other.example", config, Settings(), NOON)
+        put_config(project, "other.example", config, Settings(), NOON)
         service = DomainService(store, project, Settings())
         service.register_domains([DOMAIN, "other.example", "xn--bcher-kva.example", "10.0.0.1:8000"], NOON)
         service.blacklist_domains(["spam.example"], NOON, by=HOSTILE, reason=HOSTILE)

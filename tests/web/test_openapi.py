@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from schemathesis.specs.openapi.checks import ignored_auth, negative_data_rejection, positive_data_acceptance
 
 from scrapy_dedup.core.addresses import hosts_of
-from scrapy_dedup.service.jobs.jobs import Jobs
+from scrapy_dedup.service.jobs import Jobs
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.web.app import make_app
 from scrapy_dedup.web.openapi import page_with_table, rest_description

@@ -12,8 +12,7 @@ from starlette.testclient import TestClient
 
 from scrapy_dedup.core.addresses import hosts_of
 from scrapy_dedup.web.app import make_app
-from scrapy_dedup.web.login import SECONDS, Sessions, own_path
-from scrapy_dedup.web.security import PUBLIC, Access, AccessGate, Rate
+from scrapy_dedup.web.security import PUBLIC, SESSION_SECONDS, Access, AccessGate, Rate, Sessions, own_path
 from tests.commands.running import PROJECT
 from tests.service.stored_pages import DOMAIN
 from tests.tables import table
@@ -195,9 +194,9 @@ def test_a_session_ends(served: Served):
     clock = [0.0]
     sessions = Sessions(lambda: clock[0])
     first = sessions.begin()
-    clock[0] = SECONDS - 1
+    clock[0] = SESSION_SECONDS - 1
     assert sessions.get(first.id) == first
-    clock[0] = SECONDS
+    clock[0] = SESSION_SECONDS
     assert sessions.get(first.id) is None
     many = [sessions.begin() for _ in range(101)]
     assert [sessions.get(one.id) for one in many[:2]] == [None, many[1]]

@@ -14,8 +14,13 @@ from scrapy_dedup.commands.call import DONE, Call, CommandError, print_answer
 from scrapy_dedup.commands.terminal import a_table, named_progress, output, print_table, shown
 from scrapy_dedup.core.boilerplate.repeats import ProjectAnalysisResult
 from scrapy_dedup.report.numbers import count, short, whole
-from scrapy_dedup.service.stored.analysis import DomainDedupService, pages_to_analyze, settings_of_analysis, summed
-from scrapy_dedup.service.stored.domain_analysis import PASSES, AnalysisParameters
+from scrapy_dedup.service.stored.analysis import (
+    PASSES,
+    AnalysisParameters,
+    DomainDedupService,
+    pages_to_analyze,
+    settings_of_analysis,
+)
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
@@ -69,15 +74,9 @@ def _analysed(
         service = DomainDedupService(session, settings)
         groups, dry_run = options.source_group, options.dry_run
         with named_progress(PASSES * sum(known[domain] for domain in domains)) as progress:
-            if not options.domain:
-                return service.analyze_project(project.id, source_groups=groups, dry_run=dry_run, progress=progress)
-            results = [
-                service.analyze_domain(project.id, domain, source_groups=groups, dry_run=dry_run, progress=progress)
-                for domain in domains
-            ]
-            if not dry_run:
-                session.commit()
-            return summed(results)
+            return service.analyze_project(
+                project.id, domains, source_groups=groups, dry_run=dry_run, progress=progress
+            )
 
 
 def _asked_for(project: str, known: dict[str, int], options: argparse.Namespace) -> list[str]:

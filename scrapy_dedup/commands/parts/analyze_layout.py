@@ -35,14 +35,14 @@ from scrapy_dedup.core.pages.blocks import Unparsed, parse_page
 from scrapy_dedup.core.teacher import NumberedPage, numbered
 from scrapy_dedup.core.templates.templates import selector
 from scrapy_dedup.plugin.teacher.run import Web, run_errand
-from scrapy_dedup.report.drawing import LayoutPage, layout_drawing, render_layout_page
+from scrapy_dedup.report.drawing import LayoutPage, draw
 from scrapy_dedup.report.layout_picture import boxes_told, size_of
 from scrapy_dedup.report.numbers import percent, whole
 from scrapy_dedup.report.values import ReportLocator, ReportPicture
 from scrapy_dedup.service.policies import parse_limits
-from scrapy_dedup.service.stored.known_site import KnownSite
+from scrapy_dedup.service.stored.refining import KnownSite
 from scrapy_dedup.service.stored.template_upkeep import evidence_of
-from scrapy_dedup.service.teacher.page_analysis import AnalyzedPage, FoundField, ShownPage, analyze_page
+from scrapy_dedup.service.teacher.layout_picture import AnalyzedPage, FoundField, ShownPage, analyze_page
 from scrapy_dedup.service.teacher.teaching import NEARLY_EMPTY
 from scrapy_dedup.service.views.explain import keys_of
 from scrapy_dedup.settings import Settings
@@ -76,8 +76,8 @@ def run(call: Call) -> int:
     folder: Path = call.options.output or Path(_folder_name(url))
     _check_folder(folder)
     assert isinstance(call.source, ScrapySettings)
-    with call.filled(dry_run=True) as (store, project):
-        known = KnownSite.of(store, project, keys.domain, call.settings)
+    with call.filled(dry_run=True) as (_, project):
+        known = KnownSite.of(project, keys.domain, call.settings)
     looked: list[_Looked] = []
     with browser_of(call.settings) as browser:
 
@@ -150,14 +150,14 @@ def _written(folder: Path, found: AnalyzedPage, looked: _Looked, browser: Browse
     """Write the picture and the page; return where they are, and where the JSON goes."""
     width, height = _PNG_SIZE.unpack_from(looked.png, 16)
     picture = ReportPicture(found.shown.url, looked.png, width, height, found.boxes)
-    drawn = browser.draw(layout_drawing(picture), *size_of(picture.width, picture.height)).result()
+    drawn = browser.draw(draw("layout_drawing.html", picture=picture), *size_of(picture.width, picture.height)).result()
     if isinstance(drawn, NotShown):
         raise CommandError(f"the picture cannot be drawn: {drawn.detail} ({drawn.reason})")
     files = {kind: folder / f"layout.{kind}" for kind in ("png", "html", "json")}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         files["png"].write_bytes(drawn)
-        files["html"].write_text(render_layout_page(_page(found, picture)), encoding="utf-8")
+        files["html"].write_text(draw("layout_page.html", page=_page(found, picture)), encoding="utf-8")
     except OSError as error:
         raise CommandError(f"{folder}: cannot be written ({error.strerror}); name another folder by -o DIR") from error
     return files

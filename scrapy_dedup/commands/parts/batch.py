@@ -12,24 +12,21 @@ The exit code is 1 where no page came out, or --strict met a bad record.
 
 import argparse
 import sys
-from contextlib import ExitStack
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError, print_json
-from scrapy_dedup.commands.terminal import output, shown
+from scrapy_dedup.commands.terminal import errors, one_line, output, shown
 from scrapy_dedup.commands.verbs.clean import CleanKnowledge, CleanOutcome, opened_knowledge, tell
 from scrapy_dedup.core.errors import DedupError
 
 if TYPE_CHECKING:
     from scrapy_dedup.batch.files import Files
     from scrapy_dedup.batch.run import BatchRun
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-from scrapy_dedup.commands.terminal import errors, one_line
 
 # Behind OUT. A plan leaves alone what a batch writes at the same time.
 _PART: Final = ".part"

@@ -9,12 +9,9 @@ JSON: as in `scrapy_dedup.answers.config`; version 0 says that nothing is left. 
 """
 
 import argparse
-import json
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Final, TypeAlias
 
 from rich.text import Text
@@ -29,9 +26,9 @@ from scrapy_dedup.commands.call import (
     add_actions,
     opened_input,
     print_answer,
-    print_json,
     run_action,
     text_of,
+    write_export,
 )
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.core.pages.blocks import Unparsed, parse_page
@@ -39,13 +36,12 @@ from scrapy_dedup.core.patterns.config import KEYS, SiteConfig, SiteConfigError,
 from scrapy_dedup.core.patterns.expressions import PatternHeld
 from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.report.numbers import count, whole
+from scrapy_dedup.service import patterns as configs
 from scrapy_dedup.service.cut.reading import Reading, read_again
 from scrapy_dedup.service.cut.site_patterns import check_configs
 from scrapy_dedup.service.packed_files import most_line_bytes
-from scrapy_dedup.service.patterns import config as configs
 from scrapy_dedup.service.policies import method_of, parse_limits
 from scrapy_dedup.service.views.explain import keys_of
-from scrapy_dedup.store.pages import site_configs
 from scrapy_dedup.store.pages.site_configs import StoredSiteConfig
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
@@ -61,16 +57,16 @@ _WHY: Final = {
 }
 
 
-def show_one(call: Call, domain: str, found: StoredSiteConfig | None) -> None:
-    """Print what is decided about one site."""
+def _show_one(call: Call, domain: str, found: StoredSiteConfig | None) -> int:
     if print_answer(call, "config", lambda answers: answers.ConfigAnswer.made(domain, found)):
-        return
+        return DONE
     if found is None:
         _say(f"Nothing is decided about {domain}: sites need no configuration.")
     else:
         _say(f"{domain}, version {found.version}, since {found.updated_at:%Y-%m-%d %H:%M}", style="bold")
         for key in KEYS:
             _show_entries(key, found.config.get(key, ()))
+    return DONE
 
 
 def _show_entries(key: str, entries: Sequence[str]) -> None:
@@ -83,18 +79,7 @@ def _show_entries(key: str, entries: Sequence[str]) -> None:
         _say(f"    and {whole(len(entries) - _ENTRIES_SHOWN)} more; --json lists them all", style="dim")
 
 
-def show_all(call: Call, found: Sequence[StoredSiteConfig]) -> None:
-    """Print which sites have a configuration."""
-    if print_answer(call, "config", lambda answers: answers.ConfigsAnswer.made(call.project, found)):
-        return
-    table = a_table("Domain", *KEYS, "Version", texts=1)
-    for one in found:
-        table.add_row(shown(one.domain), *(whole(len(one.config.get(key, ()))) for key in KEYS), whole(one.version))
-    print_table(f"Configurations of project {call.project}", table)
-
-
-def show_changes(call: Call, outcomes: Sequence[configs.Changed | configs.TriedConfig]) -> None:
-    """Print what was changed, or would be."""
+def _show_changes(call: Call, outcomes: Sequence[configs.Changed | configs.TriedConfig]) -> None:
     dry_run: bool = call.options.dry_run
     if print_answer(call, "config", lambda answers: answers.ConfigChangesAnswer.of(changes=outcomes, dry_run=dry_run)):
         return
@@ -121,28 +106,6 @@ def _told(one: configs.Changed | configs.TriedConfig) -> str:
     return f"{one.domain}: version {one.version} is stored; {count(one.stale, 'page')} to be cleaned again."
 
 
-def show_test(call: Call, tried: configs.Tried) -> None:
-    """Print what each pattern does on one page."""
-    if print_answer(call, "config", lambda answers: answers.PatternTestAnswer.of(tried)):
-        return
-    table = a_table("Pattern", "First text", "Tier", "Blocks", "Characters", texts=2)
-    for one in tried.patterns:
-        table.add_row(shown(one.pattern, 100), shown(one.sample, 80), *map(whole, (one.tier, one.blocks, one.chars)))
-    print_table(f"What patterns of {tried.domain} leave out of {tried.url}", table)
-    for pattern, reason in tried.held:
-        _say(f"Not carried out: {pattern}: {_WHY[reason]}")
-    if not tried.patterns and not tried.held:
-        _say("No pattern matches what is left of this page once its template, or the fallback, has cut it.")
-
-
-def show_export(call: Call, file: Path, domains: int) -> None:
-    """Print what was written."""
-    if call.options.json:
-        print_json({"file": str(file), "domains": domains})
-    else:
-        _say(f"{count(domains, 'configuration')} written to {file}.")
-
-
 def _say(text: str, style: str = "") -> None:
     found = len(text) - len(text.lstrip())
     output().print(Text.assemble(" " * found, shown(text, 500, style=style)), soft_wrap=True)
@@ -163,15 +126,18 @@ def run(call: Call) -> int:
 
 def _get(call: Call) -> int:
     targets = call.options.targets
-    with call.opened() as (store, project):
+    with call.opened() as (_, project):
         if targets:
             domain = targets[0].lower()
-            found = configs.read_stored(store, project, domain)
-            show_one(call, domain, found)
-            return DONE
-        with store.session(read_only=True) as session:
-            every = site_configs.of_project(session.connection(), project.id)
-    show_all(call, every)
+            found = project.site_config(domain)
+            return _show_one(call, domain, found)
+        every = project.site_configs()
+    if print_answer(call, "config", lambda answers: answers.ConfigsAnswer.made(call.project, every)):
+        return DONE
+    table = a_table("Domain", *KEYS, "Version", texts=1)
+    for one in every:
+        table.add_row(shown(one.domain), *(whole(len(one.config.get(key, ()))) for key in KEYS), whole(one.version))
+    print_table(f"Configurations of project {call.project}", table)
     return DONE
 
 
@@ -200,9 +166,9 @@ def _filled(call: Call) -> _Opened:
 def _change(call: Call, opened: _Opened, domain: str, change: Callable[[SiteConfig], SiteConfig]) -> int:
     domain = _domain(domain)
     with opened as (store, project):
-        config = change(configs.stored_config(store, project, domain) or SiteConfig())
+        config = change(configs.stored_config(project, domain) or SiteConfig())
         outcome = _put(call, store, project, domain, config)
-    show_changes(call, [outcome])
+    _show_changes(call, [outcome])
     return DONE
 
 
@@ -212,7 +178,7 @@ def _put(
     settings = call.settings
     if call.options.dry_run:
         return configs.TriedConfig(domain, config, configs.try_config((store, project), domain, config, settings))
-    return configs.put_config(store, project, domain, config, settings, datetime.now(UTC))
+    return configs.put_config(project, domain, config, settings, datetime.now(UTC))
 
 
 def _import(call: Call) -> int:
@@ -225,23 +191,14 @@ def _import(call: Call) -> int:
         # All are tried before the first is stored.
         check_configs(found, allow_slow=call.settings.allow_slow_patterns)
         outcomes = [_put(call, store, project, domain, config) for domain, config in found.items()]
-    show_changes(call, outcomes)
+    _show_changes(call, outcomes)
     return DONE if found else NOT_DONE
 
 
 def _export(call: Call) -> int:
-    targets = call.options.targets
-    with call.opened() as (store, project):
-        found = configs.export_configs(store, project)
-    # In ASCII, so that nothing in it acts on a terminal.
-    text = json.dumps(found, indent=1, ensure_ascii=True) + "\n"
-    if not targets:
-        sys.stdout.write(text)
-        return DONE
-    file = Path(targets[0])
-    file.write_text(text, encoding="ascii")
-    show_export(call, file, len(found["domains"]))
-    return DONE
+    with call.opened() as (_, project):
+        found = configs.export_configs(project)
+    return write_export(call, found, "domains", "configuration")
 
 
 def _test(call: Call) -> int:
@@ -251,7 +208,7 @@ def _test(call: Call) -> int:
     if call.options.html:
         reading = _read_file(call, call.options.html, url)
         with call.filled(dry_run=True) as known:
-            tried = configs.try_on_page(known, domain, reading, call.settings)
+            tried = configs.try_on_page(known[1], domain, reading, call.settings)
     else:
         with call.opened() as known:
             page = known[1].page(keys.page_key)
@@ -261,8 +218,17 @@ def _test(call: Call) -> int:
             stored = read_again(source, call.settings)
             if stored is None:
                 raise CommandError(f"{url}: its original is not kept, or cannot be parsed; name a file by --html FILE")
-            tried = configs.try_on_page(known, domain, stored, call.settings)
-    show_test(call, tried)
+            tried = configs.try_on_page(known[1], domain, stored, call.settings)
+    if print_answer(call, "config", lambda answers: answers.PatternTestAnswer.of(tried)):
+        return DONE
+    table = a_table("Pattern", "First text", "Tier", "Blocks", "Characters", texts=2)
+    for one in tried.patterns:
+        table.add_row(shown(one.pattern, 100), shown(one.sample, 80), *map(whole, (one.tier, one.blocks, one.chars)))
+    print_table(f"What patterns of {tried.domain} leave out of {tried.url}", table)
+    for pattern, reason in tried.held:
+        _say(f"Not carried out: {pattern}: {_WHY[reason]}")
+    if not tried.patterns and not tried.held:
+        _say("No pattern matches what is left of this page once its template, or the fallback, has cut it.")
     return DONE
 
 

@@ -33,8 +33,7 @@ from scrapy_dedup.commands.terminal import a_table, named_progress, output, prin
 from scrapy_dedup.plugin.refining import Emission, Emitted, Keeper, Lots, RefinedFile, Renewer, emit, leads_nowhere
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service.files.output import replacing_alone
-from scrapy_dedup.service.stored.refined_outcomes import by_pages
-from scrapy_dedup.service.stored.refining import DomainChurn, PassedOver, Refiner
+from scrapy_dedup.service.stored.refining import DomainChurn, PassedOver, Refiner, by_pages
 
 _DOMAINS_SHOWN: Final = 200
 _WHY: Final = {

@@ -354,9 +354,7 @@ class _Bar(_LeftOut):
 def watching(total: int, left_out: BinaryIO | None) -> Iterator[CleaningWatcher]:
     """Give who watches a run that reads so many bytes.
 
-    Args:
-        total: bytes.
-        left_out: where the pages are written that others stand for; None: nowhere.
+    *left_out* is where the pages are written that others stand for; None: nowhere.
     """
     if not sys.stderr.isatty():
         yield _Lines(left_out)

@@ -10,7 +10,7 @@ import argparse
 import getpass
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -30,24 +30,32 @@ from scrapy_dedup.commands.call import (
     print_json,
     run_action,
 )
-from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
+from scrapy_dedup.commands.terminal import a_table, output, print_table, say, shown
 from scrapy_dedup.core.domains import CandidateOutcome, DomainStatus, present_status
+from scrapy_dedup.report.dashboard_values import STATUSES
 from scrapy_dedup.report.numbers import count, percent, whole
 from scrapy_dedup.service.domains.candidates import CandidateTally, candidates_of
-from scrapy_dedup.service.domains.files import BadRow, DomainRow, check_rows, read_rows
-from scrapy_dedup.service.domains.registry import ChosenDomains, DomainChoice, DomainService, UnknownDomainError
-from scrapy_dedup.service.domains.transfer import ImportedDomains, all_domains, import_rows, write_domains
-from scrapy_dedup.service.domains.twins import Twins, find_twins, settle_twins
+from scrapy_dedup.service.domains.files import (
+    BadRow,
+    DomainRow,
+    ImportedDomains,
+    all_domains,
+    check_rows,
+    import_rows,
+    read_rows,
+    write_domains,
+)
+from scrapy_dedup.service.domains.registry import ChosenDomains, DomainService, UnknownDomainError
+from scrapy_dedup.service.domains.twins import Twins, settle_twins
 from scrapy_dedup.service.packed_files import lines_of
 from scrapy_dedup.store.domains.candidates import StoredCandidate
-from scrapy_dedup.store.domains.lists import SORTS, DomainCounts, DomainList
+from scrapy_dedup.store.domains.lists import SORTS, DomainChoice, DomainCounts, DomainList
 from scrapy_dedup.store.domains.registry import StoredDomain
 
 _AGE: Final = re.compile(r"([0-9]{1,5})([hdw])")
 _HOURS: Final = {"h": 1, "d": 24, "w": 7 * 24}
 _MOST_LINE_BYTES: Final = 200_000
 _MOST_REFUSED: Final = 1_000
-_CANDIDATES_SHOWN: Final = 50
 _ADDED: Final = "added"
 
 
@@ -89,7 +97,7 @@ def _list(call: Call) -> int:
     if not print_answer(
         call, "domains", lambda answers: answers.DomainListAnswer.of(found, counts, project=call.project)
     ):
-        show_list(call.project, found, counts, datetime.now(UTC))
+        _show_list(call.project, found, counts, datetime.now(UTC))
     return DONE
 
 
@@ -101,10 +109,9 @@ def _show(call: Call) -> int:
         if found is None:
             raise UnknownDomainError(_unknown(call.options.targets[0]))
         joined = service.joined_with(found)
-        names = [found.domain_name, joined] if joined else [found.domain_name]
-        candidates = candidates_of(project, names, _CANDIDATES_SHOWN)
+        candidates = candidates_of(project, (found.domain_name, joined))
     if not print_answer(call, "domains", lambda answers: answers.OneDomainAnswer.made(found, joined, candidates, at)):
-        show_one(found, joined, candidates, at)
+        _show_one(found, joined, candidates, at)
     return DONE
 
 
@@ -151,9 +158,9 @@ def _changed(call: Call, service: DomainService, chosen: ChosenDomains, what: st
     if print_answer(call, "domains", lambda answers: answers.ChangedDomainsAnswer.of(chosen, **answered)):
         pass
     elif what == _ADDED:
-        show_added(chosen.new, len(chosen.domains), dry_run=dry_run)
+        _show_added(chosen.new, len(chosen.domains), dry_run=dry_run)
     else:
-        show_changed(now, chosen.new, what, dry_run=dry_run)
+        _show_changed(now, chosen.new, what, dry_run=dry_run)
     return DONE if chosen.names else NOT_DONE
 
 
@@ -166,14 +173,11 @@ def _join(call: Call) -> int:
             if chosen.new:
                 raise UnknownDomainError(_unknown(chosen.new[0]))
             names = chosen.names
-        if dry_run:
-            found = find_twins(project, names, call.settings)
-        else:
-            found = settle_twins(project, names, call.settings, datetime.now(UTC))
+        found = settle_twins(project, names, call.settings, None if dry_run else datetime.now(UTC))
     if not print_answer(
         call, "domains", lambda answers: answers.PairsAnswer.of(project=call.project, dry_run=dry_run, pairs=found)
     ):
-        show_twins(found, call.settings.domain_join_pages, dry_run=dry_run)
+        _show_twins(found, call.settings.domain_join_pages, dry_run=dry_run)
     return DONE
 
 
@@ -188,7 +192,7 @@ def _import(call: Call) -> int:
             done = import_rows(project, rows, datetime.now(UTC), dry_run=call.options.dry_run)
     told = {"project": call.project, "dry_run": call.options.dry_run, "refused": refused.told}
     if not print_answer(call, "domains", lambda answers: answers.ImportAnswer.of(done, **told)):
-        show_import(done, refused.told, dry_run=call.options.dry_run)
+        _show_import(done, refused.told, dry_run=call.options.dry_run)
     return DONE if done.new or done.known else NOT_DONE
 
 
@@ -237,7 +241,7 @@ def _export(call: Call) -> int:
     if call.options.json:
         print_json({"project": call.project, "file": str(file), "domains": number})
     else:
-        show_export(file, number)
+        say(f"{count(number, 'domain')} written to {file}.")
     return DONE
 
 
@@ -285,18 +289,11 @@ ACTIONS: Final = {
 }
 
 
-_STATUSES: Final[Mapping[str, str]] = {
-    "DISCOVERED": "discovered",
-    "PROCESSED_HIGH_QUALITY": "high quality",
-    "PROCESSED_LOW_QUALITY": "low quality",
-    "BLACKLISTED": "blacklisted",
-}
 _MOST_SHOWN: Final = 50
 _NOTHING_WRITTEN: Final = "Dry run: nothing was written."
 
 
-def show_list(project: str, found: DomainList, counts: DomainCounts, at: datetime) -> None:
-    """Print a page of domains, how to go on, and how many there are of which kind."""
+def _show_list(project: str, found: DomainList, counts: DomainCounts, at: datetime) -> None:
     print_table(f"Domains of project {project}", _table(found.domains, at))
     tell = output().print
     if found.next is not None:
@@ -304,7 +301,7 @@ def show_list(project: str, found: DomainList, counts: DomainCounts, at: datetim
             Text(f"{whole(len(found.domains))} of {whole(found.total)}; go on with --after {found.next}"),
             soft_wrap=True,
         )
-    kinds = ", ".join(f"{whole(number)} {_STATUSES[status]}" for status, number in counts.statuses.items())
+    kinds = ", ".join(f"{whole(number)} {STATUSES[status]}" for status, number in counts.statuses.items())
     tell(Text(f"\n{count(counts.total, 'domain')}: {kinds}"), soft_wrap=True)
     joined = f"; {whole(counts.joined)} joined to theirs" if counts.joined else ""
     share = percent(counts.twins, counts.total)
@@ -328,8 +325,7 @@ def _table(found: Iterable[StoredDomain], at: datetime) -> Table:
     return table
 
 
-def show_one(domain: StoredDomain, joined: str | None, candidates: Sequence[StoredCandidate], at: datetime) -> None:
-    """Print what is known of a domain."""
+def _show_one(domain: StoredDomain, joined: str | None, candidates: Sequence[StoredCandidate], at: datetime) -> None:
     tell = output().print
     tell(shown(domain.domain_name, 253, style="bold"), soft_wrap=True)
     for name, value in _facts(domain, joined, at):
@@ -366,16 +362,14 @@ def _facts(domain: StoredDomain, joined: str | None, at: datetime) -> Iterable[t
     yield "crawled", _minute(domain.last_crawled_at)
 
 
-def show_added(new: Sequence[str], known: int, *, dry_run: bool) -> None:
-    """Print which domains were added, or would be, and how many were there before."""
+def _show_added(new: Sequence[str], known: int, *, dry_run: bool) -> None:
     being = "is" if known == 1 else "are"
     was = being if dry_run else ("was" if known == 1 else "were")
     already = f", {whole(known)} {was} registered already" if known else ""
     _tell_names(sorted(new), "added", already, dry_run=dry_run)
 
 
-def show_changed(changed: Iterable[StoredDomain], new: Sequence[str], what: str, *, dry_run: bool) -> None:
-    """Print which domains were changed, or would be."""
+def _show_changed(changed: Iterable[StoredDomain], new: Sequence[str], what: str, *, dry_run: bool) -> None:
     names = sorted({*(each.domain_name for each in changed), *new})
     if not names:
         output().print("No domain fits: nothing is changed.")
@@ -396,8 +390,7 @@ def _tell_names(names: Sequence[str], what: str, more: str, *, dry_run: bool) ->
         tell(_NOTHING_WRITTEN)
 
 
-def show_twins(found: Sequence[Twins], least: int, *, dry_run: bool) -> None:
-    """Print pairs of names, and whether they count as one."""
+def _show_twins(found: Sequence[Twins], least: int, *, dry_run: bool) -> None:
     if not found:
         output().print("No domain has a twin with or without www. in the registry.")
         return
@@ -413,8 +406,7 @@ def show_twins(found: Sequence[Twins], least: int, *, dry_run: bool) -> None:
         output().print(_NOTHING_WRITTEN)
 
 
-def show_import(done: ImportedDomains, refused: Sequence[BadRow], *, dry_run: bool) -> None:
-    """Print what became of a file of domains."""
+def _show_import(done: ImportedDomains, refused: Sequence[BadRow], *, dry_run: bool) -> None:
     tell = output().print
     would = "would be " if dry_run else ""
     tell(Text(f"{count(done.new, 'domain')} {would}added, {whole(done.known)} known."))
@@ -424,11 +416,6 @@ def show_import(done: ImportedDomains, refused: Sequence[BadRow], *, dry_run: bo
         tell(Text(f"  and {whole(len(refused) - _MOST_SHOWN)} more", style="dim"))
     if dry_run:
         tell(_NOTHING_WRITTEN)
-
-
-def show_export(file: Path, number: int) -> None:
-    """Print how many domains a file has now."""
-    output().print(shown(f"{count(number, 'domain')} written to {file}.", 500), soft_wrap=True)
 
 
 def show_tally(title: str, tally: CandidateTally) -> None:
@@ -456,7 +443,7 @@ def _told_status(domain: StoredDomain, at: datetime) -> Text:
     now = present_status(domain, at)
     ended = " (its blacklist is over)" if now != domain.status else ""
     joined = f", counts as {domain.joined_to}" if domain.joined_to else ""
-    return shown(f"{_STATUSES[now]}{ended}{joined}", 300)
+    return shown(f"{STATUSES[now]}{ended}{joined}", 300)
 
 
 def _score(score: float | None) -> str:

@@ -17,11 +17,7 @@ from scrapy_dedup.commands.verbs.runs import show_ledger
 from scrapy_dedup.report.drawing import render_report
 from scrapy_dedup.report.numbers import count, percent, short, whole
 from scrapy_dedup.report.values import Report
-from scrapy_dedup.service.report.overview import make_report
-from scrapy_dedup.store.records.stored import StoredRun
-from scrapy_dedup.store.writer import ProjectStore
-
-_RUNS_SEARCHED = 1_000
+from scrapy_dedup.service.report.overview import make_report, named_run
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +30,7 @@ def run(call: Call) -> int:
     """Print a report, and write it."""
     file: Path | None = call.options.html
     with call.opened() as (store, project):
-        run_asked_for = _run(project, call.options.run)
+        run_asked_for = named_run(project, call.options.run)
         report = make_report(store, project, call.settings, datetime.now(UTC), run_asked_for)
     if not report.pages_fetched and not report.domains and report.recrawl is None:
         raise CommandError(f"project {call.project!r} has no pages to report on: run a crawl first")
@@ -43,15 +39,6 @@ def run(call: Call) -> int:
     if not print_answer(call, "projects", lambda answers: answers.ReportAnswer.made(report)):
         show(report, file)
     return DONE
-
-
-def _run(project: ProjectStore, asked_for: str | None) -> StoredRun | None:
-    if asked_for is None:
-        return None
-    for found in project.last_runs(_RUNS_SEARCHED):
-        if asked_for in ("last", str(found.id)):
-            return found
-    raise CommandError(f"project {project.name!r} has no run {asked_for!r}: give the id of one, or last")
 
 
 def write_html(file: Path, html: str) -> None:

@@ -24,7 +24,7 @@ from rich.text import Text
 from scrapy_dedup.commands.call import DONE, Call, CommandError, WrongCallError, print_json
 from scrapy_dedup.commands.terminal import output, shown
 from scrapy_dedup.core.addresses import hosts_of, is_loopback
-from scrapy_dedup.service.jobs.jobs import listen
+from scrapy_dedup.service.jobs import listen
 from scrapy_dedup.settings import public_name
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _access(call: Call, token: str, at: socket.socket) -> "Access":
 
 def _tell(call: Call, at: socket.socket, token: str) -> None:
     """Print the address, once: nothing else ever says the token."""
-    from scrapy_dedup.web.login import login_path  # noqa: PLC0415
+    from scrapy_dedup.web.security import login_path  # noqa: PLC0415
 
     host, port = at.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104

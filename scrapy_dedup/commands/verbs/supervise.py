@@ -17,7 +17,7 @@ from datetime import timedelta
 from scrapy_dedup.commands.call import Call, CommandError, WrongCallError, print_json
 from scrapy_dedup.commands.terminal import one_line
 from scrapy_dedup.core.resilience.stalls import SupervisionPolicy
-from scrapy_dedup.service.resilience.supervising import Supervisor, Watching
+from scrapy_dedup.service.supervising import Supervisor, Watching
 
 _MOST_SECONDS = 7 * 86_400.0
 

@@ -9,11 +9,8 @@ JSON by itself; with --json and a FILE: `file`, `templates` (how many).
 """
 
 import argparse
-import json
-import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Final, Literal
 
 from rich.text import Text
@@ -30,15 +27,14 @@ from scrapy_dedup.commands.call import (
     print_json,
     run_action,
     text_of,
+    write_export,
 )
-from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
+from scrapy_dedup.commands.terminal import a_table, output, print_table, say, shown
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service.stored import template_upkeep as upkeep
 from scrapy_dedup.service.stored.template_upkeep import (
-    ImportedTemplates,
     SelectorLine,
     ShownTemplate,
-    TemplateChange,
     TemplateDesk,
     TemplateDiff,
     TemplateFileError,
@@ -49,7 +45,6 @@ from scrapy_dedup.service.stored.template_upkeep import (
     read_templates,
 )
 from scrapy_dedup.service.templates.layout_figures import name_of
-from scrapy_dedup.store.records.stored import TemplateFigures
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -58,49 +53,21 @@ _EFFECTS_SHOWN: Final = 5
 _TEXTS_SHOWN: Final = 3
 
 
-def show_list(call: Call, found: Sequence[tuple[TemplateFigures, int]]) -> None:
-    """Print the present version of each template."""
-    if print_answer(call, "templates", lambda answers: answers.TemplatesAnswer.made(call.project, found)):
-        return
-    table = a_table("Domain", "Layout", "Kind", "State", "URLs", "Version", "Confidence", "Pages", "Overrides", texts=5)
-    for figures, versions in found:
-        table.add_row(
-            shown(figures.domain, 100),
-            name_of(figures.layout),
-            shown(figures.kind, 30),
-            shown(figures.state, 20),
-            shown(figures.url_pattern or "", 80),
-            f"{figures.version} of {versions}",
-            f"{figures.confidence:.2f}",
-            whole(figures.pages),
-            whole(len(figures.overrides)) if figures.overrides else "",
-        )
-    print_table(f"Templates of project {call.project}", table)
-    output().print(Text("\nscrapy dedup templates show DOMAIN LAYOUT tells how pages are cut.", style="dim"))
-
-
-def show_templates(call: Call, found: Sequence[ShownTemplate]) -> None:
-    """Print templates as a person reads them."""
-    if print_answer(call, "templates", lambda answers: answers.ShownTemplatesAnswer.made(call.project, found)):
-        return
-    for each in found:
-        _show_template(each)
-
-
 def _show_template(each: ShownTemplate) -> None:
     stored = each.stored
-    _title(f"{stored.domain}, layout {name_of(stored.layout)}: {stored.kind}, version {stored.version}, {stored.state}")
+    layout = f"{stored.domain}, layout {name_of(stored.layout)}"
+    say(f"{layout}: {stored.kind}, version {stored.version}, {stored.state}", style="bold")
     facts = f"confidence {stored.confidence:.2f}, learned from {count(stored.pages, 'page')}"
-    _say(f"{facts}, {stored.source}, since {stored.state_at:%Y-%m-%d %H:%M}: {stored.reason or 'no reason noted'}")
+    say(f"{facts}, {stored.source}, since {stored.state_at:%Y-%m-%d %H:%M}: {stored.reason or 'no reason noted'}")
     if stored.url_pattern:
-        _say(f"URLs: {stored.url_pattern}")
+        say(f"URLs: {stored.url_pattern}")
     _show_lines("Content", each.content)
     _show_lines("Left out", each.exclude)
     for name, selectors in each.fields.items():
         _show_lines(name.capitalize(), [SelectorLine(one) for one in selectors])
     decided = [SelectorLine(f"{one.get('action')} {one.get('selector')}", _decided(one)) for one in stored.overrides]
     _show_lines("Decided by a person; of two that meet the later one counts", decided)
-    _say("Versions: " + ", ".join(f"{version} {state}" for version, state in each.versions), style="dim")
+    say("Versions: " + ", ".join(f"{version} {state}" for version, state in each.versions), style="dim")
     output().print()
 
 
@@ -117,24 +84,22 @@ def _show_lines(title: str, lines: Sequence[SelectorLine]) -> None:
         if line.evidence:
             output().print(Text.assemble("      ", shown(line.evidence, 300, style="dim")), soft_wrap=True)
     if len(lines) > _LINES_SHOWN:
-        _say(f"  and {whole(len(lines) - _LINES_SHOWN)} more; --json lists them all", style="dim")
+        say(f"  and {whole(len(lines) - _LINES_SHOWN)} more; --json lists them all", style="dim")
 
 
-def show_diff(call: Call, diff: TemplateDiff) -> None:
-    """Print how one version differs from another."""
-    if print_answer(call, "templates", lambda answers: answers.TemplateDiffAnswer.made(diff)):
-        return
+def _show_diff(diff: TemplateDiff) -> None:
     before, after = diff.before, diff.after
-    _title(f"{before.domain}, layout {name_of(before.layout)}: version {after.version} against {before.version}")
+    layout = f"{before.domain}, layout {name_of(before.layout)}"
+    say(f"{layout}: version {after.version} against {before.version}", style="bold")
     if diff.is_empty:
-        _say("Both cut alike.")
+        say("Both cut alike.")
     for sign, found, style in (("-", diff.removed, "red"), ("+", diff.added, "green")):
         for name, selectors in found.items():
             for selector in selectors:
-                _say(f"{sign} {name}: {selector}", style=style)
+                say(f"{sign} {name}: {selector}", style=style)
     for sign, decisions, style in (("-", diff.undecided, "red"), ("+", diff.decided, "green")):
         for action, selector in decisions:
-            _say(f"{sign} decided: {action} {selector}", style=style)
+            say(f"{sign} decided: {action} {selector}", style=style)
     if diff.verdicts:
         table = a_table("Path", "Before", "After", "Evidence", texts=4)
         for change in diff.verdicts[:_LINES_SHOWN]:
@@ -142,76 +107,22 @@ def show_diff(call: Call, diff: TemplateDiff) -> None:
             table.add_row(shown(change.path, 200), *map(shown, words), shown(change.evidence))
         output().print(table)
     if len(diff.verdicts) > _LINES_SHOWN:
-        _say(f"and {whole(len(diff.verdicts) - _LINES_SHOWN)} more paths; --json lists them all", style="dim")
-
-
-def show_override(call: Call, change: TemplateChange) -> None:
-    """Print what became of a decision."""
-    if print_answer(call, "templates", lambda answers: answers.TemplateChangeAnswer.of(change)):
-        return
-    if not change.changed:
-        _say("That is decided already: nothing was changed.")
-    elif change.trial is not None:
-        _show_trial(change.trial)
-    else:
-        state = f"; it is {change.present.state}" if change.present.state != "live" else ""
-        _say(f"Version {change.version} of layout {name_of(change.present.layout)} has the decision{state}.")
-        _say("Pages that come from now on are cut by it.", style="dim")
-
-
-def show_rollback(call: Call, change: TemplateChange) -> None:
-    """Print what became of going back."""
-    if print_answer(call, "templates", lambda answers: answers.TemplateChangeAnswer.of(change)):
-        return
-    if change.trial is not None:
-        _say(f"Version {change.version} would be live, in place of version {change.present.version}.")
-        _show_trial(change.trial)
-    else:
-        _say(f"Version {change.version} of layout {name_of(change.present.layout)} is live again, as it was.")
+        say(f"and {whole(len(diff.verdicts) - _LINES_SHOWN)} more paths; --json lists them all", style="dim")
 
 
 def _show_trial(trial: TemplateTrial) -> None:
     if not trial.pages:
-        _say("No stored page is of this layout, so what would change cannot be shown.")
+        say("No stored page is of this layout, so what would change cannot be shown.")
     else:
-        _say(f"Of {count(trial.pages, 'stored page')} of this layout, {whole(len(trial.effects))} would change.")
+        say(f"Of {count(trial.pages, 'stored page')} of this layout, {whole(len(trial.effects))} would change.")
     for effect in trial.effects[:_EFFECTS_SHOWN]:
-        _say(effect.url, style="bold")
+        say(effect.url, style="bold")
         for sign, texts, style in (("-", effect.gone, "red"), ("+", effect.back, "green")):
             for text in texts[:_TEXTS_SHOWN]:
-                _say(f"  {sign} {text}", style=style)
+                say(f"  {sign} {text}", style=style)
             if len(texts) > _TEXTS_SHOWN:
-                _say(f"  {sign} and {whole(len(texts) - _TEXTS_SHOWN)} more", style="dim")
+                say(f"  {sign} and {whole(len(texts) - _TEXTS_SHOWN)} more", style="dim")
     output().print(Text("Dry run: nothing was written.", style="bold"))
-
-
-def show_export(call: Call, file: Path, templates: int) -> None:
-    """Print what was written."""
-    if call.options.json:
-        print_json({"file": str(file), "templates": templates})
-    else:
-        _say(f"{count(templates, 'template')} written to {file}.")
-
-
-def show_import(call: Call, file: str, done: ImportedTemplates) -> None:
-    """Print what was stored."""
-    if call.options.json:
-        figures = {"added": done.added, "unchanged": done.unchanged, "domains": list(done.domains)}
-        print_json({"file": file, "dry_run": not done.done, **figures})
-        return
-    verb = "stored" if done.done else "would be stored"
-    domains = f"of {count(len(done.domains), 'domain')} {verb}"
-    _say(f"{count(done.added, 'template')} {domains}, {whole(done.unchanged)} there already.")
-    if not done.done:
-        output().print(Text("Dry run: nothing was written.", style="bold"))
-
-
-def _title(text: str) -> None:
-    output().print(shown(text, 300, style="bold"), soft_wrap=True)
-
-
-def _say(text: str, style: str = "") -> None:
-    output().print(shown(text, 500, style=style), soft_wrap=True)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -237,7 +148,23 @@ def run(call: Call) -> int:
 def _list(call: Call) -> int:
     with call.opened() as (_, project):
         found = upkeep.list_templates(project, *map(str.lower, call.options.targets))
-    show_list(call, found)
+    if print_answer(call, "templates", lambda answers: answers.TemplatesAnswer.made(call.project, found)):
+        return DONE
+    table = a_table("Domain", "Layout", "Kind", "State", "URLs", "Version", "Confidence", "Pages", "Overrides", texts=5)
+    for figures, versions in found:
+        table.add_row(
+            shown(figures.domain, 100),
+            name_of(figures.layout),
+            shown(figures.kind, 30),
+            shown(figures.state, 20),
+            shown(figures.url_pattern or "", 80),
+            f"{figures.version} of {versions}",
+            f"{figures.confidence:.2f}",
+            whole(figures.pages),
+            whole(len(figures.overrides)) if figures.overrides else "",
+        )
+    print_table(f"Templates of project {call.project}", table)
+    output().print(Text("\nscrapy dedup templates show DOMAIN LAYOUT tells how pages are cut.", style="dim"))
     return DONE
 
 
@@ -247,7 +174,9 @@ def _show(call: Call) -> int:
         raise WrongCallError("templates show --version needs the layout, too: show DOMAIN LAYOUT --version N")
     with call.opened() as (_, project):
         found = upkeep.show_templates(project, domain, layout, call.options.version)
-    show_templates(call, found)
+    if not print_answer(call, "templates", lambda answers: answers.ShownTemplatesAnswer.made(call.project, found)):
+        for each in found:
+            _show_template(each)
     return DONE
 
 
@@ -256,7 +185,8 @@ def _diff(call: Call) -> int:
     numbers = _number(words[0]), _number(words[1])
     with call.opened() as (_, project):
         found = diff_templates(project, domain.lower(), layout, numbers)
-    show_diff(call, found)
+    if not print_answer(call, "templates", lambda answers: answers.TemplateDiffAnswer.made(found)):
+        _show_diff(found)
     return DONE
 
 
@@ -267,7 +197,16 @@ def _override(call: Call) -> int:
         raise WrongCallError("templates override needs --keep CSS, --drop CSS or --forget CSS")
     with call.opened() as (store, project):
         change = _desk(call, store, project).override(domain, layout, options.decisions)
-    show_override(call, change)
+    if print_answer(call, "templates", lambda answers: answers.TemplateChangeAnswer.of(change)):
+        return DONE
+    if not change.changed:
+        say("That is decided already: nothing was changed.")
+    elif change.trial is not None:
+        _show_trial(change.trial)
+    else:
+        state = f"; it is {change.present.state}" if change.present.state != "live" else ""
+        say(f"Version {change.version} of layout {name_of(change.present.layout)} has the decision{state}.")
+        say("Pages that come from now on are cut by it.", style="dim")
     return DONE
 
 
@@ -281,7 +220,13 @@ def _rollback(call: Call) -> int:
     number = _number(words[0]) if words else None
     with call.opened() as (store, project):
         change = _desk(call, store, project).roll_back(domain.lower(), layout, number)
-    show_rollback(call, change)
+    if print_answer(call, "templates", lambda answers: answers.TemplateChangeAnswer.of(change)):
+        return DONE
+    if change.trial is not None:
+        say(f"Version {change.version} would be live, in place of version {change.present.version}.")
+        _show_trial(change.trial)
+    else:
+        say(f"Version {change.version} of layout {name_of(change.present.layout)} is live again, as it was.")
     return DONE
 
 
@@ -289,15 +234,7 @@ def _export(call: Call) -> int:
     options = call.options
     with call.opened() as (_, project):
         found = export_templates(project, options.domain.lower() if options.domain else None)
-    # In ASCII, so that nothing in it acts on a terminal.
-    text = json.dumps(found, indent=1, ensure_ascii=True) + "\n"
-    if not options.targets:
-        sys.stdout.write(text)
-        return DONE
-    file = Path(options.targets[0])
-    file.write_text(text, encoding="ascii")
-    show_export(call, file, len(found["templates"]))
-    return DONE
+    return write_export(call, found, "templates", "template")
 
 
 def _import(call: Call) -> int:
@@ -308,7 +245,15 @@ def _import(call: Call) -> int:
         raise CommandError(f"{name}: {error}") from error
     with call.filled(dry_run=dry_run) as (store, project):
         done = import_templates(store, project, records, dry_run=dry_run)
-    show_import(call, name, done)
+    if call.options.json:
+        figures = {"added": done.added, "unchanged": done.unchanged, "domains": list(done.domains)}
+        print_json({"file": name, "dry_run": not done.done, **figures})
+    else:
+        verb = "stored" if done.done else "would be stored"
+        domains = f"of {count(len(done.domains), 'domain')} {verb}"
+        say(f"{count(done.added, 'template')} {domains}, {whole(done.unchanged)} there already.")
+        if not done.done:
+            output().print(Text("Dry run: nothing was written.", style="bold"))
     return DONE if records else NOT_DONE
 
 

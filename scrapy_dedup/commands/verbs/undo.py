@@ -36,7 +36,7 @@ def run(call: Call) -> int:
     domain = options.domain.lower() if options.domain else None
     with call.opened() as (store, project):
         if options.list:
-            _list(call, [one for one in kept_things(store, project) if domain in (None, one.domain)])
+            _list(call, kept_things(store, project, domain))
             return DONE
         search = find_kept if options.remove else find
         kept = search(store, project, options.target, domain, call.settings)

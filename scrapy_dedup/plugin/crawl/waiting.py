@@ -17,8 +17,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.templates.templates import WINDOW
 from scrapy_dedup.plugin.crawl.engine_state import EngineState
-from scrapy_dedup.service.learning.learning import Learner
-from scrapy_dedup.service.steps import Steps, done
+from scrapy_dedup.service.learning import Learner, Steps, done
 from scrapy_dedup.settings import Settings
 
 T = TypeVar("T")

@@ -34,7 +34,7 @@ from scrapy_dedup.plugin.crawl.requests import LEFT_OUT, LINEAGE, READMITTED
 from scrapy_dedup.plugin.crawl.visits import LeadsNowhere, Visit
 from scrapy_dedup.plugin.resilience.discovery import Discovery, SignpostReader
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.service.resilience.exploring import ExploredPage, Explorer, Lineage
+from scrapy_dedup.service.exploring import ExploredPage, Explorer, Lineage
 from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.knowledge.url_parameters import StoredParameter
 from scrapy_dedup.store.records.records import DecisionRecord

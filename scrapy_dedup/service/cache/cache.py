@@ -1,4 +1,7 @@
-"""The cache of a project: what it spared, whether it is sound, and what a person has done again or deletes."""
+"""The cache of a project: what it spared, whether it is sound, and what a person has done again or deletes.
+
+Whatever reads or writes the store raises StoreError where that fails.
+"""
 
 import re
 from collections import Counter, defaultdict
@@ -70,11 +73,7 @@ class CacheStats(Struct, frozen=True):
 
 
 def cache_stats(store: Store, project: ProjectStore) -> CacheStats:
-    """Return what the last run spared, by domain in alphabetical order.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return what the last run spared, by domain in alphabetical order."""
     run = next(iter(project.last_runs(1)), None)
     domains = spared(StoredCache(store, project.id), run, project.extraction_figures())
     return CacheStats(project.name, run, domains, total_of(domains), StoredMemos(project).figures())
@@ -140,7 +139,6 @@ def invalidate(project: ProjectStore, urls: Collection[str], settings: Settings,
 
     Raises:
         UrlError: one is no URL of a page; then nothing is deleted.
-        StoreError: the store failed.
     """
     keys = {keys_of(url, settings).page_key: url for url in urls}
     known = project.document_keys(keys)
@@ -190,9 +188,6 @@ def verify(
 
     To fix is to delete what is damaged. A page of which anything but an extraction is damaged loses all extractions:
     the next crawl fetches it whole and runs its callback.
-
-    Raises:
-        StoreError: the store failed.
     """
     cache, check, waiting = StoredCache(store, project.id), CacheCheck(fixed=fix), list[CacheDamage]()
     for page in cache.iterate_pages():

@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, Literal, TypedDict
+from typing import Any, Final, Literal
 
 from msgspec import DecodeError, Struct, convert, field, to_builtins
 from msgspec import json as typed_json
@@ -20,7 +20,18 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.fingerprints import content_hash
 from scrapy_dedup.core.recrawl.values import DamagedValueError
 from scrapy_dedup.service.cache.cache import Progress, check_outcome
-from scrapy_dedup.service.cache.index_records import EXCLUDED, INCLUDED, INDEX_LAYER, ContentIndexError, records_of
+from scrapy_dedup.service.cache.content_index import (
+    EXCLUDED,
+    EXTRACTIONS,
+    INCLUDED,
+    INDEX_LAYER,
+    METADATA,
+    ContentIndexError,
+    UrlRecord,
+    content_lines,
+    records_of,
+    url_record,
+)
 from scrapy_dedup.service.views.explain import UrlError, keys_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.codec import unpack_fingerprints
@@ -40,8 +51,6 @@ from scrapy_dedup.store.writer import ProjectStore
 
 INDEX: Final = "content_index.json"
 
-_EXTRACTIONS: Final = "extractions"
-_METADATA: Final = "metadata"
 _EXTRACTION_FILE: Final = re.compile(r"extractions/([0-9a-f]{8,64}(?:_[0-9]{1,9})?)\.json")
 # Of a file that holds a page, and of the index: that of 250,000 pages. A larger one is not needed to read the others.
 _MAX_FILE_BYTES: Final = 100_000_000
@@ -60,23 +69,6 @@ _LENGTHS: Final = {"page_key": (16,), "memo_key": (16,), "content_hash": (16, 32
 
 class CacheTreeError(DedupError):
     """A folder or a file cannot be used; the message says why, and what to do."""
-
-
-class UrlRecord(TypedDict):
-    """What the index says of a URL.
-
-    Attributes:
-        content_hash: SHA-256 of the normalised main content, 64 hexadecimal digits; "" where it is not known.
-        last_extracted: ISO 8601.
-        extraction_file, metadata_file: paths in the tree.
-        url_hash: the first 12 hexadecimal digits of the URL's SHA-256.
-    """
-
-    content_hash: str
-    last_extracted: str
-    extraction_file: str
-    metadata_file: str
-    url_hash: str
 
 
 class _PageFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -146,23 +138,6 @@ class Transfer(Struct):
             self.problems.append(f"{what} is left out: {reason}")
 
 
-def url_record(url: str, content_hash: str, last_extracted: str, stem: str | None = None) -> UrlRecord:
-    """Return the record of a page whose files have this name; None: the name that a URL has by itself."""
-    digits = sha256(url.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    return UrlRecord(
-        content_hash=content_hash,
-        last_extracted=last_extracted,
-        extraction_file=f"{_EXTRACTIONS}/{stem or digits}.json",
-        metadata_file=f"{_METADATA}/{stem or digits}_meta.json",
-        url_hash=digits,
-    )
-
-
-def content_lines(source: StoredSource | None) -> list[str]:
-    """Return the cleaned text of a page in lines; none where it is not kept."""
-    return source.cleaned_content.split("\n") if source and source.cleaned_content is not None else []
-
-
 def export_cache(store: Store, project: ProjectStore, folder: Path, progress: Progress) -> Transfer:
     """Write a project's cache into a new or an empty folder.
 
@@ -175,7 +150,7 @@ def export_cache(store: Store, project: ProjectStore, folder: Path, progress: Pr
     """
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise CacheTreeError(f"{folder} is not empty: name an empty folder, or a new one")
-    for name in (_EXTRACTIONS, _METADATA):
+    for name in (EXTRACTIONS, METADATA):
         (folder / name).mkdir(parents=True, exist_ok=True)
     done, comma = Transfer(), ""
     with (folder / INDEX).open("x", encoding="ascii") as index:
@@ -280,7 +255,7 @@ def import_cache(
         CacheTreeError: the folder holds none.
         StoreError: the store failed; what was written before is whole pages.
     """
-    extractions = folder / _EXTRACTIONS
+    extractions = folder / EXTRACTIONS
     if not extractions.is_dir() or extractions.is_symlink():
         advice = "name the folder that `scrapy dedup store cache export` wrote"
         raise CacheTreeError(f"{extractions} is a link, or no folder: {advice}")
@@ -311,7 +286,7 @@ def _lines(folder: Path, done: Transfer) -> Iterable[tuple[str, _IndexLine]]:
 
 def _read_line(folder: Path, url: str, line: _IndexLine, settings: Settings) -> _PageFile:
     if not _EXTRACTION_FILE.fullmatch(line.extraction_file):
-        raise CacheTreeError(f"is no name of a file in {_EXTRACTIONS}/")
+        raise CacheTreeError(f"is no name of a file in {EXTRACTIONS}/")
     content = _read_file(folder / line.extraction_file)
     try:
         plain = typed_json.decode(content, type=_PlainFile)
@@ -385,7 +360,7 @@ def _read_plain(plain: _PlainFile, folder: Path, line: _IndexLine, settings: Set
     assert named is not None  # `_read_line` sees to that
     try:
         keys = keys_of(plain.url, settings)
-        metadata = _read_metadata(folder / _METADATA / f"{named[1]}_meta.json", plain.url)
+        metadata = _read_metadata(folder / METADATA / f"{named[1]}_meta.json", plain.url)
         digits = line.content_hash or content_hash("\n".join(plain.content)).hex()
         made = records_of(keys, None, digits, asdict(plain), metadata, plain.extraction_timestamp)
     except (UrlError, ContentIndexError) as error:
@@ -454,7 +429,7 @@ def _read_file(path: Path) -> bytes:
 
 def _names(folder: Path) -> Iterator[str]:
     """Iterate over the names of the extraction files there are."""
-    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder / _EXTRACTIONS) as found:
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder / EXTRACTIONS) as found:
         for each in found:
-            if _EXTRACTION_FILE.fullmatch(name := f"{_EXTRACTIONS}/{each.name}"):
+            if _EXTRACTION_FILE.fullmatch(name := f"{EXTRACTIONS}/{each.name}"):
                 yield name

@@ -71,13 +71,8 @@ def commit(
 ) -> Commit:
     """Return what is written of an acknowledged visit.
 
-    Args:
-        stay: the visit.
-        judgement: what it came to.
-        recorded: what the callback yielded; None where it did not run, or where that is not kept.
-        draft: the page as it went out; where it gave no item, as it would have.
-        settings: of its request.
-        at: now.
+    *recorded* is None where the callback did not run, or where what it yielded is not kept; the *draft* of a page that
+    gave no item is as it would have gone out.
     """
     state = judgement.state
     stands = judgement.is_unchanged and state is not None and state.content_hash is not None

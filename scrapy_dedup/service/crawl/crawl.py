@@ -35,28 +35,28 @@ from scrapy_dedup.service.cut.reading import Reading
 from scrapy_dedup.service.cut.removals import removal_decisions, shadow_decision
 from scrapy_dedup.service.cut.site_cleaning import SiteCut
 from scrapy_dedup.service.cut.site_patterns import patterns_of
-from scrapy_dedup.service.duplicates.aliases import Aliases
-from scrapy_dedup.service.duplicates.comparison import compare, withdraw
-from scrapy_dedup.service.duplicates.index import DuplicateIndex, KnownDuplicates
-from scrapy_dedup.service.duplicates.page_facts import PageFacts
-from scrapy_dedup.service.learning.learning import (
+from scrapy_dedup.service.duplicates.index import DuplicateIndex, KnownDuplicates, compare, withdraw
+from scrapy_dedup.service.duplicates.page_facts import Aliases, PageFacts
+from scrapy_dedup.service.learning import (
     Learner,
     Sample,
     SiteLearner,
+    Steps,
+    at_once,
     html_samples,
     knowledge_of,
     text_samples,
     to_rest,
 )
 from scrapy_dedup.service.policies import repeat_policy
-from scrapy_dedup.service.recrawl.run_pages import Given
-from scrapy_dedup.service.steps import Steps, at_once
+from scrapy_dedup.service.recrawl.deliveries import Given
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.service.teacher.teaching import PagesToShow, PageToShow
 from scrapy_dedup.service.templates.site_records import site_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.page_records import ReleaseRecord
 from scrapy_dedup.store.records.records import (
+    AliasKind,
     BoilerplateRecord,
     CrawledUrlRecord,
     DecisionRecord,
@@ -444,15 +444,7 @@ class Crawl:
 
     def completed(self, draft: Draft, at: datetime) -> tuple[list[Record], list[Record]]:
         """Return what is written of a page that is not compared with its last version: at once, and when it is safe."""
-        url = CrawledUrlRecord(
-            page_key=draft.page_key,
-            url=draft.url,
-            domain=draft.domain,
-            status="crawled",
-            last_crawled_at=draft.fetched_at,
-            http_status=draft.http_status,
-            document_key=draft.page_key,
-        )
+        url = _crawled(draft, "crawled", draft.page_key)
         return [source_record(draft, draft.fetched_at, self.settings)], [self._document(draft, "completed", at), url]
 
     def fail(self, draft: Draft, error: str, at: datetime) -> None:
@@ -500,32 +492,13 @@ class Crawl:
     ) -> None:
         """Note that a URL is another address of a page."""
         self.rows.append(
-            CrawledUrlRecord(
-                page_key=alias.page_key,
-                url=alias.url,
-                domain=domain,
-                status="alias",
-                last_crawled_at=at,
-                document_key=document_key,
-                alias_kind=kind,
-            )
+            CrawledUrlRecord(alias.page_key, alias.url, domain, "alias", at, None, document_key, alias_kind=kind)
         )
 
     def note_drop(self, draft: Draft, layer: str, reason: str, document_key: bytes, at: datetime) -> None:
         """Note why a page was dropped, and which document has its content."""
         self.rows.append(DecisionRecord(draft.page_key, layer, "dropped", reason, at))
-        self.rows.append(
-            CrawledUrlRecord(
-                page_key=draft.page_key,
-                url=draft.url,
-                domain=draft.domain,
-                status="duplicate",
-                last_crawled_at=draft.fetched_at,
-                http_status=draft.http_status,
-                document_key=document_key,
-                alias_kind=alias_kind(layer),
-            )
-        )
+        self.rows.append(_crawled(draft, "duplicate", document_key, alias_kind(layer)))
 
     def finish(self, learner: Learner, *, complete: bool) -> Steps[None]:
         """Learn what there is to learn of a domain; after a complete run even the smallest one is known."""
@@ -566,6 +539,13 @@ class Crawl:
                 target = page_key(document.canonical_url, rules) if document.canonical_url else None
                 if target is not None and target not in self.given:
                     self.aliases.stand(target, key)
+
+
+def _crawled(
+    draft: Draft, status: Literal["crawled", "duplicate"], document_key: bytes, kind: AliasKind | None = None
+) -> CrawledUrlRecord:
+    at, http_status = draft.fetched_at, draft.http_status
+    return CrawledUrlRecord(draft.page_key, draft.url, draft.domain, status, at, http_status, document_key, kind)
 
 
 def is_knowledge(record: Record) -> bool:

@@ -1,7 +1,7 @@
-"""One page to its cleaned text, with what was removed and why."""
+"""One page to its cleaned text, with what was removed and why, as items say it."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -18,10 +18,11 @@ from scrapy_dedup.core.boilerplate.repeats import (
     strip_boilerplate,
 )
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.pages.fingerprints import both_hashes, content_hash, from_hex, text_hash, to_hex
+from scrapy_dedup.core.pages.fingerprints import both_hashes, content_hash, from_hex, in_hex, text_hash, to_hex
 from scrapy_dedup.core.pages.render import Output, render
 from scrapy_dedup.core.patterns.expressions import HeldBack, PatternHeld, TextSpan, cut_out, place, shorten
 from scrapy_dedup.service.cut.site_patterns import PDF_PATTERN, TEXT_PATTERN, JudgedBlocks, SitePatterns, text_rule
+from scrapy_dedup.settings import Settings
 
 LAYER = "boilerplate"
 PATTERNS = "patterns"
@@ -94,13 +95,7 @@ def clean_html(
 ) -> Cleaned:
     """Return a page without the blocks that repeat; the whole visible page where nothing is known.
 
-    Args:
-        page: the page.
-        boilerplate: what repeats on its domain.
-        output: the form.
-        base_url: with it links become absolute.
-        html: what the page was parsed from; without it no selector acts.
-        patterns: of the site; None for none.
+    Without *html*, what the page was parsed from, no selector acts; with *base_url* links become absolute.
     """
     removals = judge_blocks(page.fingerprints, boilerplate)
     if patterns is None:
@@ -222,10 +217,7 @@ def _drawn(
 def markdown_of(page: Page, cleaned: Cleaned, base_url: str | None = None) -> str:
     """Return what is left of a page as Markdown, whatever the form in which it goes out.
 
-    Args:
-        page: the page.
-        cleaned: what is left of it.
-        base_url: with it links become absolute.
+    With *base_url* links become absolute.
     """
     if cleaned.markdown is not None:
         return cleaned.markdown
@@ -242,12 +234,7 @@ def clean_text(
 ) -> Cleaned:
     """Return a text without the parts that repeat; byte for byte the same where there is none.
 
-    Args:
-        content: text or Markdown.
-        boilerplate: what repeats on its domain.
-        min_block_chars: shorter blocks are not dropped for repeating.
-        patterns: of the site; None for none.
-        of_pdf: it is that of a PDF file, for which there are patterns of its own.
+    Blocks shorter than *min_block_chars* are not dropped for repeating; PDF files have patterns of their own.
     """
     removed = []
     for block in split_into_blocks(content, min_block_chars):
@@ -312,3 +299,44 @@ def counts_of(cleaned: Cleaned) -> dict[str, int]:
                     f"{prefix}{layer}/chars": sum(len(one.text) for one in own),
                 }
     return found
+
+
+def hashes_and_removed(cleaned: Cleaned) -> dict[str, Any]:
+    """Return what a text is known by, and what was left out of it and why."""
+    return {
+        "content_hash": cleaned.content_hash.hex(),
+        "cleaned_hash": cleaned.cleaned_hash.hex(),
+        "chars_in": cleaned.chars_in,
+        "chars_out": cleaned.chars_out,
+        "removed": _by_reason(cleaned.removed),
+    }
+
+
+def as_asked(report: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
+    """Return what `hashes_and_removed` returned as an item has it: how much each layer left out, or all if asked."""
+    if "removed" in settings.item_details:
+        return dict(report)
+    layers: dict[str, dict[str, int]] = {}
+    for group in report["removed"]:
+        layer = layers.setdefault(group["layer"], {"blocks": 0, "chars": 0})
+        layer["blocks"] += len(group["blocks"])
+        layer["chars"] += group["chars"]
+    return {**report, "removed": layers}
+
+
+def _by_reason(removed: list[Removed]) -> list[dict[str, Any]]:
+    """Return what was left out, one entry for each reason: most blocks of a page share one.
+
+    `scrapy dedup explain URL` shows path and text behind a fingerprint.
+    """
+    return [_left_out(rule, own) for rule, own in by_rule(removed).items()]
+
+
+def _left_out(rule: RemovalRule, removed: list[Removed]) -> dict[str, Any]:
+    told = {
+        "layer": rule.layer,
+        "reason": f"{rule.name}: {rule.evidence}" if rule.path else rule.evidence,
+        "chars": sum([len(one.text) for one in removed]),
+        "blocks": in_hex(one.removal.fingerprint for one in removed),
+    }
+    return told | {"path": rule.path} if rule.path else told

@@ -10,8 +10,7 @@ from scrapy_dedup.core.metadata.choice import Metadata
 from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.pages.fingerprints import content_hash, text_hash, to_digits
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
-from scrapy_dedup.service.cut.cleaned_report import as_asked, hashes_and_removed
-from scrapy_dedup.service.cut.cleaning import Cleaned, clean_text
+from scrapy_dedup.service.cut.cleaning import Cleaned, as_asked, clean_text, hashes_and_removed
 from scrapy_dedup.service.cut.site_cleaning import How, cut_page
 from scrapy_dedup.service.cut.site_patterns import SitePatterns
 from scrapy_dedup.service.pdf.reading import UnreadPdf, pdf_limits, pdf_report, pdf_text, read_pdf
@@ -53,21 +52,6 @@ class CleanedPage(Struct, frozen=True):
             return self.page.title
         return self.pdf.title if self.pdf is not None else None
 
-    @property
-    def title(self) -> str | None:
-        """What the page is called."""
-        return self.metadata.title
-
-    @property
-    def date(self) -> str | None:
-        """When it was published."""
-        return self.metadata.date
-
-    @property
-    def author(self) -> str | None:
-        """Who wrote it."""
-        return self.metadata.author
-
     def report(self, settings: Settings) -> dict[str, Any]:
         """Return the field `dedup`: hashes, what cut the page, and what was removed."""
         report: dict[str, Any] = {"domain": self.domain, "page_key": self.page_key.hex(), "how": str(self.how)}
@@ -84,7 +68,7 @@ class CleanedPage(Struct, frozen=True):
     def row(self, settings: Settings) -> dict[str, Any]:
         """Return what goes out: `url`, `cleaned_content`, `title`, `date`, `author` and `dedup`."""
         row = uncleaned_row(self.url, self.cleaned.content, self.report(settings))
-        return row | {"title": self.title, "date": self.date, "author": self.author}
+        return row | {name: getattr(self.metadata, name) for name in ("title", "date", "author")}
 
 
 def uncleaned_row(url: str, content: str, report: dict[str, Any]) -> dict[str, Any]:

@@ -45,8 +45,7 @@ class Reading(Struct, frozen=True):
     def blocks(self, min_block_chars: int = 1) -> list[Located]:
         """Return the blocks that are counted, in the order of the page.
 
-        Args:
-            min_block_chars: the text method leaves out shorter ones.
+        The text method leaves out those shorter than *min_block_chars*.
         """
         if self.method != "text" and self.page is not None:
             return [Located(block.fingerprint, block.path, block.text) for block in self.page.blocks]
@@ -62,11 +61,8 @@ class Reading(Struct, frozen=True):
     ) -> Cleaned:
         """Return the page without its boilerplate, as the crawl would cut it.
 
-        Args:
-            boilerplate: what repeats on the domain.
-            settings: for the form of the output.
-            site: what the method `template` cuts by; without it what repeats is left out.
-            patterns: of the site; None for those of the settings alone.
+        The method `template` cuts by *site*; without it what repeats is left out. *patterns* None: those of the
+        settings alone.
         """
         patterns = patterns or patterns_of(settings)
         if site is not None and self.method != "text" and self.page is not None:

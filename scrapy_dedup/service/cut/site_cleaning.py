@@ -78,13 +78,7 @@ def cut_page(
     that is live, or it does not fit, the page is judged by itself, by the model that made the templates. Never raises
     for any page.
 
-    Args:
-        html: what the page was parsed from.
-        page: the page.
-        url: its address.
-        knowledge: of its site; None for nothing.
-        settings: for the form of the output.
-        patterns: of its site; None for those of the settings alone.
+    *knowledge* is that of its site, None for nothing; *patterns* None: those of the settings alone.
 
     Raises:
         PatternError: no patterns are given, and those of the settings cannot be used.

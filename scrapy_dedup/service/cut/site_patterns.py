@@ -140,11 +140,9 @@ class SitePatterns(Struct, frozen=True, eq=False):
     ) -> JudgedBlocks:
         """Return what becomes of a page's blocks.
 
-        Args:
-            html: what the page was parsed from; empty where it is not at hand: then no selector acts.
-            page: the page.
-            removals: what other layers say of each block.
-            protected: for each block whether something better than a generic selector knows that it is content.
+        *html*, what the page was parsed from, is empty where it is not at hand: then no selector acts. *removals* say
+        what other layers say of each block, *protected* whether something better than a generic selector knows that it
+        is content.
         """
         kept = list(removals)
         if self.keep_blocks or self.keep_rules:
@@ -230,10 +228,7 @@ def names_of(rule: RemovalRule) -> tuple[str, ...]:
 def patterns_of(settings: Settings, config: SiteConfig | None = None, origin: str = "") -> SitePatterns:
     """Return what holds for the pages of a site; made once for the same settings and configuration.
 
-    Args:
-        settings: switch the layer, and name what holds for all sites.
-        config: what is stored for the site; None for nothing.
-        origin: the site's domain, for messages.
+    *config* is what is stored for the site, None for nothing; *origin* is its domain, for messages.
 
     Raises:
         PatternError: a selector or an expression cannot be used; the message names it, its kind and where it stands.
@@ -331,10 +326,7 @@ def check_configs(found: Mapping[str, SiteConfig], *, allow_slow: bool) -> None:
 def check_config(config: SiteConfig, domain: str | None, *, allow_slow: bool) -> int:
     """Raise unless all of a configuration can be used; return how many instructions its expressions have.
 
-    Args:
-        config: to check.
-        domain: where it holds; None for that of the settings.
-        allow_slow: whether expressions may be run that take longer than linear time.
+    *domain* None: it is that of the settings. With *allow_slow* expressions may take longer than linear time.
 
     Raises:
         PatternError: an entry cannot be used; the message names it, its kind and where it stands.

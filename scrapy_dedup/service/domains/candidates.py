@@ -70,11 +70,8 @@ def read_proposals(
     A line is an object with `url`, and `engine`, `title`, `confidence` and `rank` if known; or a URL by itself; or an
     engine's answer with its `results`. A file that begins with an array, or is one answer on many lines, is read whole.
 
-    Args:
-        file: opened for bytes.
-        name: what it is called in messages.
-        engine: of results that do not name theirs.
-        advance: told of the bytes read.
+    *name* stands in messages, *engine* for that of results that do not name theirs; *advance* is told of the bytes
+    read.
     """
     lines = _lines(file, name, advance)
     first = next((each for each in lines if each.text != b""), None)
@@ -185,6 +182,7 @@ def _rank(found: Mapping[str, Any]) -> int | None:
 _AT_ONCE: Final = 500
 _MOST_ENGINES: Final = 200
 _OTHER_ENGINES: Final = "other engines"
+_LAST: Final = 50
 
 
 class JudgedCandidate(Struct, frozen=True):
@@ -337,14 +335,14 @@ class CandidateIntake:
         candidates.add(connection, self._project.id, self.session_id, new, at)
 
 
-def candidates_of(project: ProjectStore, names: Iterable[str], limit: int = 100) -> list[StoredCandidate]:
+def candidates_of(project: ProjectStore, names: Iterable[str | None]) -> list[StoredCandidate]:
     """Return the last candidates of some domains, newest first.
 
     Raises:
         StoreError: the store failed.
     """
     with project.transaction() as connection:
-        return candidates.of_domains(connection, project.id, set(names), limit)
+        return candidates.of_domains(connection, project.id, {name for name in names if name}, _LAST)
 
 
 def _name(each: Proposal | BadProposal, scope: str) -> str | None:

@@ -1,19 +1,26 @@
-"""Domains read from files: JSON lines or CSV, with all that is known of them, or a plain list of names."""
+"""Domains read from files and written to them: JSON lines or CSV with all that is known of each, or a list of names."""
 
 import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from itertools import chain
-from typing import Any, Final
+from functools import partial
+from itertools import chain, islice
+from typing import Any, Final, Literal, TextIO
 
 from msgspec import Struct
+from sqlalchemy import Connection
 
 from scrapy_dedup.core.domains import DomainStatus, domain_name, twin_of
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.urls.normal_form import DomainScope
-from scrapy_dedup.store.engine.codec import column_text
+from scrapy_dedup.store.domains import lists as domain_lists
+from scrapy_dedup.store.domains import registry as domains
+from scrapy_dedup.store.domains.lists import MOST_ROWS, DomainChoice
+from scrapy_dedup.store.domains.registry import StoredDomain
+from scrapy_dedup.store.engine.codec import REPLACEMENT, column_text
+from scrapy_dedup.store.writer import ProjectStore
 
 NAME: Final = "domain_name"
 _KEYS: Final = (NAME, "domain", "url")
@@ -64,10 +71,7 @@ class DomainFileError(DedupError):
 def read_rows(lines: Iterable[str | None], name: str, scope: DomainScope = "host") -> Iterator[DomainRow | BadRow]:
     """Iterate over the domains of a file: JSON lines, CSV with a header, or one name a line (`#` begins a comment).
 
-    Args:
-        lines: of the file, with their ends; None in the place of one that is too long.
-        name: what the file is called in messages.
-        scope: of names.
+    The lines have their ends; None stands in the place of one that is too long. *name* stands in messages.
 
     Raises:
         DomainFileError: a quoted cell of CSV has no end, or is too long; `check_rows` tells before a row is given.
@@ -75,15 +79,19 @@ def read_rows(lines: Iterable[str | None], name: str, scope: DomainScope = "host
     columns, start, numbered = _opened(lines)
     if columns:
         for where, cells in _csv_rows(numbered, name, start):
-            found = {column: from_cell(cell) for column, cell in zip(columns, cells, strict=False) if cell}
-            if found:
-                yield _told(where, found, scope)
+            named = {column: from_cell(cell) for column, cell in zip(columns, cells, strict=False) if cell}
+            if named:
+                yield _row(where, named, scope)
         return
-    read = _of_list
+    read: Callable[[str], Mapping[str, Any] | str] = _of_list
     for number, line in numbered:
         if number == start and (line or "").lstrip().startswith("{"):
             read = _of_json
-        yield from _row(f"{name}, line {number}", line, read, scope)
+        where = f"{name}, line {number}"
+        if line is None:
+            yield BadRow(where, _TOO_LONG)
+        elif found := read(line) if line.strip() else {}:
+            yield _row(where, found, scope)
 
 
 def check_rows(lines: Iterable[str | None], name: str) -> None:
@@ -134,36 +142,22 @@ def _csv_rows(numbered: Iterator[tuple[int, str | None]], name: str, start: int)
         yield where, cells
 
 
-def _row(
-    where: str, line: str | None, read: Callable[[str], Mapping[str, Any]], scope: DomainScope
-) -> Iterator[DomainRow | BadRow]:
-    if line is None:
-        yield BadRow(where, _TOO_LONG)
-        return
-    try:
-        found = read(line) if line.strip() else {}
-    except ValueRefusedError as error:
-        yield BadRow(where, str(error))
-        return
-    if found:
-        yield _told(where, found, scope)
-
-
-def _told(where: str, found: Mapping[str, Any], scope: DomainScope) -> DomainRow | BadRow:
+def _row(where: str, found: Mapping[str, Any] | str, scope: DomainScope) -> DomainRow | BadRow:
+    """Return what was found; a text says why nothing was."""
+    if isinstance(found, str):
+        return BadRow(where, found)
     try:
         return _checked(where, found, scope)
     except ValueRefusedError as error:
         return BadRow(where, str(error))
 
 
-def _of_json(line: str) -> Mapping[str, Any]:
+def _of_json(line: str) -> Mapping[str, Any] | str:
     try:
         found = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise ValueRefusedError("no JSON") from error
-    if not isinstance(found, dict):
-        raise ValueRefusedError("JSON, but no object")
-    return found
+    except (ValueError, RecursionError):
+        return "no JSON"
+    return found if isinstance(found, dict) else "JSON, but no object"
 
 
 def _of_list(line: str) -> Mapping[str, Any]:
@@ -198,14 +192,6 @@ def _a_text(value: object) -> str:
     return column_text(value[:_MOST_TEXT_CHARS])
 
 
-def _number(value: object) -> int:
-    return _whole(value, _MOST_NUMBER)
-
-
-def _big_number(value: object) -> int:
-    return _whole(value, _MOST_BIG_NUMBER)
-
-
 def _whole(value: object, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, str)) or not 0 <= int(value) < most:
         raise ValueError(value)
@@ -223,6 +209,8 @@ def _time(value: object) -> datetime:
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
 
 
+_number = partial(_whole, most=_MOST_NUMBER)
+_big_number = partial(_whole, most=_MOST_BIG_NUMBER)
 COLUMNS: Final[Mapping[str, Callable[[object], Any]]] = {
     "status": _status,
     "status_before": _status,
@@ -246,3 +234,112 @@ COLUMNS: Final[Mapping[str, Callable[[object], Any]]] = {
     "discovered_at": _time,
     "last_processed_at": _time,
 }
+
+
+Format = Literal["jsonl", "csv"]
+_STANDING: Final = ("status", "status_before", "blacklisted_at", "blacklisted_by", "blacklist_reason")
+_ROWS_AT_ONCE: Final = 500
+_CONTROLS: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
+
+class ImportedDomains(Struct, frozen=True):
+    """How many domains of a file were new, and how many were there and took its values."""
+
+    new: int
+    known: int
+
+
+def all_domains(project: ProjectStore, status: DomainStatus | None = None) -> Iterator[StoredDomain]:
+    """Iterate over the domains of a project, in the order of names, a thousand in memory at a time.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    after: str | None = None
+    while True:
+        with project.transaction() as connection:
+            choice = DomainChoice(status=status, limit=MOST_ROWS, after=after)
+            found = domain_lists.list_domains(connection, project.id, choice)
+        yield from found.domains
+        after = found.next
+        if after is None:
+            return
+
+
+def write_domains(found: Iterable[StoredDomain], file: TextIO, form: Format) -> int:
+    """Write domains as `import` reads them; return how many.
+
+    A value that there is none of is left out, or empty. No cell of CSV is a formula to a spreadsheet, or has control
+    characters, which a terminal would obey; JSON has them escaped.
+    """
+    number = 0
+    rows = csv.DictWriter(file, [NAME, *COLUMNS], lineterminator="\n") if form == "csv" else None
+    if rows is not None:
+        rows.writeheader()
+    for domain in found:
+        number += 1
+        values = {name: _written(getattr(domain, name)) for name in (NAME, *COLUMNS)}
+        if rows is not None:
+            rows.writerow({name: _cell(value) if isinstance(value, str) else value for name, value in values.items()})
+        else:
+            told = {name: value for name, value in values.items() if value is not None}
+            file.write(json.dumps(told, ensure_ascii=True) + "\n")
+    return number
+
+
+def _cell(text: str) -> str:
+    return as_cell(_CONTROLS.sub(REPLACEMENT, text))
+
+
+def _written(value: object) -> object:
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def import_rows(
+    project: ProjectStore, rows: Iterable[DomainRow], at: datetime, *, dry_run: bool = False
+) -> ImportedDomains:
+    """Register the domains of a file, and give them the values that it has; what it does not have stays.
+
+    A status comes with its blacklist: of a domain that has another one in the file nothing of its own is left.
+
+    Raises:
+        StoreError: the store failed; some hundred rows before are written.
+    """
+    new = known = 0
+    source = iter(rows)
+    # In a dry run a name that comes twice is new once, as it would be.
+    imagined: set[str] = set()
+    while some := {row.name: row for row in islice(source, _ROWS_AT_ONCE)}:
+        with project.transaction(write=not dry_run) as connection:
+            if dry_run:
+                there = domains.find(connection, project.id, some).keys() | imagined
+                added = some.keys() - there
+                imagined |= added
+            else:
+                added = domains.register(connection, project.id, some, at)
+                _write(connection, project, some, at)
+        new, known = new + len(added), known + len(some) - len(added)
+    return ImportedDomains(new, known)
+
+
+def _write(connection: Connection, project: ProjectStore, some: Mapping[str, DomainRow], at: datetime) -> None:
+    found = domains.find(connection, project.id, some)
+    # Rows with the same columns are written together.
+    alike: dict[tuple[str, ...], dict[Any, Mapping[str, Any]]] = {}
+    for name, row in some.items():
+        values = _with_standing(row.values, at)
+        if values:
+            alike.setdefault(tuple(sorted(values)), {})[found[name].domain_id] = values
+    for _, changes in sorted(alike.items()):
+        domains.change(connection, changes, at)
+
+
+def _with_standing(values: Mapping[str, Any], at: datetime) -> dict[str, Any]:
+    """Return the values of a row; its status, if it has one, with all that belongs to it."""
+    names = (*_STANDING, "blacklist_expires_at")
+    told = {name: value for name, value in values.items() if name not in names}
+    status = values.get("status")
+    if status == DomainStatus.BLACKLISTED:
+        named = {name: values.get(name) for name in names}
+        return told | named | {"blacklisted_at": values.get("blacklisted_at", at)}
+    return told | {name: status if name == "status" else None for name in names} if status else told

@@ -1,13 +1,16 @@
-"""The registry of a project's domains: what there is, what people decide about it, and what runs found.
+"""The registry of a project's domains: what there is, what people decide, what a crawl asks, and what runs leave.
 
 A name may be typed in any spelling, or as a URL. Of two names that were joined, with and without `www.`, one domain
 stands for both: what is decided about either holds for both.
+
+Whatever reads or writes the store raises StoreError where that fails.
 """
 
 import uuid
 from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
-from typing import TypeVar
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from msgspec import Struct
 from sqlalchemy import Connection
@@ -15,20 +18,25 @@ from sqlalchemy import Connection
 from scrapy_dedup.core import domains as domain_states
 from scrapy_dedup.core.domains import (
     Blacklisting,
+    DomainRefusal,
     DomainStanding,
     DomainStatus,
+    RefusedDomains,
+    RequestPolicy,
     after_run,
     domain_name,
     is_pattern,
     unblacklisted,
 )
 from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.service.domains.twins import settle_twins
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains import lists as domain_lists
 from scrapy_dedup.store.domains import registry as domains
 from scrapy_dedup.store.domains.lists import CursorError, DomainChoice, DomainCounts, DomainList
 from scrapy_dedup.store.domains.registry import StoredDomain
 from scrapy_dedup.store.engine.codec import optional_text
+from scrapy_dedup.store.records.records import DecisionRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -247,11 +255,22 @@ class DomainService:
         if confidence is not None and not 0 <= confidence <= 1:
             raise DomainFigureError(f"the confidence of {name[:_SHOWN_CHARS]} is {confidence!r}: 0.0 to 1.0 is needed")
         wanted = self._names([name])
-        counts, high_quality = CandidateCounts(high, low, confidence), self._settings.high_quality
 
         def write(connection: Connection) -> StoredDomain:
             self._known(connection, wanted)
-            note_counts(connection, self._project_id, wanted[0], at, counts, high_quality)
+            domain = self._shown(connection, wanted)[0]
+            # A run that saw only the pages that changed does not unsay what an earlier one saw.
+            scores = [score for score in (domain.best_confidence_score, confidence) if score is not None]
+            best = max(scores, default=None)
+            values = {
+                "high_quality_candidate_count": high,
+                "low_quality_candidate_count": low,
+                "best_confidence_score": best,
+                "last_processed_at": at,
+            }
+            domains.change(connection, {domain.domain_id: values}, at)
+            change = partial(after_run, best=best, high_quality=self._settings.high_quality)
+            decide(connection, self._project_id, wanted, at, change)
             return self._shown(connection, wanted)[0]
 
         return self._write(write)
@@ -303,20 +322,6 @@ class DomainFigureError(DedupError):
     """A figure is none that a domain can have."""
 
 
-class CandidateCounts(Struct, frozen=True):
-    """What is known of the candidates that a domain gave.
-
-    Attributes:
-        high: with a confidence of DEDUP_DOMAIN["high_quality"] or more.
-        low: with a lower one.
-        best: the best confidence; None where there was none.
-    """
-
-    high: int
-    low: int
-    best: float | None
-
-
 def decide(
     connection: Connection,
     project_id: uuid.UUID,
@@ -332,35 +337,114 @@ def decide(
     domains.set_standings(connection, [row for row, _ in changed], [standing for _, standing in changed], at)
 
 
-def note_counts(
-    connection: Connection, project_id: uuid.UUID, name: str, at: datetime, counts: CandidateCounts, high_quality: float
-) -> None:
-    """Note the candidates of a registered domain, and what becomes of it; the best confidence never falls.
-
-    A run that saw only the pages that changed does not unsay what an earlier one saw.
-    """
-    domain = domains.find_pairs(connection, project_id, [name])[name].domain
-    scores = [score for score in (domain.best_confidence_score, counts.best) if score is not None]
-    best = max(scores, default=None)
-    values = {
-        "high_quality_candidate_count": counts.high,
-        "low_quality_candidate_count": counts.low,
-        "best_confidence_score": best,
-        "last_processed_at": at,
-    }
-    domains.change(connection, {domain.domain_id: values}, at)
-    decide(connection, project_id, [name], at, lambda one: after_run(one, best, high_quality))
-
-
 def lift_expired(project: ProjectStore, at: datetime) -> list[str]:
-    """Write down what domains are whose blacklist is over; return their names. Nobody heeds such a blacklist anyway.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Write down what domains are whose blacklist is over; return their names. Nobody heeds such a blacklist anyway."""
     with project.transaction() as connection:
         names = [each.domain_name for each in domains.expired(connection, project.id, at)]
     if names:
         with project.transaction(write=True) as connection:
             decide(connection, project.id, names, at, unblacklisted)
     return names
+
+
+LAYER: Final = "domain"
+DROPPED: Final = "dropped"
+SHADOW: Final = "shadow"
+_REASON_CHARS: Final = 500
+_NAMES_AT_ONCE: Final = 2_000
+
+
+class RefusedPage(Struct, frozen=True):
+    """A page that was not asked for."""
+
+    page_key: bytes
+    domain: str
+    why: DomainRefusal
+    at: datetime
+    is_shadow: bool = False
+
+
+def request_policy(settings: Settings) -> RequestPolicy:
+    """Return what becomes of domains of low quality."""
+    return RequestPolicy(settings.domain_policy, settings.domain_sample_pages)
+
+
+def refused_domains(store: ProjectStore, settings: Settings) -> RefusedDomains:
+    """Return the domains that a crawl does not ask, or not for everything; by one query."""
+    heeds_quality = settings.domain_policy != "crawl"
+    low = DomainStatus.PROCESSED_LOW_QUALITY
+    found = store.domains_with_status([DomainStatus.BLACKLISTED, *([low] if heeds_quality else [])])
+    blacklisted = {one.domain_name: one.blacklist_expires_at for one in found if one.status == DomainStatus.BLACKLISTED}
+    poor = (one.domain_name for one in found if low in (one.status, one.status_before))
+    return RefusedDomains(blacklisted, frozenset(poor) if heeds_quality else frozenset())
+
+
+def refusal_records(store: ProjectStore, refused: Iterable[RefusedPage], settings: Settings) -> list[DecisionRecord]:
+    """Return what is written down of pages that were not asked for: why, and by whose word."""
+    pages = list(refused)
+    registered = store.registered_domains({page.domain for page in pages})
+    return [
+        DecisionRecord(
+            page.page_key,
+            LAYER,
+            SHADOW if page.is_shadow else DROPPED,
+            _reason(page, registered.get(page.domain), settings),
+            page.at,
+        )
+        for page in pages
+    ]
+
+
+def _reason(page: RefusedPage, domain: StoredDomain | None, settings: Settings) -> str:
+    told = _blacklisted(domain) if page.why is DomainRefusal.BLACKLISTED else _low_quality(page.why, domain, settings)
+    return f"{'would be refused: ' if page.is_shadow else ''}{page.domain} is {told}"[:_REASON_CHARS]
+
+
+def _blacklisted(domain: StoredDomain | None) -> str:
+    if domain is None or domain.status != DomainStatus.BLACKLISTED:
+        # It was when the page was refused; somebody has changed that meanwhile.
+        return "blacklisted"
+    told = "blacklisted"
+    if domain.blacklisted_by:
+        told += f" by {domain.blacklisted_by}"
+    if domain.blacklisted_at is not None:
+        told += f" since {_day(domain.blacklisted_at)}"
+    if domain.blacklist_expires_at is not None:
+        told += f" until {_day(domain.blacklist_expires_at)}"
+    return f"{told}: {domain.blacklist_reason}" if domain.blacklist_reason else told
+
+
+def _low_quality(why: DomainRefusal, domain: StoredDomain | None, settings: Settings) -> str:
+    best = domain.best_confidence_score if domain is not None else None
+    told = "of low quality" if best is None else f"of low quality (best confidence {best:.2f})"
+    if why is DomainRefusal.SAMPLED:
+        asked = f"this run has asked for {settings.domain_sample_pages} of its pages"
+        return f'{told}, and {asked} (DEDUP_DOMAIN["policy"]=sample)'
+    return f'{told} (DEDUP_DOMAIN["policy"]=skip)'
+
+
+def _day(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M} UTC"
+
+
+def settle_run(
+    store: ProjectStore, names: Collection[str], settings: Settings, at: datetime, *, run_id: Any
+) -> set[str]:
+    """Register the domains of a run that is over, write what is known of each, join twins; return their names.
+
+    Domains whose blacklist has ended are what they were before from now on, in the registry, too. A second time changes
+    nothing. Domains of runs that were killed are made up for.
+
+    *names* are those of domains that the run asked something; what it and runs that were killed have written counts,
+    too.
+
+    Raises:
+        StoreError: the store failed; what was settled before stays.
+    """
+    lift_expired(store, at)
+    ordered = sorted(store.domains_of_run(run_id, at).union(names) - {""})
+    for start in range(0, len(ordered), _NAMES_AT_ONCE):
+        store.settle_domains(ordered[start : start + _NAMES_AT_ONCE], at, high_quality=settings.high_quality)
+    if ordered:
+        settle_twins(store, ordered, settings, at)
+    return set(ordered)

@@ -60,31 +60,23 @@ class Twins(Struct, frozen=True):
         return self.verdict.is_one
 
 
-def find_twins(project: ProjectStore, names: Collection[str] | None, settings: Settings) -> list[Twins]:
-    """Return what the pages of domains and of their twins say of each other; nothing is changed.
-
-    Args:
-        project: of this project.
-        names: of domains; None: of all that have a twin.
-        settings: how many pages must agree, and which spellings of a URL are one page.
-
-    Raises:
-        StoreError: the store failed.
-    """
-    with project.transaction() as connection:
-        pairs = _pairs(connection, project.id, names)
-        return [_compared(connection, project.id, pair, settings) for pair in pairs]
-
-
-def settle_twins(project: ProjectStore, names: Collection[str] | None, settings: Settings, at: datetime) -> list[Twins]:
+def settle_twins(
+    project: ProjectStore, names: Collection[str] | None, settings: Settings, at: datetime | None
+) -> list[Twins]:
     """Join those of the domains and their twins whose pages agree, and part those whose pages differ; return all.
 
     They are compared without a lock, and written some at a time. The same again changes nothing.
 
+    *names* None: all that have a twin; *at* None: nothing is written.
+
     Raises:
         StoreError: the store failed; pairs that were settled before it did are.
     """
-    found = find_twins(project, names, settings)
+    with project.transaction() as connection:
+        pairs = _pairs(connection, project.id, names)
+        found = [_compared(connection, project.id, pair, settings) for pair in pairs]
+    if at is None:
+        return found
     for start in range(0, len(found), _TWINS_AT_ONCE):
         with project.transaction(write=True) as connection:
             _settle(connection, project.id, found[start : start + _TWINS_AT_ONCE], at)

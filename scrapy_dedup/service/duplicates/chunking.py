@@ -99,12 +99,7 @@ def divide(
 ) -> list[JudgedChunk]:
     """Return the chunks of a clean text, judged by what the page alone shows: repeats, and languages.
 
-    Args:
-        content: the clean text, as Markdown or plain text.
-        page_key: of the page, which names its chunks.
-        declared: the language that it says it is in.
-        settings: of its request.
-        watch: counts how long it takes.
+    *page_key* names the chunks; *declared* is the language that the page says it is in.
     """
     with watch.on(CHUNK):
         chunks = split_into_chunks(content, page_key, _policy(settings), measure_of(settings.chunk_tokenizer))
@@ -160,11 +155,8 @@ def across(
 ) -> PageChunks:
     """Return the chunks, without those that enough other pages hold, beside those of the page's last version.
 
-    Args:
-        chunks: what `divide` returned.
-        holders: of each text the other pages that hold it, the one that is named as its holder first.
-        before: the page's chunks of its last version.
-        settings: of its request.
+    *holders* are, of each text, the other pages that hold it, the one that is named as its holder first; *before* are
+    the page's chunks of its last version.
     """
     went_out = {one.chunk_id for one in before if one.state in GIVEN}
     found = []

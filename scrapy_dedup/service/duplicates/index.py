@@ -6,7 +6,8 @@ be left out.
 
 from collections import OrderedDict
 from collections.abc import Collection, Mapping
-from typing import Final, Generic, Protocol, TypeVar
+from datetime import datetime
+from typing import Final, Generic, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -24,14 +25,26 @@ from scrapy_dedup.core.duplicates import (
     shingles,
     stands_for,
 )
+from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.core.pages.render import plain
+from scrapy_dedup.service.cut.removals import ACTION, SHADOW
 from scrapy_dedup.service.duplicates.chunking import JudgedChunk, PageChunks, across
 from scrapy_dedup.service.duplicates.page_facts import PageFacts
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.knowledge.known_pages import Holders, Question
-from scrapy_dedup.store.records.page_records import HOLDING, ChunksRecord, ForgetRecord, PageKnowledge
+from scrapy_dedup.store.records.page_records import (
+    HOLDING,
+    ChunksRecord,
+    ClaimKey,
+    ClaimKind,
+    ForgetRecord,
+    PageKnowledge,
+    Twin,
+)
+from scrapy_dedup.store.records.records import DecisionRecord, Record
 from scrapy_dedup.store.records.signatures import BandMatch, SignatureRecord
+from scrapy_dedup.store.workers.claims import Lost
 from scrapy_dedup.store.writer import ProjectStore
 
 # As for sketches of aliases: what is on its way to the store is less.
@@ -66,22 +79,6 @@ class _Recent(Struct, frozen=True):
 class _Other(Struct, frozen=True):
     text: Text
     went_out: bool
-
-
-class WithText(Protocol):
-    """A page whose text may be known."""
-
-    @property
-    def page_key(self) -> bytes:
-        """Its own."""
-
-    @property
-    def domain(self) -> str:
-        """That it belongs to."""
-
-    @property
-    def text_hash(self) -> bytes | None:
-        """What stands for its text; None: there is none yet."""
 
 
 class DuplicateIndex:
@@ -158,11 +155,11 @@ class DuplicateIndex:
         own = Text(facts.page_key, facts.text_hash, facts.shingles())
         return stands_for(own, others, len(with_title), _policy(settings), layers)
 
-    def with_text(self, page: WithText, settings: Settings) -> list[bytes]:
+    def with_text(self, page_key: bytes, domain: str, text_hash: bytes | None, settings: Settings) -> list[bytes]:
         """Return the other pages of this run that go out with the text of one, on any domain or on its own."""
-        found = set(self._texts.of(page.text_hash)) - {page.page_key} if page.text_hash is not None else ()
+        found = set(self._texts.of(text_hash)) - {page_key} if text_hash is not None else ()
         of_project = settings.near_duplicate_scope == "project"
-        return sorted(key for key in found if of_project or self._recent[key].facts.domain == page.domain)
+        return sorted(key for key in found if of_project or self._recent[key].facts.domain == domain)
 
     def _near(self, facts: PageFacts, alike: Mapping[bytes, _Recent], settings: Settings) -> set[bytes]:
         """Return which pages of this run may nearly be the page, by their sketches."""
@@ -178,7 +175,7 @@ class DuplicateIndex:
 
     def _alike(self, facts: PageFacts, settings: Settings) -> dict[bytes, _Recent]:
         """Return pages of this run that have something of a page, in the order of their keys."""
-        keys = set(self.with_text(facts, settings))
+        keys = set(self.with_text(facts.page_key, facts.domain, facts.text_hash, settings))
         if facts.title_key is not None:
             keys.update(self._titles.of((facts.domain, facts.title_key)))
         for band in facts.sketch.bands if facts.sketch is not None else ():
@@ -306,11 +303,6 @@ def records_of(
     return [signature, chunked]
 
 
-def forget_record(page_key: bytes, settings: Settings) -> ForgetRecord:
-    """Return what is written of a page that does not count for others any more."""
-    return ForgetRecord(page_key, settings.chunk_min_documents)
-
-
 def chunks_record(page_key: bytes, chunks: PageChunks, settings: Settings) -> ChunksRecord:
     """Return a page's chunks as they are stored."""
     return ChunksRecord(page_key, tuple(_stored_chunk(one) for one in chunks.chunks), settings.chunk_min_documents)
@@ -365,3 +357,130 @@ class KeyIndex(Generic[Name]):
         if held is None:
             return ()
         return held if isinstance(held, set) else (held,)
+
+
+def claims_of(facts: PageFacts, found: KnownDuplicates, settings: Settings) -> list[ClaimKey]:
+    """Return what decides whether a page goes out, as far as the store does not know it yet."""
+    layers, keys = asked_layers(settings), []
+    texts = {twin.text_hash for twin in found.answer.titles}
+    if TITLE in layers and settings.acts(TITLE) and facts.title_key and len(texts) < settings.title_common:
+        keys.append(_title(facts))
+    if DUPLICATE in layers and settings.acts(DUPLICATE):
+        keys.append(text_claim(facts.domain, facts.text_hash, settings))
+    return keys
+
+
+def recalled_claims(domain: str, text_hash: bytes | None, settings: Settings) -> list[ClaimKey]:
+    """Return what decides whether a page goes out that did not change."""
+    is_asked = DUPLICATE in asked_layers(settings) and settings.acts(DUPLICATE)
+    return [text_claim(domain, text_hash, settings)] if is_asked and text_hash is not None else []
+
+
+def with_holders(found: KnownDuplicates, facts: PageFacts, lost: Lost, settings: Settings) -> KnownDuplicates:
+    """Return what the store answered, and what workers that were first have of a page.
+
+    Whether the page that holds a title has its text, too, is told by what that one shows.
+    """
+    text = lost.get(text_claim(facts.domain, facts.text_hash, settings))
+    title = lost.get(_title(facts)) if facts.title_key is not None else None
+    # Of an earlier crawl the store may say that one was left out that goes out in this one.
+    titles = [twin for twin in found.answer.titles if twin.page_key not in (title, text)]
+    if title is not None:
+        titles.append(Twin(title, facts.text_hash, dropped=False))
+    texts = [*found.answer.texts]
+    if text is not None and text not in texts:
+        texts.append(text)
+    return replace(found, answer=replace(found.answer, texts=texts, titles=titles))
+
+
+def _title(facts: PageFacts) -> ClaimKey:
+    assert facts.title_key is not None
+    return ClaimKey(ClaimKind.TITLE, _digest(facts.domain, facts.title_key))
+
+
+def text_claim(domain: str, text_hash: bytes, settings: Settings) -> ClaimKey:
+    """Return by what a text is claimed."""
+    scope = domain if settings.near_duplicate_scope == "domain" else ""
+    return ClaimKey(ClaimKind.TEXT, _digest(scope, text_hash))
+
+
+def _digest(scope: str, key: bytes) -> bytes:
+    return parts_hash(scope.encode("utf-8", "surrogatepass"), key)
+
+
+MARKED = "marked"
+
+
+class PageComparison(Struct, frozen=True):
+    """A page's place among the others."""
+
+    facts: PageFacts
+    same: Same | None = None
+    """The page that stands for it, or, of a near-duplicate that goes out, that it is nearly like."""
+    dropped: bool = False
+    chunks: PageChunks = field(default_factory=PageChunks)
+    shadowed: tuple[Same, ...] = ()
+    """What layers in the shadow would have said."""
+    found: KnownDuplicates = field(default_factory=KnownDuplicates)
+    """What the store said of it."""
+
+    @property
+    def found_of_chunks(self) -> KnownDuplicates:
+        """What the store said of its chunks alone: of a page that goes out whoever has its title or text."""
+        return KnownDuplicates(Holders(holders=self.found.answer.holders, before=self.found.answer.before))
+
+    def records(self, settings: Settings, at: datetime) -> list[Record]:
+        """Return what is written of it."""
+        own = records_of(self.facts, self.same, self.chunks, settings, dropped=self.dropped)
+        return [*own, *self._decisions(at)]
+
+    def _decisions(self, at: datetime) -> list[DecisionRecord]:
+        key = self.facts.page_key
+        found = [DecisionRecord(key, one.layer, SHADOW, f"would be dropped: {one.reason}", at) for one in self.shadowed]
+        if self.same is not None and not self.dropped:
+            detail = {"keeper": self.same.keeper.hex(), "jaccard": self.same.jaccard}
+            found.append(DecisionRecord(key, self.same.layer, MARKED, self.same.reason, at, detail))
+        for action, in_shadow in ((ACTION, False), (SHADOW, True)):
+            for layer, (chunks, chars) in self.chunks.left_out(in_shadow=in_shadow).items():
+                reason = f"{chunks} chunk{'s' if chunks > 1 else ''}, {chars} characters"
+                found.append(DecisionRecord(key, layer, action, reason, at))
+        return found
+
+    def counts(self) -> dict[str, float]:
+        """Return by how much a page adds to the stats, by their names without `dedup/`."""
+        found: dict[str, float] = {f"shadow/{one.layer}/items": 1 for one in self.shadowed}
+        found |= self.facts.watch.counts()
+        if self.dropped:
+            return found
+        if self.same is not None:
+            found[f"{self.same.layer}/{MARKED}"] = 1
+        return found | self.chunks.counts()
+
+
+def compare(index: DuplicateIndex, facts: PageFacts, found: KnownDuplicates, settings: Settings) -> PageComparison:
+    """Return what becomes of a page, and let it count for those that come after it."""
+    same, shadowed = _same(index, facts, found, settings)
+    dropped = same is not None and drops(same, settings)
+    chunks = PageChunks() if dropped else index.chunks(facts, found, settings)
+    index.admit(facts, same, chunks, dropped=dropped)
+    return PageComparison(facts, same, dropped, chunks, shadowed, found)
+
+
+def _same(
+    index: DuplicateIndex, facts: PageFacts, found: KnownDuplicates, settings: Settings
+) -> tuple[Same | None, tuple[Same, ...]]:
+    """Return the page that stands for one, and what layers in the shadow would have said."""
+    shadowed: list[Same] = []
+    layers = set(asked_layers(settings))
+    same = index.same(facts, found, settings, layers)
+    while same is not None and settings.shadows(same.layer):
+        shadowed.append(same)
+        layers.discard(same.layer)
+        same = index.same(facts, found, settings, layers)
+    return same, tuple(shadowed)
+
+
+def withdraw(index: DuplicateIndex, page_key: bytes, settings: Settings) -> Record:
+    """Let a page count no more, whose items failed; return what is written of that."""
+    index.withdraw(page_key)
+    return ForgetRecord(page_key, settings.chunk_min_documents)

@@ -83,11 +83,7 @@ class LineRecord(Struct, frozen=True):
 def read_lines(path: Path, name: str, settings: Settings, advance: Advance) -> Iterator[Found]:
     """Iterate over the lines of a file, packed by gzip or zstd or not, one in memory at a time.
 
-    Args:
-        path: of the file.
-        name: what it is called in messages.
-        settings: bound the length of a line.
-        advance: told of the bytes read.
+    *name* stands in messages, *settings* bound the length of a line, *advance* is told of the bytes read.
 
     Raises:
         OSError: it cannot be opened or read.
@@ -200,13 +196,8 @@ def read_pages(
 ) -> Iterator[Found]:
     """Iterate over files that are pages themselves: one, or all of a folder by name.
 
-    Args:
-        path: of the file, or of the folder.
-        name: what it is called in messages.
-        settings: not needed here.
-        advance: told of the bytes of the files.
-        base: to which the way in the folder is joined to give a page's address; of one file the address itself, unless
-            it ends with a slash.
+    To *base* the way in the folder is joined to give a page's address; of one file it is the address itself, unless it
+    ends with a slash. *name* stands in messages, *advance* is told of the bytes of the files.
     """
     if path.is_file():
         address = _joined(base, path.name) if base.endswith("/") else base
@@ -248,11 +239,7 @@ def read_folder(
     A manifest is `manifest.json` ({"pages": [{"url", "file"}, ...]}), `manifest.jsonl` (an entry a line) or
     `manifest.csv` (with columns url and file); an entry may say its `content_type`, too.
 
-    Args:
-        folder: with the manifest; nothing outside of it is read.
-        name: what it is called in messages.
-        settings: not needed here.
-        advance: told of the bytes of the manifest.
+    Nothing outside of the folder is read. *name* stands in messages, *advance* is told of the bytes of the manifest.
 
     Raises:
         InputError: the manifest cannot be read.

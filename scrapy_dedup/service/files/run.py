@@ -23,13 +23,11 @@ from scrapy_dedup.core.duplicates import NEAR_DUPLICATE, NO_FIELDS, PageEvidence
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.urls.canonical import Alias
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
-from scrapy_dedup.service.crawl.provenance import place_among_others
+from scrapy_dedup.service.crawl.drafts import place_among_others
 from scrapy_dedup.service.crawl.start_check import keeping_all, marking_all
-from scrapy_dedup.service.duplicates.aliases import Aliases, Duplicate
 from scrapy_dedup.service.duplicates.chunking import PageChunks, chunks_report
-from scrapy_dedup.service.duplicates.comparison import PageComparison, compare
-from scrapy_dedup.service.duplicates.index import DuplicateIndex, records_of
-from scrapy_dedup.service.duplicates.page_facts import PageFacts
+from scrapy_dedup.service.duplicates.index import DuplicateIndex, PageComparison, compare, records_of
+from scrapy_dedup.service.duplicates.page_facts import Aliases, Duplicate, PageFacts
 from scrapy_dedup.service.files.inputs import FileRecord, Inputs, LineRecord
 from scrapy_dedup.service.files.inputs_records import BadRecord, Found, InputPage, NoPage
 from scrapy_dedup.service.files.tasks import (
@@ -45,7 +43,7 @@ from scrapy_dedup.service.files.tasks import (
 )
 from scrapy_dedup.service.policies import canonical_policy, url_rules
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
-from scrapy_dedup.service.templates.site_sample import FEWEST_PAGES
+from scrapy_dedup.service.templates.site_learning import FEWEST_PAGES
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import DocumentRecord, KeepPolicy, Record, SourceRecord
 from scrapy_dedup.store.scratch import DomainPages, Samples, ShownPages
@@ -76,10 +74,7 @@ class RunOthers:
     def __init__(self, settings: Settings, folder: str, known: KnownDomains) -> None:
         """Begin with no page.
 
-        Args:
-            settings: of the run.
-            folder: for the store; the run's own.
-            known: what is known of each domain.
+        The store lies in *folder*, which is the run's own.
         """
         self._settings = settings
         self._known = known
@@ -129,11 +124,8 @@ class RunOthers:
         All that it does to others is to take its place among the recent pages, so that each of these is looked for in
         memory or in the store as if nothing had been known of it before.
 
-        Args:
-            key: by which it is told from all other pages.
-            domain: that it belongs to.
-            chars: of its words.
-            is_kept: somebody decided that it stays as it is.
+        *key* tells it from all other pages; *chars* are those of its words; *is_kept*: somebody decided that it stays
+        as it is.
         """
         if self._settings.canonical_enabled and not is_kept:
             self._aliases.pages[domain] += 1
@@ -179,20 +171,20 @@ class RunOthers:
         self, line: CleanedLine, facts: PageFacts, settings: Settings, counts: Counter[str]
     ) -> Duplicate | PageComparison:
         """Return what stands for a page by its title or its text, or what else came of it beside the others."""
+        key, url, domain = facts.page_key, line.row["url"], facts.domain
         found = self._index.ask(facts, settings)
         comparison = compare(self._index, facts, found, settings)
         counts.update(comparison.counts())
         duplicate = None
         if comparison.dropped and (same := comparison.same) is not None:
             # Of several pages with one text that a cut left, any may be the page's equal.
-            others = [*self._index.with_text(facts, settings), *found.answer.texts]
+            others = [*self._index.with_text(key, domain, facts.text_hash, settings), *found.answer.texts]
             keepers = (Duplicate(same.reason, key, same.layer) for key in dict.fromkeys([same.keeper, *others]))
             duplicate = next((one for one in keepers if self._is_proven(line, facts, one)), None)
             if duplicate is None:
                 counts[f"{same.layer}/unproven"] += 1
                 comparison = compare(self._index, facts, found, marking_all(settings))
                 counts.update(comparison.counts())
-        key, url, domain = facts.page_key, line.row["url"], facts.domain
         self._rows += [
             DocumentRecord(key, url, domain, "completed", _AT),
             SourceRecord(key, url, domain, "html", "", _AT, cleaned_content=line.row["cleaned_content"]),

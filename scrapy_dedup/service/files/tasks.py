@@ -18,8 +18,7 @@ from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.service.cut.cleaning import counts_of
 from scrapy_dedup.service.cut.page_cleaning import CleanedPage, clean_page, clean_pdf, uncleaned_row
 from scrapy_dedup.service.cut.site_patterns import patterns_of
-from scrapy_dedup.service.duplicates.aliases import declaration_of
-from scrapy_dedup.service.duplicates.page_facts import PageFacts, facts_of
+from scrapy_dedup.service.duplicates.page_facts import PageFacts, declaration_of, facts_of
 from scrapy_dedup.service.files.inputs_records import BadRecord, Found, InputPage, NoPage
 from scrapy_dedup.service.pdf.reading import pdf_text
 from scrapy_dedup.service.policies import url_rules

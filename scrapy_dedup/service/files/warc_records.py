@@ -190,10 +190,7 @@ class BadWarcRecord(Struct, frozen=True):
 def read_records(file: BinaryIO, most: int, size: int | None = None) -> Iterator[WarcRecord | BadWarcRecord]:
     """Iterate over the good records with answers, and over what is bad; good ones of other types are passed over.
 
-    Args:
-        file: can be read anywhere.
-        most: bytes that a record has; one that is larger is bad.
-        size: bytes of the whole where the file has but the beginning; None where it has all.
+    A record of more than *most* bytes is bad; *size* is that of the whole where the file has but the beginning.
 
     Raises:
         OSError: the file cannot be read.
@@ -560,11 +557,7 @@ class AnswerRecord(Struct, frozen=True):
 def read_warc(path: Path, name: str, settings: Settings, advance: Advance) -> Iterator[Found]:
     """Iterate over the answers in a WARC file, and over what is bad in it.
 
-    Args:
-        path: of the file.
-        name: what it is called in messages.
-        settings: bound the size of a record.
-        advance: told of the bytes read.
+    *name* stands in messages, *settings* bound the size of a record, *advance* is told of the bytes read.
 
     Raises:
         OSError: the file cannot be opened or read.

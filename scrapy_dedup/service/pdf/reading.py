@@ -14,15 +14,11 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Final, Literal, Self
+from typing import IO, TYPE_CHECKING, Any, Final, Literal, Self
 
 from msgspec import Struct
 from msgspec import json as typed_json
 from msgspec.structs import asdict
-
-if TYPE_CHECKING:
-    from scrapy_dedup.core.pdf.text import PdfText
-from typing import TYPE_CHECKING, Any
 
 from scrapy_dedup.settings import Settings
 
@@ -35,8 +31,6 @@ _MOST_BYTES: Final = 1 << 30
 
 Tag = Literal[b"L", b"B", b"R", b"P", b"A", b"T", b"U"]
 """Limits, body; ready, progress, arranging, text, unread."""
-
-__all__ = ["PdfLimits", "PdfReader", "UnreadPdf", "UnreadReason", "read_pdf"]
 
 _WORKER: Final = "scrapy_dedup.service.pdf.worker"
 _ROOT: Final = str(Path(__file__).resolve().parents[3])
@@ -123,14 +117,6 @@ class PdfReader:
         self._lock = threading.Lock()
         self._worker: _Worker | None = None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def close(self) -> None:
         """End the process; the next file starts another."""
         with self._lock:
@@ -199,7 +185,8 @@ class _Worker:
         self.is_broken = False
         self._is_started = False
         self._owner = os.getpid()
-        self._end = weakref.finalize(self, _end_process, self.process, self._owner)
+        # Ends it, whatever it does.
+        self.end = weakref.finalize(self, _end_process, self.process, self._owner)
 
     def is_ours(self) -> bool:
         """Tell whether this process started it; a fork shares the pipes, and must leave them alone."""
@@ -208,10 +195,6 @@ class _Worker:
     def is_spent(self) -> bool:
         """Tell whether it can take no more files."""
         return self.is_broken or self.files >= _MOST_FILES or self.process.poll() is not None
-
-    def end(self) -> None:
-        """End it, whatever it does."""
-        self._end()
 
     def ask(self, body: bytes, limits: PdfLimits) -> "PdfText | UnreadPdf":
         """Return what it makes of a file; it is broken after a refusal that it did not give itself."""

@@ -1,8 +1,9 @@
-"""What a page's items were at its last visit, and which of them the delta feed leaves out."""
+"""What a run knows of its pages, what their items were at the last visit, and which the delta feed leaves out."""
 
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
+from hashlib import blake2b
 from typing import Final
 
 from msgspec import Struct, field
@@ -10,8 +11,110 @@ from msgspec import Struct, field
 from scrapy_dedup.core.duplicates import ITEM_BYTES, pack_fields, unpack_fields
 from scrapy_dedup.core.recrawl.plan import GONE
 from scrapy_dedup.core.recrawl.verdicts import VerdictKind
-from scrapy_dedup.service.recrawl.run_pages import PagesMet, RecentPages
+from scrapy_dedup.core.urls.seen import KEY_BYTES, KeyTable
 from scrapy_dedup.store.writer import ProjectStore
+
+_KINDS: Final = tuple(VerdictKind)
+
+
+class Given:
+    """Keys of the pages that a run gives items of, and which of them an earlier part of the run has given.
+
+    None is ever forgotten: after a kill a page that came again would go out again. Whole keys are held: none is taken
+    for another.
+    """
+
+    def __init__(self) -> None:
+        self._table = KeyTable("B")
+
+    def __len__(self) -> int:
+        """Return how many pages there are."""
+        return len(self._table)
+
+    def __contains__(self, key: bytes) -> bool:
+        """Say whether items of a page are given."""
+        return key in self._table
+
+    def add(self, key: bytes, *, earlier: bool = False) -> bool:
+        """Add a page; return whether an earlier part of the run has given its items."""
+        return bool(self._table.setdefault(key, int(earlier)))
+
+    def discard(self, key: bytes) -> None:
+        """Forget a page: its items were lost."""
+        self._table.discard(key)
+
+
+class RecentPages:
+    """The keys that came last, so many of them."""
+
+    def __init__(self, most: int) -> None:
+        self._keys: OrderedDict[bytes, None] = OrderedDict()
+        self._most = most
+
+    def __contains__(self, key: bytes) -> bool:
+        """Say whether a key is remembered."""
+        return key in self._keys
+
+    def add(self, key: bytes) -> None:
+        """Add a key."""
+        self._keys[key] = None
+        if len(self._keys) > self._most:
+            self._keys.popitem(last=False)
+
+
+class PagesMet:
+    """Pages that a run has received, or that what is held stands for, and what they were."""
+
+    def __init__(self) -> None:
+        self._table = KeyTable("B")
+        self._had: set[VerdictKind] = set()
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._table)
+
+    def __contains__(self, key: object) -> bool:
+        """Say whether a page was met."""
+        return key in self._table
+
+    def __setitem__(self, key: bytes, kind: VerdictKind) -> None:
+        """Note what a page was."""
+        self._table.put(key, _KINDS.index(kind))
+        self._had.add(kind)
+
+    def get(self, key: bytes) -> VerdictKind | None:
+        """Return what a page was; None where it was not met."""
+        number = self._table.get(key)
+        return _KINDS[number] if number is not None else None
+
+    def had(self, kind: VerdictKind) -> bool:
+        """Say whether any page was of a kind."""
+        return kind in self._had
+
+
+class Names:
+    """A set of names of any kind, by 128 bits of their hashes: with ten million of them two are one by 10^-25."""
+
+    def __init__(self) -> None:
+        self._table = KeyTable("B")
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._table)
+
+    def has(self, *parts: bytes) -> bool:
+        """Say whether the name that is made of some parts is there."""
+        return _hashed(parts) in self._table
+
+    def add(self, *parts: bytes) -> None:
+        """Add the name that is made of some parts."""
+        self._table.put(_hashed(parts), 0)
+
+
+def _hashed(parts: Iterable[bytes]) -> bytes:
+    whole = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
+    return blake2b(whole, digest_size=KEY_BYTES).digest()
+
 
 _KEY_BYTES: Final = 16
 # Of some 400 bytes each. Of a page that is forgotten counts what the store has.
@@ -31,10 +134,8 @@ class Earlier(Struct):
     def stays_left_out(self, keeper: bytes, fields: bytes | None, now: Collection[bytes] | None) -> bool:
         """Say whether another page's item stands for an item still.
 
-        Args:
-            keeper: that page.
-            fields: of the item; None: they equal no other's.
-            now: of the items that the keeper gave in this run; None: none yet.
+        *fields* None: they equal no other's; *now* are those of the items that the keeper gave in this run, None: none
+        yet.
         """
         before = self.keepers.get(keeper)
         return before is not None and fields in (before if now is None else now)
@@ -97,10 +198,7 @@ class Recall(Struct, frozen=True):
     def earlier(self, page_key: bytes, giver: bytes, since: datetime | None) -> Earlier:
         """Return what the last visit of a page gave.
 
-        Args:
-            page_key: of the page.
-            giver: whose callback it is.
-            since: that visit; None: it is not known.
+        *giver* is whose callback it is; *since* is that visit, None where it is not known.
 
         Raises:
             StoreError: the store failed.

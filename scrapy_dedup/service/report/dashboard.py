@@ -1,6 +1,8 @@
 """What the dashboard's first page and its pages of runs say, from the reads that `stats`, `report` and `runs` use.
 
 Also the registry as its table, and changes of many domains: first what they would do, then done.
+
+Whatever reads or writes the store raises StoreError where that fails.
 """
 
 from collections.abc import Sequence
@@ -11,17 +13,17 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from scrapy_dedup.core.domains import domain_name, is_blacklisted, is_pattern
+from scrapy_dedup.core.domains import DomainStatus, domain_name, is_blacklisted, is_pattern
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.report.dashboard_values import STATUSES, FrontPage, RunRow, Step, TableChoice
 from scrapy_dedup.report.values import Ledger, ReportDomain
-from scrapy_dedup.service.domains.registry import DomainService, DomainStatus, StoredDomain
-from scrapy_dedup.service.report.layout_overview import open_alarms
+from scrapy_dedup.service.domains.registry import DomainService
 from scrapy_dedup.service.report.ledger import counts_of_run, make_ledger
-from scrapy_dedup.service.report.overview import MUCH, overview
+from scrapy_dedup.service.report.overview import MUCH, open_alarms, overview
 from scrapy_dedup.service.views.changes import VERDICTS, ChangesChoice, PageChange, Since, iterate_changes
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains.lists import SORTS, DomainChoice, DomainList, domain_sums, list_domains
+from scrapy_dedup.store.domains.registry import StoredDomain
 from scrapy_dedup.store.records.stored import RunFigures
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
@@ -48,11 +50,7 @@ class RunPage(Struct, frozen=True):
 
 
 def front_page(store: Store, project: ProjectStore, settings: Settings, at: datetime) -> FrontPage:
-    """Return what the first page shows; it reads every document of the project once.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return what the first page shows; it reads every document of the project once."""
     stored = overview(store, project)
     total = stored.total
     return FrontPage(
@@ -73,11 +71,7 @@ def front_page(store: Store, project: ProjectStore, settings: Settings, at: date
 
 
 def quick_front_page(store: Store, project: ProjectStore, at: datetime) -> FrontPage:
-    """Return what the first page shows while nobody has added up all documents: sums as of the ends of runs.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return what the first page shows while nobody has added up all documents: sums as of the ends of runs."""
     choice = DomainChoice(sort="boilerplate", descending=True, limit=WORST_DOMAINS)
     with store.session(read_only=True) as session:
         sums = domain_sums(session, project.id, MUCH)
@@ -98,23 +92,10 @@ def quick_front_page(store: Store, project: ProjectStore, at: datetime) -> Front
     )
 
 
-def run_rows(project: ProjectStore, at: datetime, limit: int) -> list[RunRow]:
-    """Return the runs that began last, newest first.
-
-    Raises:
-        StoreError: the store failed.
-    """
-    return [run_row(each, at) for each in project.runs(limit)]
-
-
 def run_page(
     store: Store, project: ProjectStore, settings: Settings, at: datetime, *, run_id: str, verdict: str = ""
 ) -> RunPage | None:
-    """Return one run with its first changes of a verdict, of the first one that has any where none is named.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return one run with its first changes of a verdict, of the first one that has any where none is named."""
     found = _find(project, run_id)
     if found is None:
         return None
@@ -124,11 +105,7 @@ def run_page(
 
 
 def live_run(project: ProjectStore, at: datetime, run_id: str) -> RunRow | None:
-    """Return how far a run is; None where there is no such run.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return how far a run is; None where there is no such run."""
     found = _find(project, run_id)
     return run_row(found, at) if found else None
 
@@ -210,7 +187,6 @@ def domain_table(service: DomainService, choice: TableChoice) -> DomainList:
 
     Raises:
         CursorError: `after` is no cursor of this list.
-        StoreError: the store failed.
     """
     return service.list_domains(
         DomainChoice(
@@ -229,16 +205,10 @@ def plan_change(
 ) -> ChangePlan:
     """Return what a change would do to the domains that texts name; nothing is written.
 
-    Args:
-        service: of the project.
-        settings: by whose scope names are read.
-        verb: what is to be done.
-        texts: names, URLs, or patterns of registered names, in any spelling.
-        at: now.
+    *texts* are names, URLs, or patterns of registered names, in any spelling.
 
     Raises:
         DomainFormError: there are too many.
-        StoreError: the store failed.
     """
     if len(texts) > MOST_NAMES:
         raise DomainFormError(

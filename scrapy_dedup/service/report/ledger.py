@@ -21,7 +21,7 @@ from scrapy_dedup.report.values import (
     SharedChunk,
 )
 from scrapy_dedup.settings import LAYERS, Settings
-from scrapy_dedup.store.pages.ledger_reads import DroppedPages, LedgerReads, StoredShare
+from scrapy_dedup.store.pages.ledger_reads import DroppedPages, LedgerReads, StoredAlias, StoredShare
 from scrapy_dedup.store.records.stored import StoredRun
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
@@ -101,12 +101,8 @@ def make_table(
 ) -> LedgerTable:
     """Return the table of some counts.
 
-    Args:
-        counts: of one run, or sums over several.
-        tokens: how characters become tokens.
-        settings: name the methods.
-        dropped: what is known of the pages that stand for those which were left out, by layer.
-        span: of the runs.
+    The counts are those of one run, or sums over several; *dropped* is what is known of the pages that stand for those
+    which were left out, by layer.
     """
     items = _whole(counts, "items/in")
     left_before = sum(_whole(counts, name) for name in _BEFORE_ITEMS)
@@ -241,13 +237,8 @@ def make_ledger(
 ) -> Ledger | None:
     """Return what deduplication spared; None where no run left counts.
 
-    Args:
-        store: of the project.
-        project: to report on.
-        settings: say how tokens are counted.
-        runs: of the project, newest first.
-        chosen: the run to report on; None for the last one, with the sum over all.
-        lists: with domains, aliases and shared chunks, each of which reads the whole project.
+    *runs* are those of the project, newest first. Reported on is the *chosen* one; None: the last one, with the sum
+    over all. *lists*: with domains, aliases and shared chunks, each of which reads the whole project.
 
     Raises:
         StoreError: the store failed.
@@ -271,11 +262,10 @@ def make_ledger(
 
 def _with_lists(ledger: Ledger, reads: LedgerReads) -> Ledger:
     """Return the ledger with what is stored now."""
-    aliases = [AliasPair(one.url, one.target, one.found_by) for one in reads.aliases(_MOST_ALIASES)]
     return replace(
         ledger,
         domains=tuple(reads.domains()),
-        aliases=tuple(group_aliases(aliases)[:ALIAS_GROUPS]),
+        aliases=tuple(group_aliases(reads.aliases(_MOST_ALIASES))[:ALIAS_GROUPS]),
         shared=tuple(_shared(one) for one in reads.shared(SHARED_CHUNKS)),
     )
 
@@ -292,10 +282,7 @@ def counts_of_run(run: StoredRun) -> dict[str, float]:
 def tokens_of(settings: Settings, size: int, chars: int) -> Tokens:
     """Return how characters become tokens.
 
-    Args:
-        settings: name the tokenizer, if there is one.
-        size: of all stored chunks together, as it was measured when they were made.
-        chars: of those.
+    *size* is that of all stored chunks together, as it was measured when they were made, *chars* their characters.
     """
     # Equal figures are characters: the chunks were made before there was a tokenizer.
     if not settings.chunk_tokenizer or not size or size == chars:
@@ -328,14 +315,6 @@ def _shared(one: StoredShare) -> SharedChunk:
     keepers = tuple(url for url, gives in one.places if gives)
     others = tuple(url for url, gives in one.places if not gives)
     return SharedChunk(one.sample, one.chars, one.pages, keepers[:_KEEPERS], others[:_OTHERS])
-
-
-class AliasPair(NamedTuple):
-    """An address, and that of the page which stands for it."""
-
-    alias: str
-    target: str
-    found_by: str
 
 
 class _Names(Struct):
@@ -380,22 +359,21 @@ class _Address(Struct, frozen=True):
     parameters: str
 
 
-def group_aliases(pairs: Iterable[AliasPair]) -> list[AliasGroup]:
+def group_aliases(pairs: Iterable[StoredAlias]) -> list[AliasGroup]:
     """Return the groups, the largest first; the order of the pairs decides nothing.
 
     Folders of a path are named while a folder has few, the last step stands for itself where others share it, all else
     is `*`: `/node/2091` beside `/dr-jansen` becomes `/node/*` beside `/*`. Hosts are told where they differ. Both
     directions of a pair are one group.
 
-    Args:
-        pairs: as many as are to be counted; all of them are held in memory.
+    All pairs are held in memory.
     """
-    read = sorted({(pair, _address(pair.alias), _address(pair.target)) for pair in pairs}, key=lambda one: one[0])
+    read = sorted({(pair, _address(pair.url), _address(pair.target)) for pair in pairs}, key=lambda one: one[0])
     alias_names, target_names = _Names(), _Names()
     for _, alias, target in read:
         alias_names.note(alias.steps)
         target_names.note(target.steps)
-    groups: defaultdict[tuple[str, str], dict[tuple[str, str], list[AliasPair]]] = defaultdict(dict)
+    groups: defaultdict[tuple[str, str], dict[tuple[str, str], list[StoredAlias]]] = defaultdict(dict)
     for pair, alias, target in read:
         ours = alias_names.path(alias.steps, target.steps) + alias.parameters
         theirs = target_names.path(target.steps, alias.steps) + target.parameters
@@ -408,13 +386,13 @@ def group_aliases(pairs: Iterable[AliasPair]) -> list[AliasGroup]:
     return sorted(found, key=lambda one: (-one.count, one.alias, one.target))
 
 
-def _group(directions: dict[tuple[str, str], list[AliasPair]]) -> AliasGroup:
+def _group(directions: dict[tuple[str, str], list[StoredAlias]]) -> AliasGroup:
     """Return a group, as most of its addresses have it."""
     (alias, target), most = min(directions.items(), key=lambda one: (-len(one[1]), one[0]))
     members = [pair for some in directions.values() for pair in some]
     found_by = Counter(pair.found_by for pair in members)
     by_count = dict(sorted(found_by.items(), key=lambda one: (-one[1], one[0])))
-    return AliasGroup(alias, target, by_count, len(members), most[0].alias, most[0].target)
+    return AliasGroup(alias, target, by_count, len(members), most[0].url, most[0].target)
 
 
 def _address(url: str) -> _Address:

@@ -1,33 +1,58 @@
-"""Figures of a whole project or of one run: the table of its domains, and the report."""
+"""Figures of a whole project or of one run: the table of its domains, its layouts and alarms, and the report.
+
+Whatever reads or writes the store raises StoreError where that fails.
+"""
 
 import re
+import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Final, Self
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import replace
 from sqlalchemy.orm import Session
 
+from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.fingerprints import to_hex
 from scrapy_dedup.core.runs import DropAlarm
+from scrapy_dedup.core.teacher import Vision
+from scrapy_dedup.core.templates.templates import Template, selector
+from scrapy_dedup.core.templates.url_patterns import matches_pattern
 from scrapy_dedup.report import values
+from scrapy_dedup.report.values import ReportPicture, boxes_from
 from scrapy_dedup.service.cache.cache import spared, total_of
 from scrapy_dedup.service.cut.cleaning import LAYER, PATTERNS
 from scrapy_dedup.service.cut.cleaning import LAYERS as LAYERS_OF_BLOCKS
 from scrapy_dedup.service.cut.reading import read_again
 from scrapy_dedup.service.cut.removals import SHADOW, blocks_in, removals_in
-from scrapy_dedup.service.learning.learning import SAMPLE_CHARS
-from scrapy_dedup.service.report.layout_overview import open_alarms, shown_layouts
+from scrapy_dedup.service.learning import SAMPLE_CHARS
 from scrapy_dedup.service.report.ledger import PREVENTS, make_ledger
+from scrapy_dedup.service.stored.template_upkeep import FIELDS, evidence_of, template_in, texts_of
+from scrapy_dedup.service.templates.layout_figures import (
+    DomainLayout,
+    DomainLayouts,
+    UnknownLayoutError,
+    domain_layouts,
+    name_of,
+)
 from scrapy_dedup.service.views.changes import ChangesChoice, PageChange, Since, iterate_changes
 from scrapy_dedup.service.views.explain import JudgedBlock, judged_blocks, own_removals, page_blocks, told
 from scrapy_dedup.settings import LAYERS, Settings
+from scrapy_dedup.store.knowledge.layout_pictures import StoredPicture
 from scrapy_dedup.store.pages.ledger_reads import LedgerReads
 from scrapy_dedup.store.pages.reads import Reads
-from scrapy_dedup.store.records.stored import DomainFigures, RepeatedBlock, StoredRun, StoredSource
+from scrapy_dedup.store.records.stored import (
+    DomainFigures,
+    LayoutFigures,
+    RepeatedBlock,
+    StoredRun,
+    StoredSource,
+    StoredTemplate,
+    TemplateFigures,
+)
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.upkeep.cache import StoredCache
@@ -42,11 +67,7 @@ _PREFIX: Final = "dedup/shadow/"
 def shadowed_layers(
     store: Store, project: ProjectStore, settings: Settings, runs: Sequence[StoredRun], run: StoredRun | None
 ) -> tuple[values.ShadowedLayer, ...]:
-    """Return what layers in the shadow would have dropped: of one run, or of all that are given.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return what layers in the shadow would have dropped: of one run, or of all that are given."""
     counts = {layer: _counts(runs, layer) for layer in LAYERS}
     layers = [layer for layer in LAYERS if counts[layer]]
     with store.session(read_only=True) as session:
@@ -96,6 +117,7 @@ REPEATED_BLOCKS = 10
 _CANDIDATES = 1_000
 _PAGES_SEARCHED = 20
 _RUNS_SUMMED = 10_000
+_RUNS_SEARCHED = 1_000
 _CHARS = re.compile(r"blocks, ([0-9]+) of ")
 
 DIFFS = 3
@@ -130,14 +152,28 @@ class Overview(Struct, frozen=True):
 
 
 def overview(store: Store, project: ProjectStore) -> Overview:
-    """Return the figures of a project's domains.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return the figures of a project's domains."""
     with store.session(read_only=True) as session:
         domains = Reads(session, project.id).domains(without_text=True)
     return Overview(project.name, tuple(sorted(domains, key=lambda each: (-each.removed_share, each.domain))))
+
+
+class UnknownRunError(DedupError):
+    """A project has no run of that id."""
+
+
+def named_run(project: ProjectStore, name: str | None) -> StoredRun | None:
+    """Return a run by its id, or the `last` one; None of None.
+
+    Raises:
+        UnknownRunError: it is none of the last thousand.
+    """
+    if name is None:
+        return None
+    for found in project.last_runs(_RUNS_SEARCHED):
+        if name in ("last", str(found.id)):
+            return found
+    raise UnknownRunError(f"project {project.name!r} has no run {name!r}: give the id of one, or last")
 
 
 def make_report(
@@ -148,9 +184,6 @@ def make_report(
     What layers dropped whole is counted by runs: without a run it is the sum over all of them. What was found of
     pages is told of that run, or the last one. All else is the present state: with a run, of the pages that this run
     fetched last.
-
-    Raises:
-        StoreError: the store failed.
     """
     runs = [run] if run is not None else project.last_runs(_RUNS_SUMMED)
     with store.session(read_only=True) as session:
@@ -169,7 +202,7 @@ def make_report(
         domains=tuple(_domain(each, cuts) for each in domains),
         layers=_layers(runs, cuts, sum(each.chars_in - each.chars_out for each in domains)),
         repeated=tuple(repeated),
-        samples=tuple(_samples(store, project, settings, keys)),
+        samples=tuple(_samples(project, settings, keys)),
         recrawl=findings(store, project, settings, last) if last else None,
         alarms=open_alarms(project),
         drop_alarms=DropAlarm.of_run(last.stats) if last else (),
@@ -258,16 +291,14 @@ def _chars(session: Session, project: ProjectStore, settings: Settings, block: R
     return len(block.sample)
 
 
-def _samples(
-    store: Store, project: ProjectStore, settings: Settings, keys: Iterable[bytes]
-) -> Iterator[values.SamplePage]:
+def _samples(project: ProjectStore, settings: Settings, keys: Iterable[bytes]) -> Iterator[values.SamplePage]:
     for key in keys:
         page = project.page(key)
         source = page.source if page else None
         if source is None:
             continue  # a crawl dropped the original just now
         removals = own_removals(project.decisions(key), key)
-        yield _sample(source, page_blocks(store, project, source, removals, settings).blocks)
+        yield _sample(source, page_blocks(project, source, removals, settings).blocks)
 
 
 def _sample(source: StoredSource, blocks: Iterable[JudgedBlock]) -> values.SamplePage:
@@ -281,11 +312,7 @@ def _shown(block: JudgedBlock) -> values.ExplainedBlock:
 
 
 def findings(store: Store, project: ProjectStore, settings: Settings, run: StoredRun) -> values.ReportRecrawl | None:
-    """Return what a run found; None where no page was known before it.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return what a run found; None where no page was known before it."""
     cache = StoredCache(store, project.id)
     traffic = cache.traffic(run.id)
     pages: Counter[str] = Counter()
@@ -336,3 +363,142 @@ def _changed_page(project: ProjectStore, change: PageChange) -> values.ChangedPa
         change=change.visit.change_class or "",
         diff=change.diff or "",
     )
+
+
+DOMAINS: Final = 12
+LAYOUTS: Final = 12
+RULES: Final = 20
+EXAMPLES: Final = 3
+RUNS: Final = 12
+# They are PNG, which nothing here could make smaller; a report is to stay one that a mail can carry.
+PICTURES: Final = 8
+PICTURE_BYTES: Final = 3_000_000
+
+# Texts that stand at what is left out are looked for among so many of a domain's most repeated blocks.
+_BLOCKS_SEARCHED: Final = 1_000
+_URLS_SEARCHED: Final = 500
+
+
+def open_alarms(project: ProjectStore) -> tuple[values.Alarm, ...]:
+    """Return the alarms that are open, newest first."""
+    found = project.alarms(open_only=True)
+    return tuple(values.Alarm(each.domain, name_of(each.layout), each.cause, each.raised_at) for each in found)
+
+
+def shown_layouts(
+    store: Store, project: ProjectStore, run_id: uuid.UUID | None = None
+) -> tuple[values.ReportDomainLayouts, ...]:
+    """Return the layouts of the domains with most pages; of those that a run met, if one is named."""
+    try:
+        domains = domain_layouts(project)
+    except UnknownLayoutError:
+        return ()
+    if run_id is not None:
+        domains = [each for each in domains if any(run.id == run_id for run in each.runs)]
+    domains.sort(key=lambda each: (-_pages(each), each.domain))
+    room = _Room()
+    return tuple(_layouts_of(store, project, each, room) for each in domains[:DOMAINS])
+
+
+class _Room(Struct):
+    """For pictures in one report."""
+
+    pictures: int = PICTURES
+    size_bytes: int = PICTURE_BYTES
+
+    def with_picture(self, each: values.ReportLayout, stored: StoredPicture | None) -> values.ReportLayout:
+        """Return a layout with its picture, or with word of it where there is no room left."""
+        if stored is None:
+            return each
+        if self.pictures < 1 or len(stored.picture) > self.size_bytes:
+            return replace(each, left_out=stored.url)
+        self.pictures -= 1
+        self.size_bytes -= len(stored.picture)
+        boxes = boxes_from(stored.boxes)
+        return replace(each, picture=ReportPicture(stored.url, stored.picture, stored.width, stored.height, boxes))
+
+
+def _pages(domain: DomainLayouts) -> int:
+    return sum(each.figures.pages for each in domain.layouts)
+
+
+def _layouts_of(store: Store, project: ProjectStore, found: DomainLayouts, room: _Room) -> values.ReportDomainLayouts:
+    with store.session(read_only=True) as session:
+        repeated = Reads(session, project.id).repeated_blocks(_BLOCKS_SEARCHED, found.domain)
+        urls = Reads(session, project.id).some_urls(found.domain, _URLS_SEARCHED)
+    live = {one.layout: one for one in project.templates(found.domain)}
+    pictures = project.pictures(found.domain)
+    layouts = tuple(
+        room.with_picture(
+            _layout(each, live.get(each.figures.layout), repeated, urls), pictures.get(each.figures.layout)
+        )
+        for each in found.layouts[:LAYOUTS]
+    )
+    return values.ReportDomainLayouts(found.domain, _pages(found), layouts, len(found.layouts))
+
+
+def _layout(
+    each: DomainLayout, live: StoredTemplate | None, repeated: Sequence[RepeatedBlock], urls: Iterable[str]
+) -> values.ReportLayout:
+    figures = each.figures
+    present = figures.template
+    return values.ReportLayout(
+        layout=name_of(figures.layout),
+        kind=present.kind if present else "",
+        pages=figures.pages,
+        pages_by_run=each.pages_by_run[-RUNS:],
+        examples=_examples(figures, urls),
+        url_pattern=present.url_pattern if present else None,
+        template=_template(present, live, repeated) if present else None,
+    )
+
+
+def _examples(figures: LayoutFigures, urls: Iterable[str]) -> tuple[str, ...]:
+    """Return the page that led the layout in the last run, and other stored ones with such URLs."""
+    pattern = figures.template.url_pattern if figures.template else None
+    first = (figures.example_url,) if figures.example_url else ()
+    alike = (url for url in urls if pattern and url not in first and matches_pattern(pattern, url))
+    return (*first, *islice(alike, EXAMPLES - len(first)))
+
+
+def _template(
+    figures: TemplateFigures, live: StoredTemplate | None, repeated: Sequence[RepeatedBlock]
+) -> values.ReportTemplate:
+    told = values.ReportTemplate(
+        version=figures.version,
+        state=figures.state,
+        confidence=figures.confidence,
+        pages=figures.pages,
+        reason=figures.reason,
+    )
+    known = template_in(live) if live is not None else None
+    if live is None or known is None:
+        return told
+    dropped = [path for path, verdict in known.verdicts.items() if not verdict.keep]
+    # What most pages have comes first: the small things of a few pages are the long tail of any list.
+    dropped.sort(key=lambda path: (-known.verdicts[path].pages, path))
+    texts = _texts(known, repeated)
+    return replace(
+        told,
+        content=tuple(
+            values.ReportLocator(selector(path), evidence_of(known.verdicts.get(path)))
+            for path in known.containers[:RULES]
+        ),
+        left_out=tuple(
+            values.ReportLocator(selector(path), known.verdicts[path].evidence, texts.get(path, ""))
+            for path in dropped[:RULES]
+        ),
+        rules=len(dropped),
+        fields={name: ", ".join(found) for name in FIELDS if (found := texts_of(live.selectors, name))},
+        vision=convert(live.body.get("vision"), Vision | None),
+    )
+
+
+def _texts(template: Template, repeated: Iterable[RepeatedBlock]) -> dict[str, str]:
+    """Return what stands at the paths that are left out: of each the text on most pages, as far as one is kept."""
+    found: dict[str, str] = {}
+    for block in repeated:
+        why = template.lookup.standing(block.path).why if block.path else None
+        if why is not None:
+            found.setdefault(why.path, block.sample)
+    return found

@@ -1,17 +1,216 @@
 """Analyses of what repeats on the stored pages of domains and projects, for commands, REST and MCP."""
 
 import uuid
-from collections.abc import Sequence
-from typing import Any, Unpack
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from itertools import islice
+from typing import Any, Literal, TypedDict, Unpack
 
+from msgspec import Struct, field
 from sqlalchemy.orm import Session
 
-from scrapy_dedup.core.boilerplate.repeats import DomainAnalysisResult, ProjectAnalysisResult
+from scrapy_dedup.core.boilerplate.epochs import EPOCH_PAGES, MOST_BLOCKS, Epochs
+from scrapy_dedup.core.boilerplate.repeats import Boilerplate, DomainAnalysisResult, ProjectAnalysisResult
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.service.stored.domain_analysis import AnalysisParameters, DomainAnalysis
+from scrapy_dedup.core.patterns.config import SiteConfig
+from scrapy_dedup.service.cut.cleaning import LAYER, LAYERS, Cleaned
+from scrapy_dedup.service.cut.reading import Reading, read_again
+from scrapy_dedup.service.cut.removals import removal_decisions
+from scrapy_dedup.service.cut.site_patterns import patterns_of
+from scrapy_dedup.service.learning import SAMPLE_CHARS, Sample, evidence_of
+from scrapy_dedup.service.policies import repeat_policy
+from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
+from scrapy_dedup.service.templates.site_learning import SiteSample, learn_sample, learned_page
+from scrapy_dedup.service.templates.site_records import template_record
 from scrapy_dedup.settings import COUNTING, PARAMETERS, Settings
-from scrapy_dedup.store.repositories import DomainBoilerplateRepository, SourceRepository
+from scrapy_dedup.store.pages import site_configs
+from scrapy_dedup.store.records.records import Method
+from scrapy_dedup.store.records.stored import StoredSource
+from scrapy_dedup.store.repositories import DomainBoilerplateRepository, SourceRepository, TemplateRepository
+from scrapy_dedup.store.upkeep.recleaning import Recleaned, RecleaningRepository
 from scrapy_dedup.store.writer import ProjectStore
+
+PASSES = 2
+_PAGES_AT_ONCE = 100
+
+Progress = Callable[[str, int], None]
+"""Called with a domain and how many of its pages were read since the last call; each page is read PASSES times."""
+
+
+class AnalysisParameters(TypedDict, total=False):
+    """What one analysis does differently from the settings; None and what is left out leave it to them.
+
+    source_groups: only pages stored under one of these.
+    method: `template`, `html`, `text` or `auto`, as DEDUP_BOILERPLATE_METHOD.
+    dry_run: find out, and write nothing.
+    most_blocks: different blocks of an epoch that are counted in memory; with fewer, pages may be read once more.
+    epoch_pages: pages of a large domain after which it is looked whether a redesign began.
+    """
+
+    threshold_pct: float | None
+    min_pages: int | None
+    min_block_chars: int | None
+    method: Literal["auto", "template", "html", "text"] | None
+    source_groups: Collection[str] | None
+    dry_run: bool
+    progress: Progress | None
+    most_blocks: int
+    epoch_pages: int
+
+
+class _Found(Struct):
+    """What one method found on a domain."""
+
+    boilerplate: Boilerplate[int]
+    site: SiteKnowledge | None = None
+    """What its pages are cut by, by the method `template`."""
+    samples: dict[int, Sample] = field(default_factory=dict)
+    pages_cleaned: int = 0
+    bytes_removed: int = 0
+
+    def note(self, reading: Reading, cleaned: Cleaned, min_block_chars: int) -> None:
+        """Take in a page that was cut."""
+        if len(self.samples) < len(self.boilerplate.counts):
+            for key, path, text in reading.blocks(min_block_chars):
+                if key in self.boilerplate.counts:
+                    self.samples.setdefault(key, Sample(path, text[:SAMPLE_CHARS]))
+        self.pages_cleaned += bool(cleaned.removed)
+        self.bytes_removed += reading.bytes_removed(cleaned)
+
+
+class DomainAnalysis:
+    """One analysis of one domain."""
+
+    def __init__(
+        self, session: Session, settings: Settings, project_id: uuid.UUID, domain: str, parameters: AnalysisParameters
+    ) -> None:
+        self._session = session
+        self._settings = settings
+        self._policy = repeat_policy(settings)
+        self._project_id = project_id
+        self._domain = domain
+        self._groups = parameters.get("source_groups")
+        self._writes = not parameters.get("dry_run")
+        self._progress = parameters.get("progress") or (lambda _domain, _pages: None)
+        self._counts = partial(
+            Epochs,
+            self._policy,
+            epoch_pages=parameters.get("epoch_pages", EPOCH_PAGES),
+            most_blocks=parameters.get("most_blocks", MOST_BLOCKS),
+        )
+        self._at = datetime.now(UTC)
+        self._sample = SiteSample(settings.learn_pages)
+        config = site_configs.get(session.connection(), project_id, domain)
+        decided = SiteConfig.from_json(config.config) if config is not None else None
+        self._patterns = patterns_of(settings, decided, domain)
+
+    def run(self) -> DomainAnalysisResult:
+        """Find what repeats, and write every page without it; returns what was found.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        counts = self._count()
+        settled = self._settled(counts)
+        site = learn_sample(self._domain, self._sample, self._settings) if "template" in counts else None
+        found = {
+            method: _Found(count.boilerplate(settled.get(method)), site if method == "template" else None)
+            for method, count in counts.items()
+        }
+        writer = RecleaningRepository(
+            self._session, self._project_id, layer=LAYERS, keep_decisions=self._settings.keep_decisions
+        )
+        recleaned = self._cut(found)
+        while pages := list(islice(recleaned, _PAGES_AT_ONCE)):
+            if self._writes:
+                writer.write(pages)
+        if self._writes:
+            self._remember(found)
+        return DomainAnalysisResult(
+            domain=self._domain,
+            pages_analyzed=sum(each.boilerplate.pages for each in found.values()),
+            pages_cleaned=sum(each.pages_cleaned for each in found.values()),
+            blocks_boilerplate=sum(len(each.boilerplate.counts) for each in found.values()),
+            bytes_removed_total=sum(each.bytes_removed for each in found.values()),
+        )
+
+    def _pages(self, *, oldest_first: bool = False, tells: bool = True) -> Iterator[tuple[StoredSource, Reading]]:
+        """Iterate over the pages that can be read; the others stay as they are."""
+        sources = SourceRepository(self._session).iterate(
+            self._project_id, self._domain, self._groups, oldest_first=oldest_first
+        )
+        for source in sources:
+            reading = read_again(source, self._settings)
+            if reading is not None:
+                yield source, reading
+            if tells:
+                self._progress(self._domain, 1)
+
+    def _count(self) -> dict[Method, Epochs]:
+        counts: dict[Method, Epochs] = {}
+        for source, reading in self._pages(oldest_first=True):
+            if reading.method == "template" and reading.page is not None and self._sample.wants(source.page_key):
+                self._sample.add(learned_page(source.page_key, source.url, reading.page), reading.source)
+            blocks = reading.blocks(self._policy.min_block_chars)
+            if reading.method not in counts:
+                counts[reading.method] = self._counts()
+            counts[reading.method].add(block.fingerprint for block in blocks)
+        return counts
+
+    def _settled(self, counts: Mapping[Method, Epochs]) -> dict[Method, Counter[int]]:
+        """Return exact counts of the blocks that are in doubt after one look at a domain of hundreds of thousands."""
+        doubtful = {method: count.doubtful() for method, count in counts.items()}
+        settled: dict[Method, Counter[int]] = {}
+        if any(doubtful.values()):
+            for _, reading in self._pages(tells=False):
+                blocks = {block.fingerprint for block in reading.blocks(self._policy.min_block_chars)}
+                settled.setdefault(reading.method, Counter()).update(blocks & doubtful.get(reading.method, frozenset()))
+        return settled
+
+    def _cut(self, found: Mapping[Method, _Found]) -> Iterator[Recleaned]:
+        for source, reading in self._pages():
+            by_method = found.get(reading.method)
+            if by_method is None:
+                continue  # a crawl stored the first page of this kind just now
+            cleaned = reading.clean(by_method.boilerplate, self._settings, by_method.site, self._patterns)
+            decisions = removal_decisions(source.page_key, cleaned, self._at)
+            by_method.note(reading, cleaned, self._policy.min_block_chars)
+            yield Recleaned(
+                page_key=source.page_key,
+                cleaned_content=None if cleaned.content == source.cleaned_content else cleaned.content,
+                chars_in=cleaned.chars_in,
+                chars_out=cleaned.chars_out,
+                decision=next((one for one in decisions if one.layer == LAYER), None),
+                others=tuple(one for one in decisions if one.layer != LAYER),
+            )
+
+    def _remember(self, found: Mapping[Method, _Found]) -> None:
+        repository = DomainBoilerplateRepository(self._session)
+        for method, each in sorted(found.items()):
+            if each.site is not None:
+                self._remember_site(each.site)
+            evidence = evidence_of(each.boilerplate, each.samples)
+            pages = each.boilerplate.pages
+            repository.upsert(
+                self._project_id,
+                self._domain,
+                sorted(evidence),
+                method=method,
+                pages_analyzed=pages,
+                blocks_total=each.boilerplate.blocks_total,
+                blocks_boilerplate=len(evidence),
+                bytes_removed_avg=each.bytes_removed // pages,
+                threshold_pct=self._policy.threshold_pct,
+                min_pages=self._policy.min_pages,
+                min_block_chars=self._policy.min_block_chars,
+                evidence=evidence,
+            )
+
+    def _remember_site(self, site: SiteKnowledge) -> None:
+        records = (template_record(site, layout, self._at) for layout in sorted(site.templates))
+        TemplateRepository(self._session, self._project_id).add(records)
 
 
 class NoPagesError(DedupError):
@@ -83,19 +282,28 @@ class DomainDedupService:
         self._session.flush()
         return result
 
-    def analyze_project(self, project_id: uuid.UUID, **parameters: Unpack[AnalysisParameters]) -> ProjectAnalysisResult:
-        """Analyse all domains that have stored pages, in the order of their names, and commit once.
+    def analyze_project(
+        self, project_id: uuid.UUID, domains: Iterable[str] | None = None, **parameters: Unpack[AnalysisParameters]
+    ) -> ProjectAnalysisResult:
+        """Analyse these domains, or all that have stored pages by their names, and commit once.
 
         Raises:
             SettingError: a parameter is out of its range.
             StoreError: the store failed; nothing was written.
         """
-        groups = parameters.get("source_groups")
-        domains = SourceRepository(self._session).get_domains_for_project(project_id, groups)
-        results = [self.analyze_domain(project_id, domain, **parameters) for domain, _ in domains]
+        if domains is None:
+            sources = SourceRepository(self._session)
+            domains = dict(sources.get_domains_for_project(project_id, parameters.get("source_groups")))
+        results = [self.analyze_domain(project_id, domain, **parameters) for domain in domains]
         if not parameters.get("dry_run"):
             self._session.commit()
-        return summed(results)
+        return ProjectAnalysisResult(
+            domains_analyzed=len(results),
+            domains_with_boilerplate=sum(result.blocks_boilerplate > 0 for result in results),
+            total_pages_cleaned=sum(result.pages_cleaned for result in results),
+            total_bytes_removed=sum(result.bytes_removed_total for result in results),
+            domain_results=results,
+        )
 
     def get_domain_stats(self, project_id: uuid.UUID) -> list[dict[str, Any]]:
         """Return what is known of each domain by each method, in the order of domains and methods.
@@ -111,14 +319,3 @@ class DomainDedupService:
             {**{name: getattr(row, name) for name in names}, "updated_at": row.updated_at.isoformat()}
             for row in DomainBoilerplateRepository(self._session).list_by_project(project_id)
         ]
-
-
-def summed(results: list[DomainAnalysisResult]) -> ProjectAnalysisResult:
-    """Return the analyses of some domains as that of their project."""
-    return ProjectAnalysisResult(
-        domains_analyzed=len(results),
-        domains_with_boilerplate=sum(result.blocks_boilerplate > 0 for result in results),
-        total_pages_cleaned=sum(result.pages_cleaned for result in results),
-        total_bytes_removed=sum(result.bytes_removed_total for result in results),
-        domain_results=results,
-    )

@@ -1,44 +1,246 @@
-"""Stored pages, cleaned again by what is known now: which have another clean text than the one that went out."""
+"""Stored pages, cleaned again by what is known now: which have another clean text than the one that went out.
+
+Whatever reads or writes the store raises StoreError where that fails.
+"""
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import islice
-from typing import Final
+from typing import Any, Final, Self
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from scrapy_dedup.core.boilerplate.repeats import Boilerplate
 from scrapy_dedup.core.duplicates import NEAR_DUPLICATE
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.metadata.choice import Metadata
+from scrapy_dedup.core.metadata.choice import Metadata, metadata_of
 from scrapy_dedup.core.pages.fingerprints import content_hash, text_hash
-from scrapy_dedup.service.cut.cleaning import Cleaned
+from scrapy_dedup.core.patterns.config import get_site_config_with_db_overrides
+from scrapy_dedup.core.urls.normal_form import page_key
+from scrapy_dedup.service.cut.cleaning import LAYER, LAYERS, Cleaned, hashes_and_removed
 from scrapy_dedup.service.cut.page_cleaning import CleanedPage
 from scrapy_dedup.service.cut.reading import Reading, read_again
-from scrapy_dedup.service.cut.site_cleaning import How
+from scrapy_dedup.service.cut.removals import removal_decisions
+from scrapy_dedup.service.cut.site_cleaning import How, cut_page
+from scrapy_dedup.service.cut.site_patterns import SitePatterns, patterns_of, project_config
 from scrapy_dedup.service.duplicates.chunking import makes_chunks
-from scrapy_dedup.service.duplicates.comparison import PageComparison
-from scrapy_dedup.service.duplicates.index import DuplicateIndex, asked_layers
+from scrapy_dedup.service.duplicates.index import DuplicateIndex, PageComparison, asked_layers
 from scrapy_dedup.service.duplicates.page_facts import facts_of
+from scrapy_dedup.service.learning import knowledge_of
 from scrapy_dedup.service.model_file import model_hash
+from scrapy_dedup.service.patterns import stored_config
 from scrapy_dedup.service.policies import url_rules
-from scrapy_dedup.service.stored.known_site import KnownSite
-from scrapy_dedup.service.stored.refined_outcomes import Sent, own_places, sent_otherwise
+from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
+from scrapy_dedup.service.templates.site_learning import SiteSample, learn_sample, learned_page
+from scrapy_dedup.service.templates.site_records import changes, site_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.codec import column_text
 from scrapy_dedup.store.engine.errors import DamagedStoreError
 from scrapy_dedup.store.pages import site_configs
 from scrapy_dedup.store.pages.reads import Reads
 from scrapy_dedup.store.records.document_chunks import STALE_CHUNK
-from scrapy_dedup.store.records.records import ExtractionRecord, Method, TemplateRecord, TemplateStateRecord
+from scrapy_dedup.store.records.page_records import ChunksRecord, PageKnowledge
+from scrapy_dedup.store.records.records import (
+    CleanedRecord,
+    DecisionRecord,
+    DocumentRecord,
+    ExtractionRecord,
+    Method,
+    Record,
+    TemplateRecord,
+    TemplateStateRecord,
+)
+from scrapy_dedup.store.records.signatures import SignatureRecord
 from scrapy_dedup.store.records.stored import StoredSource, StoredState
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.upkeep.recleaning import is_of_version
+from scrapy_dedup.store.upkeep.recleaning import Recleaned, Refined, RefinementRepository, is_of_version
 from scrapy_dedup.store.writer import ProjectStore
+
+_PAGES_WRITTEN_AT_ONCE: Final = 100
+
+Entry = Mapping[str, Any]
+"""An item as it is kept."""
+
+
+class Sent(Struct, frozen=True):
+    """A text that went out; digits are those of its hash."""
+
+    digits: str
+    text: str
+
+
+def own_places(items: Sequence[Entry], source: StoredSource, url_field: str) -> list[int]:
+    """Return where those of a page's kept items stand that were cut from its stored original."""
+    return [place for place, one in enumerate(items) if _values(one).get(url_field) in (None, source.url)]
+
+
+def sent_otherwise(source: StoredSource, cleaned: Cleaned) -> Sent | None:
+    """Return the text that went out of a page, where the page has another one now, and the store knows."""
+    figures = (source.report or {}).get("cleaned")
+    digits = figures.get("content_hash") if isinstance(figures, dict) else None
+    if not isinstance(digits, str) or digits == cleaned.content_hash.hex():
+        return None
+    stored = source.cleaned_content or ""
+    return Sent(digits, stored if content_hash(stored).hex() == digits else "")
+
+
+def _values(entry: Entry) -> Mapping[str, Any]:
+    found = entry.get("fields")
+    return found if isinstance(found, dict) else {}
+
+
+def records_of(
+    source: StoredSource, cleaned: Cleaned, at: datetime, compared: Sequence[PageKnowledge] = ()
+) -> list[Record]:
+    """Return what is to be written of a page once its items are safe; `written` reads it back.
+
+    The document is not written as it stands: it says of which page, and of which original, the others are.
+    """
+    document = DocumentRecord(
+        page_key=source.page_key,
+        url=source.url,
+        domain=source.domain,
+        status="completed",
+        updated_at=at,
+        chars_in=cleaned.chars_in,
+        chars_out=cleaned.chars_out,
+        last_changed_at=source.fetched_at,
+    )
+    decisions = removal_decisions(source.page_key, cleaned, at)
+    return [
+        document,
+        CleanedRecord(source.page_key, cleaned.content, {"cleaned": hashes_and_removed(cleaned)}),
+        *decisions,
+        *compared,
+    ]
+
+
+def write_refined(store: Store, project: ProjectStore, settings: Settings, records: Iterable[Record]) -> int:
+    """Bring the store up to date, all in one transaction; return how many pages still were those that were cleaned.
+
+    Raises:
+        StoreError: the store failed; nothing was written.
+    """
+    pages = list(_pages(records))
+    with store.session() as session:
+        repository = RefinementRepository(session, project.id, layer=LAYERS, keep_decisions=settings.keep_decisions)
+        written = repository.write(pages)
+        session.commit()
+    return written
+
+
+def _pages(records: Iterable[Record]) -> Iterator[Refined]:
+    group: list[Record] = []
+    for record in records:
+        if isinstance(record, DocumentRecord) and group:
+            yield _page(group)
+            group = []
+        group.append(record)
+    if group:
+        yield _page(group)
+
+
+def _page(group: Sequence[Record]) -> Refined:
+    document = group[0]
+    assert isinstance(document, DocumentRecord)
+    assert document.last_changed_at is not None
+    decisions = [one for one in group if isinstance(one, DecisionRecord)]
+    text = next((one for one in group if isinstance(one, CleanedRecord)), None)
+    recleaned = Recleaned(
+        page_key=document.page_key,
+        cleaned_content=text.cleaned_content if text is not None else None,
+        report=text.report if text is not None else None,
+        chars_in=document.chars_in or 0,
+        chars_out=document.chars_out or 0,
+        decision=next((one for one in decisions if one.layer == LAYER), None),
+        others=tuple(one for one in decisions if one.layer != LAYER),
+    )
+    compared = tuple(one for one in group if isinstance(one, SignatureRecord | ChunksRecord))
+    return Refined(recleaned, document.last_changed_at, compared)
+
+
+def by_pages(records: Iterable[Record]) -> Iterator[list[Record]]:
+    """Yield the records of a hundred pages at a time: each page's begin with its document."""
+    some: list[Record] = []
+    pages = 0
+    for record in records:
+        pages += isinstance(record, DocumentRecord)
+        if pages > _PAGES_WRITTEN_AT_ONCE:
+            yield some
+            some, pages = [], 1
+        some.append(record)
+    if some:
+        yield some
+
+
+class KnownSite(Struct, frozen=True):
+    """What is known of one domain."""
+
+    site: SiteKnowledge | None
+    boilerplate: Mapping[str, Boilerplate[int]]
+    settings: Settings
+    patterns: SitePatterns
+    is_configured: bool
+    """Whether somebody decided something about the site: then pages change also where nothing is learned."""
+    changes: tuple[TemplateRecord | TemplateStateRecord, ...] = ()
+    """What is to be stored of the site where it was learned anew."""
+
+    @classmethod
+    def of(cls, project: ProjectStore, domain: str, settings: Settings) -> Self:
+        """Return what the store knows, and what people decided."""
+        config = stored_config(project, domain)
+        patterns = patterns_of(settings, config, domain)
+        boilerplate = {method: knowledge_of(row).boilerplate for method, row in project.knowledge(domain).items()}
+        site = site_of(domain, project.templates(domain))
+        is_configured = not get_site_config_with_db_overrides(project_config(settings), config).is_empty
+        return cls(site, boilerplate, settings, patterns, is_configured)
+
+    def learned_anew(self, domain: str, pages: Iterable[StoredSource], at: datetime) -> Self:
+        """Return what the present model says of a site whose templates another one made.
+
+        The site stays as it is where the present model made them, and where fewer pages are kept than it was learned
+        from.
+        """
+        site = self.site
+        if site is None or all(one.model == model_hash() for one in site.templates.values()):
+            return self
+        sample, rules = SiteSample(self.settings.learn_pages), url_rules(self.settings)
+        for source in pages:
+            key = page_key(source.url, rules)
+            reading = read_again(source, self.settings) if sample.wants(key) else None
+            if reading is not None and reading.page is not None:
+                sample.add(learned_page(key, source.url, reading.page), reading.source)
+        if len(sample) < min(site.pages, sample.most):
+            return self
+        newer = learn_sample(domain, sample, self.settings).with_snapshots_of(site).with_decisions_of(site)
+        return replace(self, site=newer, changes=tuple(changes(site, newer, at)))
+
+    def cut_alone(self, reading: Reading) -> tuple[Cleaned, Metadata] | None:
+        """Cut a page by itself, as a crawl that knows nothing of its site; None where it is none of HTML."""
+        if reading.method != "template" or reading.page is None:
+            return None
+        found = cut_page(reading.source, reading.page, reading.url, None, self.settings, self.patterns)
+        return found.cleaned, found.metadata
+
+    def cut(self, reading: Reading) -> tuple[Cleaned, Metadata] | None:
+        """Cut a page as a crawl would; None where nothing is known by which that could be done."""
+        if reading.method == "template" and reading.page is not None:
+            if not (self.is_configured or (self.site is not None and self.site.templates)):
+                return None
+            found = cut_page(reading.source, reading.page, reading.url, self.site, self.settings, self.patterns)
+            return found.cleaned, found.metadata
+        boilerplate = self.boilerplate.get(reading.method)
+        if boilerplate is None and not self.is_configured:
+            return None
+        is_text = reading.page is None or reading.method == "text"
+        metadata = Metadata() if is_text or reading.page is None else metadata_of(reading.page, reading.url)
+        return reading.clean(boilerplate or Boilerplate(), self.settings, patterns=self.patterns), metadata
+
 
 logger = logging.getLogger(__name__)
 
@@ -125,7 +327,6 @@ class Refiner:
 
         Raises:
             NothingToRefineError: there are none, or none of a chosen domain; or the layer does nothing.
-            StoreError: the store failed.
         """
         if not self._settings.acts("boilerplate"):
             raise NothingToRefineError(
@@ -148,14 +349,9 @@ class Refiner:
 
         Blocks, so call it in a thread where others wait. Between two lots nothing of the store is held.
 
-        Args:
-            domains: what `domains` returned.
-            progress: is told of every hundred pages.
-
-        Raises:
-            StoreError: the store failed.
+        *domains* is what `domains` returned; *progress* is told of every hundred pages.
         """
-        tell = progress or _silent
+        tell = progress or (lambda _domain, _pages: None)
         for domain in domains:
             churn = self.churns[domain] = DomainChurn(domain)
             known = self._known(domain)
@@ -176,7 +372,7 @@ class Refiner:
 
     def _known(self, domain: str) -> KnownSite:
         """Return what is known of a domain; where another model made its templates, it is learned from its pages."""
-        known = KnownSite.of(self._store, self._project, domain, self._settings)
+        known = KnownSite.of(self._project, domain, self._settings)
         with self._store.session(read_only=True) as session:
             pages = SourceRepository(session).iterate(self._project.id, domain)
             return known.learned_anew(domain, pages, datetime.now(UTC))
@@ -187,9 +383,6 @@ class Refiner:
         Returns how many pages waited for it.
 
         Call it once all lots were taken and this is no dry run; pages that change are noted as they are written.
-
-        Raises:
-            StoreError: the store failed.
         """
         self._project.write([change for changes in self._learned.values() for change in changes])
         waited = 0
@@ -285,7 +478,3 @@ class Refiner:
             logger.warning("What is held of %s cannot be read: %s", state.url, error)
             return []
         return [one for one in held if one.content_hash == state.content_hash]
-
-
-def _silent(_domain: str, _pages: int) -> None:
-    """Tell nobody."""

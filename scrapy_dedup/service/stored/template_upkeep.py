@@ -17,13 +17,13 @@ from scrapy_dedup.core.metadata.locators import Locators
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.pages.fingerprints import to_digits
 from scrapy_dedup.core.pages.marking import check_selector
-from scrapy_dedup.core.patterns.config import SiteConfig
 from scrapy_dedup.core.patterns.expressions import compile_expression
 from scrapy_dedup.core.teacher import Vision
 from scrapy_dedup.core.templates.templates import Template, selector
 from scrapy_dedup.service.cut.site_cleaning import SiteCut, cut_page
 from scrapy_dedup.service.cut.site_patterns import patterns_of
 from scrapy_dedup.service.packed_files import read_json
+from scrapy_dedup.service.patterns import stored_config
 from scrapy_dedup.service.policies import parse_limits
 from scrapy_dedup.service.templates.layout_figures import UnknownLayoutError, find_layout, name_of
 from scrapy_dedup.service.templates.site_knowledge import BY_HAND
@@ -55,27 +55,15 @@ class TemplateTrial(Struct, frozen=True):
     effects: tuple[TrialEffect, ...]
 
 
-def try_template(
+def _try(
     store: Store, project: ProjectStore, before: StoredTemplate, after: StoredTemplate, settings: Settings
 ) -> TemplateTrial:
-    """Cut stored pages of a layout by two templates, as if each were live.
-
-    Args:
-        store: to read.
-        project: whose pages.
-        before: the one template.
-        after: the other.
-        settings: by which pages are cut.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Cut stored pages of a layout by two templates, as if each were live."""
     others = [one for one in project.templates(before.domain) if one.layout != before.layout]
     old, new = (site_of(before.domain, [*others, replace(one, state="live")]) for one in (before, after))
     if old is None or new is None:
         return TemplateTrial(0, ())
-    config = project.site_config(before.domain)
-    patterns = patterns_of(settings, SiteConfig.from_json(config.config) if config else None, before.domain)
+    patterns = patterns_of(settings, stored_config(project, before.domain), before.domain)
     pages, effects = 0, []
     with store.session(read_only=True) as session:
         for number, source in enumerate(SourceRepository(session).iterate(project.id, before.domain, bare=True)):
@@ -303,9 +291,7 @@ def list_templates(
 ) -> list[tuple[TemplateFigures, int]]:
     """Return each layout's template, the live version or else the newest, and how many versions are kept.
 
-    Args:
-        project: that has them.
-        domain: of one domain or of some; None: of all.
+    *domain* is one domain or some; None: all.
 
     Raises:
         UnknownLayoutError: there is none.
@@ -332,15 +318,21 @@ def show_templates(project: ProjectStore, domain: str, layout: str | None, versi
     """
     known = [figures.layout for figures, _ in list_templates(project, domain)]
     chosen = known if layout is None else [find_layout(known, layout, domain)]
-    return [show_version(versions_of(project, domain, one), version) for one in chosen]
+    return [show_version(_versions(project, domain, one), version) for one in chosen]
 
 
-def versions_of(project: ProjectStore, domain: str, layout: int) -> list[StoredTemplate]:
-    """Return the versions of a layout's template, newest first.
+def versions_of(project: ProjectStore, domain: str, layout: str) -> list[StoredTemplate]:
+    """Return the versions of the template of a layout that a person named, newest first.
 
     Raises:
-        TemplateChoiceError: there is none; something removed them since the layout was found.
+        UnknownLayoutError, TemplateChoiceError: there is none.
+        StoreError: the store failed.
     """
+    known = [figures.layout for figures, _ in list_templates(project, domain)]
+    return _versions(project, domain, find_layout(known, layout, domain))
+
+
+def _versions(project: ProjectStore, domain: str, layout: int) -> list[StoredTemplate]:
     versions = project.template_versions(domain, layout)
     if not versions:
         raise TemplateChoiceError(f"layout {name_of(layout)} of {domain} has no template")
@@ -413,28 +405,15 @@ def texts_of(selectors: Mapping[str, Any], name: str) -> tuple[str, ...]:
     return tuple(map(str, found)) if isinstance(found, list | tuple) else ()
 
 
-def layout_of(project: ProjectStore, domain: str, layout: str) -> int:
-    """Return the layout with a template that a person named.
-
-    Raises:
-        UnknownLayoutError: there is none.
-    """
-    return find_layout([figures.layout for figures, _ in list_templates(project, domain)], layout, domain)
-
-
 def decisions_of(stored: StoredTemplate) -> list[tuple[str, str]]:
     """Return what a person decided, as (action, selector)."""
     return [(str(one.get("action")), str(one.get("selector"))) for one in stored.overrides]
 
 
-def decided(stored: StoredTemplate, decisions: Sequence[Decision], at: datetime) -> StoredTemplate | None:
+def _decided(stored: StoredTemplate, decisions: Sequence[Decision], at: datetime) -> StoredTemplate | None:
     """Return a template with what a person decided, in this order; None where that changes nothing.
 
     Of two decisions about an element the later one counts.
-
-    Raises:
-        SelectorError: a selector is none.
-        TemplateChoiceError: nothing was decided about what is to be forgotten.
     """
     overrides = [dict(one) for one in stored.overrides]
     for action, css in decisions:
@@ -451,23 +430,8 @@ def decided(stored: StoredTemplate, decisions: Sequence[Decision], at: datetime)
     return after if decisions_of(after) != decisions_of(stored) else None
 
 
-def add_decided(project: ProjectStore, after: StoredTemplate, at: datetime) -> int:
-    """Store a template with decisions as a new version, in the state of the one before; return its number.
-
-    Raises:
-        StoreError: the store failed.
-    """
-    reason = f"a person's decision, on top of version {after.version}"
-    record = convert(after, TemplateRecord, from_attributes=True)
-    return project.add_template(replace(record, source="override", reason=reason, created_at=at))
-
-
-def former_of(versions: Sequence[StoredTemplate], version: int | None) -> StoredTemplate:
-    """Return the version to go back to: by its number, or the last one before the present one.
-
-    Raises:
-        TemplateChoiceError: there is none, or it is live.
-    """
+def _former(versions: Sequence[StoredTemplate], version: int | None) -> StoredTemplate:
+    """Return the version to go back to: by its number, or the last one before the present one."""
     present = present_of(versions)
     if version is not None:
         chosen = present_of(versions, version)
@@ -481,16 +445,6 @@ def former_of(versions: Sequence[StoredTemplate], version: int | None) -> Stored
     if chosen.state == "live":
         raise TemplateChoiceError(f"version {chosen.version} of layout {name_of(chosen.layout)} is live already")
     return chosen
-
-
-def roll_back(project: ProjectStore, chosen: StoredTemplate, present: StoredTemplate, at: datetime) -> None:
-    """Let a former version cut again, exactly as it did.
-
-    Raises:
-        StoreError: the store failed; nothing was changed.
-    """
-    reason = f"{BY_HAND}, from version {present.version}"
-    project.set_template_state(TemplateStateRecord(chosen.domain, chosen.layout, chosen.version, "live", reason, at))
 
 
 def _nothing_learned(project: ProjectStore, domain: str | None) -> str:
@@ -538,13 +492,15 @@ class TemplateDesk(Struct, frozen=True):
             SelectorError: a selector is none.
             StoreError: the store failed; nothing was written.
         """
-        present = present_of(self._versions(domain, layout))
-        after = decided(present, decisions, self.at)
+        present = present_of(versions_of(self.project, domain, layout))
+        after = _decided(present, decisions, self.at)
         trial = version = None
         if after is not None and self.dry_run:
-            trial = try_template(self.store, self.project, present, after, self.settings)
+            trial = _try(self.store, self.project, present, after, self.settings)
         elif after is not None:
-            version = add_decided(self.project, after, self.at)
+            record = convert(after, TemplateRecord, from_attributes=True)
+            reason = f"a person's decision, on top of version {after.version}"
+            version = self.project.add_template(replace(record, source="override", reason=reason, created_at=self.at))
         return TemplateChange(present, version, after is not None, self.dry_run, trial)
 
     def roll_back(self, domain: str, layout: str, number: int | None) -> TemplateChange:
@@ -554,17 +510,17 @@ class TemplateDesk(Struct, frozen=True):
             UnknownLayoutError, TemplateChoiceError: there is no such template or version, or it is live.
             StoreError: the store failed; nothing was written.
         """
-        versions = self._versions(domain, layout)
-        present, chosen = present_of(versions), former_of(versions, number)
+        versions = versions_of(self.project, domain, layout)
+        present, chosen = present_of(versions), _former(versions, number)
         trial = None
         if self.dry_run:
-            trial = try_template(self.store, self.project, present, chosen, self.settings)
+            trial = _try(self.store, self.project, present, chosen, self.settings)
         else:
-            roll_back(self.project, chosen, present, self.at)
+            reason = f"{BY_HAND}, from version {present.version}"
+            self.project.set_template_state(
+                TemplateStateRecord(chosen.domain, chosen.layout, chosen.version, "live", reason, self.at)
+            )
         return TemplateChange(present, chosen.version, changed=True, dry_run=self.dry_run, trial=trial)
-
-    def _versions(self, domain: str, layout: str) -> list[StoredTemplate]:
-        return versions_of(self.project, domain, layout_of(self.project, domain, layout))
 
 
 class TemplateDiff(Struct, frozen=True):
@@ -597,7 +553,7 @@ def diff_templates(project: ProjectStore, domain: str, layout: str, numbers: tup
         UnknownLayoutError, TemplateChoiceError: there is no such layout, or version.
         StoreError: the store failed.
     """
-    versions = versions_of(project, domain, layout_of(project, domain, layout))
+    versions = versions_of(project, domain, layout)
     return diff(present_of(versions, numbers[0]), present_of(versions, numbers[1]))
 
 

@@ -12,13 +12,18 @@ from msgspec import Struct, field, to_builtins
 from scrapy_dedup.core.teacher import NumberedPage
 from scrapy_dedup.core.templates.layouts import cluster
 from scrapy_dedup.service.cut.site_cleaning import cut_page
-from scrapy_dedup.service.teacher.layout_picture import boxes_of
-from scrapy_dedup.service.teacher.page_analysis import ShownPage
+from scrapy_dedup.service.teacher.layout_picture import ShownPage, boxes_of
 from scrapy_dedup.service.teacher.teaching import LayoutSeen, PageToShow, reason_to_show
 from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, SiteKnowledge
-from scrapy_dedup.service.templates.site_learning import PageSnapshot, learn_sample, seen_page
+from scrapy_dedup.service.templates.site_learning import (
+    FEWEST_SHOWN,
+    PageSnapshot,
+    SiteSample,
+    learn_sample,
+    learned_page,
+    seen_page,
+)
 from scrapy_dedup.service.templates.site_records import template_record
-from scrapy_dedup.service.templates.site_sample import FEWEST_SHOWN, SiteSample, learned_page
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.knowledge.layout_pictures import StoredPicture
 from scrapy_dedup.store.records.records import TemplateRecord
@@ -68,13 +73,7 @@ def plan_course(
 ) -> Course:
     """Return which pages of a domain are to be shown: of layouts whose template is missing, unsure or drifting.
 
-    Args:
-        domain: of the pages.
-        pages: that are at hand.
-        known: what was learned of the domain before.
-        settings: how many pages of a layout, and of a domain, may be shown.
-        drifting: layouts with an open alarm.
-        shows_all: show pages of every layout that has enough of them.
+    *drifting* are layouts with an open alarm; *shows_all*: show pages of every layout that has enough of them.
     """
     sample = SiteSample(settings.learn_pages)
     kept: dict[bytes, PageToShow] = {}

@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.service.learning.learning import SiteLearner
+from scrapy_dedup.service.learning import SiteLearner
 from scrapy_dedup.service.policies import parse_limits
 from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, SiteKnowledge
 from scrapy_dedup.settings import Settings
@@ -58,10 +58,7 @@ class LayoutSeen(Struct, frozen=True):
 def reason_to_show(knowledge: SiteKnowledge | None, met: LayoutSeen, settings: Settings) -> str | None:
     """Return why a browser is to look at pages of a layout; None where it is not.
 
-    Args:
-        knowledge: of its site; None while nothing is learned.
-        met: the layout.
-        settings: when to look.
+    *knowledge* of its site is None while nothing is learned; *met* is the layout.
     """
     if settings.teacher == "off" or knowledge is None:
         return None
@@ -166,9 +163,7 @@ class PagesToShow:
     def fail(self, page: PageToShow, *, lasting: bool) -> None:
         """Note that a page was not shown; what it was to cost is not spent.
 
-        Args:
-            page: that page.
-            lasting: nor will another be.
+        *lasting*: no other page will be shown either.
         """
         which = (page.domain, page.layout)
         self._of_layout[which] -= 1

@@ -1,13 +1,16 @@
-"""Which pages were found new, changed or removed since a run or a date, with what changed on them."""
+"""Which pages were found new, changed or removed since a run or a date, with what changed on them.
+
+Whatever reads or writes the store raises StoreError where that fails.
+"""
 
 import re
 import uuid
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Annotated, Final
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.blocks import Unparsed, parse_page
@@ -44,7 +47,7 @@ class SinceError(DedupError):
 class Since(Struct, frozen=True):
     """From when on; run_id where it is the beginning of a run."""
 
-    at: datetime
+    at: Annotated[datetime, Meta(tz=True)]
     run_id: uuid.UUID | None = None
 
 
@@ -123,11 +126,7 @@ def count_changes(project: ProjectStore, start: Since, choice: ChangesChoice) ->
 def iterate_changes(
     project: ProjectStore, start: Since, choice: ChangesChoice, settings: Settings
 ) -> Iterator[PageChange]:
-    """Iterate over the changes in the order of time; a page that changed twice comes twice.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Iterate over the changes in the order of time; a page that changed twice comes twice."""
     for change in project.changes(start.at, verdict=choice.verdict, domain=choice.domain):
         visit, diff, no_diff = change.visit, None, None
         if choice.diff and visit.verdict == "changed":
@@ -153,11 +152,7 @@ def _diff(project: ProjectStore, visit: StoredVisit, settings: Settings) -> tupl
 
 
 def last_diff(project: ProjectStore, page_key: bytes, settings: Settings) -> tuple[str | None, str | None]:
-    """Return what changed on a page the last time that it did, or why nobody knows.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return what changed on a page the last time that it did, or why nobody knows."""
     found = [one for one in project.decisions(page_key) if one.layer == LAYER and (one.detail or {}).get(DIFF)]
     if found:
         return str((max(found, key=lambda one: one.decided_at).detail or {})[DIFF]), None

@@ -1,4 +1,7 @@
-"""What is known of one URL, and why each of its blocks was removed."""
+"""What is known of one URL, and why each of its blocks was removed.
+
+Whatever reads or writes the store raises StoreError where that fails.
+"""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -16,7 +19,7 @@ from scrapy_dedup.service.cut.cleaning import LAYERS
 from scrapy_dedup.service.cut.reading import Located, Reading, other_method, read_again
 from scrapy_dedup.service.cut.removals import ACTION, removals_in
 from scrapy_dedup.service.cut.site_patterns import PATTERNS, patterns_of
-from scrapy_dedup.service.patterns.config import stored_config
+from scrapy_dedup.service.patterns import stored_config
 from scrapy_dedup.service.policies import url_rules
 from scrapy_dedup.service.store_policies import stored_rules
 from scrapy_dedup.service.templates.site_records import site_of
@@ -75,18 +78,14 @@ def own_removals(decisions: Iterable[StoredDecision], page_key: bytes) -> dict[i
 
 
 def page_blocks(
-    store: Store, project: ProjectStore, source: StoredSource, removals: Mapping[int, Removal], settings: Settings
+    project: ProjectStore, source: StoredSource, removals: Mapping[int, Removal], settings: Settings
 ) -> PageBlocks:
-    """Return the blocks of a stored page, with what is known of removed ones that are not among them.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return the blocks of a stored page, with what is known of removed ones that are not among them."""
     blocks = judged_blocks(source, removals, settings)
     missing = removals.keys() - {block.fingerprint for block in blocks}
     if not missing:
         return PageBlocks(tuple(blocks))
-    parts = _cut_again(store, project, source, settings) if _by_patterns(removals, missing) else {}
+    parts = _cut_again(project, source, settings) if _by_patterns(removals, missing) else {}
     lost = []
     # What cannot be found in the original, because it is not kept or a newer one, is told from the domain's samples.
     knowledge = project.knowledge(source.domain)
@@ -100,11 +99,7 @@ def page_blocks(
 
 
 def lost_blocks(project: ProjectStore, domain: str, removals: Mapping[int, Removal]) -> PageBlocks:
-    """Return what is known of the removed blocks of a page that is not stored.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return what is known of the removed blocks of a page that is not stored."""
     knowledge = project.knowledge(domain) if removals else {}
     return PageBlocks((), tuple(_remembered(key, removals[key], knowledge.values()) for key in sorted(removals)))
 
@@ -139,24 +134,20 @@ def _by_patterns(removals: Mapping[int, Removal], keys: Iterable[int]) -> bool:
     return any(removals[key].rule.layer == PATTERNS for key in keys)
 
 
-def _cut_again(
-    store: Store, project: ProjectStore, source: StoredSource, settings: Settings
-) -> dict[int, tuple[str, str]]:
+def _cut_again(project: ProjectStore, source: StoredSource, settings: Settings) -> dict[int, tuple[str, str]]:
     """Return (path, text) of what expressions take out of a page today, by fingerprint: texts of parts are not kept."""
     reading = read_again(source, settings)
     if reading is None:
         return {}
     try:
-        removed = _removed(reading, store, project, source.domain, settings)
+        removed = _removed(reading, project, source.domain, settings)
     except DedupError:  # what was decided about the site cannot be used any more: then nothing is known of it
         return {}
     return {key: (path, text) for key, path, text in removed if text}
 
 
-def _removed(
-    reading: Reading, store: Store, project: ProjectStore, domain: str, settings: Settings
-) -> list[tuple[int, str, str]]:
-    patterns = patterns_of(settings, stored_config(store, project, domain), domain)
+def _removed(reading: Reading, project: ProjectStore, domain: str, settings: Settings) -> list[tuple[int, str, str]]:
+    patterns = patterns_of(settings, stored_config(project, domain), domain)
     site = site_of(domain, project.templates(domain)) if reading.method == "template" else None
     cleaned = reading.clean(_NOTHING, settings, site, patterns)
     return [(one.removal.fingerprint, one.path, one.text) for one in cleaned.removed]
@@ -254,7 +245,6 @@ def explain(store: Store, project: str, url: str, settings: Settings) -> Explana
 
     Raises:
         UrlError: it is no URL of a page.
-        StoreError: the store failed.
     """
     found = store.find_project(project)
     keys = keys_of(url, settings, found)
@@ -281,18 +271,16 @@ def explain(store: Store, project: str, url: str, settings: Settings) -> Explana
         document=target.document,
         source=target.source,
         decisions=tuple(decisions),
-        blocks=_judged(store, found, target, own_removals(decisions, document_key), settings),
+        blocks=_judged(found, target, own_removals(decisions, document_key), settings),
         like=like,
         chunks=chunks,
         holders=holders,
     )
 
 
-def _judged(
-    store: Store, project: ProjectStore, page: StoredPage, removals: Mapping[int, Removal], settings: Settings
-) -> PageBlocks:
+def _judged(project: ProjectStore, page: StoredPage, removals: Mapping[int, Removal], settings: Settings) -> PageBlocks:
     if page.source is not None:
-        return page_blocks(store, project, page.source, removals, settings)
+        return page_blocks(project, page.source, removals, settings)
     return lost_blocks(project, page.document.domain if page.document is not None else "", removals)
 
 

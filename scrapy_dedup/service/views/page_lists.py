@@ -11,14 +11,12 @@ makes it quick.
 """
 
 import base64
-import json
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
-from typing import Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
-from msgspec import Struct
+from msgspec import DecodeError, Struct, json
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.store.pages.page_lists import ListedPage, ListPlace, PageLists
@@ -36,8 +34,8 @@ LOOKED_AT: Final = 5_000
 
 _COUNTED: Final = 10_000
 _READ_AT_ONCE: Final = 500
-_LONGEST_CURSOR: Final = 200
-_KEY_BYTES: Final = 16
+
+Place = TypeVar("Place")
 
 
 class PageCursorError(DedupError):
@@ -119,10 +117,7 @@ def place_after(page: ListedPage) -> ListPlace:
 
 def cursor_of(place: ListPlace | None) -> str | None:
     """Return a place as text that can stand in a URL, None of None."""
-    if place is None:
-        return None
-    plain = json.dumps([place.updated_at.isoformat(), place.page_key.hex()])
-    return base64.urlsafe_b64encode(plain.encode()).decode().rstrip("=")
+    return to_cursor(place) if place is not None else None
 
 
 def place_of(cursor: str | None) -> ListPlace | None:
@@ -131,22 +126,26 @@ def place_of(cursor: str | None) -> ListPlace | None:
     Raises:
         PageCursorError: it wrote no such text.
     """
-    if cursor is None:
-        return None
-    place = _read(cursor) if len(cursor) <= _LONGEST_CURSOR else None
-    if place is None:
-        shown = ascii(cursor[:60])
-        raise PageCursorError(f"after={shown}: is not the `next` of a list; leave it out to begin anew")
-    return place
+    return from_cursor(cursor, ListPlace) if cursor is not None else None
 
 
-def _read(cursor: str) -> ListPlace | None:
+def to_cursor(place: Any) -> str:
+    """Return a place of any list as text that can stand in a URL."""
+    return base64.urlsafe_b64encode(json.encode(place)).decode().rstrip("=")
+
+
+def from_cursor(cursor: str, kind: type[Place]) -> Place:
+    """Return the place of some kind that `to_cursor` wrote.
+
+    Raises:
+        PageCursorError: it wrote no such text.
+    """
+    padded = cursor + "=" * (-len(cursor) % 4)
     try:
-        said, key = json.loads(base64.urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4)))
-        place = ListPlace(datetime.fromisoformat(said), bytes.fromhex(key))
-    except (ValueError, TypeError, RecursionError):
-        return None
-    return place if place.updated_at.tzinfo is not None and len(place.page_key) == _KEY_BYTES else None
+        return json.decode(base64.b64decode(padded, altchars=b"-_", validate=True), type=kind)
+    except (DecodeError, ValueError, RecursionError) as error:
+        shown = ascii(cursor[:60])
+        raise PageCursorError(f"after={shown}: is not the `next` of a list; leave it out to begin anew") from error
 
 
 PAGES: Final = 10_000

@@ -1,4 +1,7 @@
-"""Wrong removals, turned into what is kept from now on, and taken back again."""
+"""Wrong removals, turned into what is kept from now on, and taken back again.
+
+Whatever reads or writes the store raises StoreError where that fails.
+"""
 
 import difflib
 import re
@@ -17,12 +20,10 @@ from scrapy_dedup.core.patterns.config import ConfigTrial, SiteConfig
 from scrapy_dedup.service.cut.cleaning import LAYERS
 from scrapy_dedup.service.cut.removals import removals_in
 from scrapy_dedup.service.cut.site_patterns import PDF_PATTERN, TEXT_PATTERN, names_of, patterns_of, text_rule
-from scrapy_dedup.service.patterns.config import PAGES_TRIED, Changed, merged, put_config, stored_config, try_config
+from scrapy_dedup.service.patterns import PAGES_TRIED, Changed, merged, put_config, stored_config, try_config
 from scrapy_dedup.service.views.explain import keys_of
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.pages import site_configs
 from scrapy_dedup.store.pages.ledger_reads import LedgerReads
-from scrapy_dedup.store.pages.site_configs import StoredSiteConfig
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -61,36 +62,16 @@ class KeptEntry(Struct, frozen=True):
     text: str
 
 
-def kept_things(store: Store, project: ProjectStore) -> list[KeptEntry]:
-    """Return all that is kept, by domain, in the order of the configuration.
-
-    Raises:
-        StoreError: the store failed.
-    """
-    with store.session(read_only=True) as session:
-        rows = site_configs.of_project(session.connection(), project.id)
-    return _kept_in(store, project, rows)
-
-
-def kept_of(store: Store, project: ProjectStore, domain: str) -> list[KeptEntry]:
-    """Return what is kept on one domain, in the order of the configuration.
-
-    Raises:
-        StoreError: the store failed.
-    """
-    with store.session(read_only=True) as session:
-        row = site_configs.get(session.connection(), project.id, domain)
-    return _kept_in(store, project, [row] if row else [])
-
-
-def _kept_in(store: Store, project: ProjectStore, rows: Iterable[StoredSiteConfig]) -> list[KeptEntry]:
+def kept_things(store: Store, project: ProjectStore, domain: str | None = None) -> list[KeptEntry]:
+    """Return all that is kept, or what is on one domain, by domain, in the order of the configuration."""
+    rows = project.site_configs() if domain is None else filter(None, [project.site_config(domain)])
     with store.session(read_only=True) as session:
         configs = [(one.domain, SiteConfig.from_json(dict(one.config))) for one in rows]
         pages = [bytes.fromhex(entry) for _, config in configs for entry in config.keep_pages]
         urls = LedgerReads(session, project.id).urls(pages)
     return [
-        KeptEntry(kind, domain, entry, urls.get(bytes.fromhex(entry), entry) if kind is KeptKind.PAGE else entry)
-        for domain, config in configs
+        KeptEntry(kind, name, entry, urls.get(bytes.fromhex(entry), entry) if kind is KeptKind.PAGE else entry)
+        for name, config in configs
         for kind, key in KEYS.items()
         for entry in getattr(config, key)
     ]
@@ -102,22 +83,23 @@ def find_kept(store: Store, project: ProjectStore, text: str, domain: str | None
     Raises:
         UndoError: nothing is, or on several domains.
         UrlError: it begins like a URL, and is none.
-        StoreError: the store failed.
     """
     text = text.strip()
     entry = keys_of(text, settings).page_key.hex() if URL.match(text) else text
     entries = {entry, entry.lower()} if BLOCK.fullmatch(entry) else {entry}
-    found = [one for one in kept_things(store, project) if one.entry in entries and domain in (None, one.domain)]
+    found = [one for one in kept_things(store, project, domain) if one.entry in entries]
     if not found:
         raise UndoError(f"{text!r} is not kept{f' on {domain}' if domain else ''}: see undo --list")
     if len(found) > 1:
-        raise UndoError(f"{text!r} is kept on several domains: name one by --domain, of {_named(found)}")
+        raise UndoError(
+            f"{text!r} is kept on several domains: name one by --domain, of {_named(one.domain for one in found)}"
+        )
     return found[0]
 
 
-def _named(found: list[KeptEntry]) -> str:
-    domains = [one.domain for one in found]
-    return ", ".join(domains[:_MOST_NAMED]) + (" ..." if len(domains) > _MOST_NAMED else "")
+def _named(domains: Iterable[str]) -> str:
+    found = sorted(domains)
+    return ", ".join(found[:_MOST_NAMED]) + (" ..." if len(found) > _MOST_NAMED else "")
 
 
 class Undone(Struct, frozen=True):
@@ -148,22 +130,15 @@ def undo(
 ) -> Undone:
     """Keep something from now on, or not any more; tell how many pages lost it.
 
-    Args:
-        store: of the project.
-        project: that has it.
-        kept: what `find` returned.
-        settings: of the call.
-        at: now; None only tells what would change.
-        take_back: it is not kept any more.
+    *kept* is what `find` returned; *at* None: only tell what would change; *take_back*: it is not kept any more.
 
     Raises:
         PatternError: the configuration holds what cannot be used.
-        StoreError: the store failed.
     """
     if at is None:
         return foresee((store, project), kept, settings, take_back=take_back)
     found, config = _before(store, project, kept, take_back=take_back)
-    return replace(found, changed=put_config(store, project, kept.domain, config, settings, at))
+    return replace(found, changed=put_config(project, kept.domain, config, settings, at))
 
 
 def foresee(
@@ -178,7 +153,6 @@ def foresee(
 
     Raises:
         PatternError: the configuration holds what cannot be used.
-        StoreError: the store failed.
     """
     found, config = _before(*known, kept, take_back=take_back)
     return replace(found, trial=try_config(known, kept.domain, config, settings, most=most))
@@ -186,7 +160,7 @@ def foresee(
 
 def _before(store: Store, project: ProjectStore, kept: KeptEntry, *, take_back: bool) -> tuple[Undone, SiteConfig]:
     """Return whom it concerns, and the configuration that there is to be."""
-    present = stored_config(store, project, kept.domain) or SiteConfig()
+    present = stored_config(project, kept.domain) or SiteConfig()
     key = KEYS[kept.kind]
     if take_back:
         config = present.changed(key, [one for one in getattr(present, key) if one != kept.entry])
@@ -198,17 +172,11 @@ def _before(store: Store, project: ProjectStore, kept: KeptEntry, *, take_back: 
 def find(store: Store, project: ProjectStore, text: str, domain: str | None, settings: Settings) -> KeptEntry:
     """Return what a text names: a block by 16 hexadecimal digits, a page by its URL, a rule by a name or a path.
 
-    Args:
-        store: of the project.
-        project: that removed it.
-        text: as explanations show it.
-        domain: where; None where it was removed on one domain alone.
-        settings: say which URLs are one page.
+    *domain* is None where it was removed on one domain alone; *settings* say which URLs are one page.
 
     Raises:
         UndoError: nothing was removed by that name, or on several domains.
         UrlError: it begins like a URL, and is none.
-        StoreError: the store failed.
     """
     text = text.strip()
     if URL.match(text):
@@ -217,7 +185,7 @@ def find(store: Store, project: ProjectStore, text: str, domain: str | None, set
         domains = _domains_of_block(store, project, text.lower(), domain)
         return KeptEntry(KeptKind.BLOCK, _one(domains, text, domain, "block"), text.lower(), text.lower())
     domains = _domains_of_rule(store, project, text, domain)
-    if not domains and domain is not None and _is_known_rule(store, project, text, domain, settings):
+    if not domains and domain is not None and _is_known_rule(project, text, domain, settings):
         domains = Counter({domain: 0})
     if not domains:
         raise UndoError(_no_rule(store, project, text, domain))
@@ -253,7 +221,7 @@ def _domains_of_block(store: Store, project: ProjectStore, digits: str, domain: 
     Raises:
         UndoError: an expression took it, which looks at no blocks.
     """
-    pages: dict[tuple[str, bytes], None] = {}
+    pages: set[tuple[str, bytes]] = set()
     expressions: set[str] = set()
     key = from_hex(digits)
     with store.session(read_only=True) as session:
@@ -262,7 +230,7 @@ def _domains_of_block(store: Store, project: ProjectStore, digits: str, domain: 
             if removal is not None and removal.rule.name in (TEXT_PATTERN, PDF_PATTERN):
                 expressions.add(removal.rule.path)
             elif removal is not None:
-                pages[of_domain, decision.page_key] = None
+                pages.add((of_domain, decision.page_key))
     if expressions and not pages:
         named = min(expressions)
         raise UndoError(f"an expression took {digits}, and expressions look at no blocks: name the rule, {named!r}")
@@ -271,10 +239,7 @@ def _domains_of_block(store: Store, project: ProjectStore, digits: str, domain: 
 
 def _domains_of_rule(store: Store, project: ProjectStore, name: str, domain: str | None) -> Counter[str]:
     """Return how many pages of each domain lost something by a rule."""
-    pages: dict[tuple[str, bytes], None] = {}
-    for of_domain, page_key, names in _rules(store, project, domain):
-        if name in names:
-            pages[of_domain, page_key] = None
+    pages = {(of_domain, page_key) for of_domain, page_key, names in _rules(store, project, domain) if name in names}
     return Counter(of_domain for of_domain, _ in pages)
 
 
@@ -286,9 +251,9 @@ def _rules(store: Store, project: ProjectStore, domain: str | None) -> Iterator[
             yield of_domain, decision.page_key, frozenset(name for rule in rules for name in names_of(rule))
 
 
-def _is_known_rule(store: Store, project: ProjectStore, name: str, domain: str, settings: Settings) -> bool:
+def _is_known_rule(project: ProjectStore, name: str, domain: str, settings: Settings) -> bool:
     """Whether a site has a pattern of this name, although it removed nothing so far."""
-    patterns = patterns_of(settings, stored_config(store, project, domain), domain)
+    patterns = patterns_of(settings, stored_config(project, domain), domain)
     rules = [one.rule for one in patterns.targets]
     rules += [text_rule(one.source) for one in patterns.text.members]
     rules += [text_rule(one.source, PDF_PATTERN) for one in patterns.pdf.members]
@@ -312,6 +277,7 @@ def _one(domains: Counter[str], text: str, domain: str | None, kind: str) -> str
             f"no stored page lost the {kind} {text}: explain shows which were removed; or name its --domain"
         )
     if len(domains) > 1:
-        some = ", ".join(sorted(domains)[:_MOST_NAMED]) + (" ..." if len(domains) > _MOST_NAMED else "")
-        raise UndoError(f"the {kind} {text!r} was removed on several domains: name one by --domain, of {some}")
+        raise UndoError(
+            f"the {kind} {text!r} was removed on several domains: name one by --domain, of {_named(domains)}"
+        )
     return next(iter(domains))

@@ -35,7 +35,7 @@ class DroppedPages(Struct, frozen=True):
     chunks: int
 
 
-class StoredAlias(Struct, frozen=True):
+class StoredAlias(Struct, frozen=True, order=True):
     """A URL that another page stands for; found_by is redirect, canonical or a layer."""
 
     url: str

@@ -3,9 +3,9 @@
 import uuid
 from collections.abc import Collection
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from sqlalchemy import ColumnElement, Select, func, select, tuple_
 from sqlalchemy.orm import Session
 
@@ -44,8 +44,8 @@ class ListedPage(Struct, frozen=True):
 class ListPlace(Struct, frozen=True):
     """Where a list was left: after this page."""
 
-    updated_at: datetime
-    page_key: bytes
+    updated_at: Annotated[datetime, Meta(tz=True)]
+    page_key: Annotated[bytes, Meta(min_length=16, max_length=16)]
 
 
 class PageMark(Struct, frozen=True):

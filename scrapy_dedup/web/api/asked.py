@@ -5,48 +5,16 @@ from typing import Annotated, Final
 
 from fastapi import Depends, Path, Query, Request
 from fastapi.dependencies.models import Dependant
-from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field
 
 from scrapy_dedup.core.domains import domain_name
-from scrapy_dedup.service.jobs.jobs import Job
-from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.writer import ProjectStore
 from scrapy_dedup.web.problems import ProblemError
-from scrapy_dedup.web.server import Server, server_of
+from scrapy_dedup.web.server import OpenProject, server_of
 
 PREFIX: Final = "/api/v1"
 MOST_ON_A_PAGE: Final = 1_000
 LONGEST: Final = 2_000
 _PROJECT: Final = "A project, by its name or its UUID."
-
-
-class ProjectRequest(Struct, frozen=True):
-    """A request about a project."""
-
-    request: Request
-    server: Server
-    project: ProjectStore
-
-    @property
-    def store(self) -> Store:
-        """The store."""
-        return self.server.store
-
-    @property
-    def settings(self) -> Settings:
-        """The settings of the server."""
-        return self.server.settings
-
-    @property
-    def known(self) -> tuple[Store, ProjectStore]:
-        """The store, and the project's part of it."""
-        return self.server.store, self.project
-
-    def location_of(self, job: Job) -> str:
-        """Return where a job of this project is found."""
-        return f"{PREFIX}/projects/{self.project.id}/jobs/{job.id}"
 
 
 def now() -> datetime:
@@ -57,13 +25,12 @@ def now() -> datetime:
 ProjectInPath = Annotated[str, Path(description=_PROJECT, max_length=500, examples=["shop"])]
 
 
-def _asked(request: Request, project: ProjectInPath) -> ProjectRequest:
+def _asked(request: Request, project: ProjectInPath) -> OpenProject:
     unknown = sorted(set(request.query_params) - _query_names(request.scope["route"].dependant))
     if unknown:
         # What a misspelt dry_run does is done.
         raise ProblemError(422, f"{unknown[0][:100]!r} is no parameter of this operation")
-    server = server_of(request)
-    return ProjectRequest(request, server, server.project_of(project))
+    return OpenProject.named(request, project)
 
 
 def _query_names(dependant: Dependant) -> set[str]:
@@ -71,7 +38,7 @@ def _query_names(dependant: Dependant) -> set[str]:
     return names.union(*map(_query_names, dependant.dependencies))
 
 
-Here = Annotated[ProjectRequest, Depends(_asked)]
+Here = Annotated[OpenProject, Depends(_asked)]
 
 
 def _domain(

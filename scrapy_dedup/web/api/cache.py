@@ -8,12 +8,13 @@ from pydantic import AwareDatetime, Field
 
 from scrapy_dedup.answers.cache import CacheCheckAnswer, CacheRemovalAnswer, CacheStatsAnswer
 from scrapy_dedup.service.cache import cache
-from scrapy_dedup.service.jobs.jobs import Progress
+from scrapy_dedup.service.jobs import Progress
 from scrapy_dedup.store.records.stored import ExtractionChoice
 from scrapy_dedup.store.upkeep.cache import StoredCache
-from scrapy_dedup.web.api.asked import LONGEST, Body, Here, Named, ProjectRequest, Switch
+from scrapy_dedup.web.api.asked import LONGEST, Body, Here, Named, Switch
 from scrapy_dedup.web.api.jobs import JobAnswer, job_started
 from scrapy_dedup.web.problems import ProblemError
+from scrapy_dedup.web.server import OpenProject
 
 router = APIRouter(prefix="/projects/{project}/cache", tags=["cache"])
 _REMOVED: Final = "What was deleted, or would be."
@@ -62,7 +63,7 @@ def invalidate_cache(asked: Here, body: InvalidateBody) -> CacheRemovalAnswer:
     return _remove(asked, ExtractionChoice(domain=body.domain), dry_run=body.dry_run)
 
 
-def _remove(asked: ProjectRequest, choice: ExtractionChoice, *, dry_run: bool) -> CacheRemovalAnswer:
+def _remove(asked: OpenProject, choice: ExtractionChoice, *, dry_run: bool) -> CacheRemovalAnswer:
     return CacheRemovalAnswer.of(cache.remove(asked.project, choice, dry_run=dry_run))
 
 
@@ -98,4 +99,4 @@ def verify_cache(asked: Here, body: VerifyBody) -> Response:
         check = cache.verify(*asked.known, asked.settings, tell, fix=body.fix)
         return CacheCheckAnswer.of(check).model_dump(mode="json")
 
-    return job_started(asked, "verify-cache", work)
+    return job_started(asked, asked.start("verify-cache", work))

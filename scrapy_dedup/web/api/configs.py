@@ -7,24 +7,13 @@ from pydantic import Field
 
 from scrapy_dedup.answers import config as answers
 from scrapy_dedup.core.patterns.config import SiteConfig
+from scrapy_dedup.service import patterns as configs
 from scrapy_dedup.service.cut.reading import read_again
-from scrapy_dedup.service.patterns import config as configs
 from scrapy_dedup.service.views.explain import keys_of
 from scrapy_dedup.service.views.undoing import find, find_kept, kept_things, undo
-from scrapy_dedup.store.pages import site_configs
-from scrapy_dedup.web.api.asked import (
-    LONGEST,
-    Body,
-    DomainInPath,
-    DomainInQuery,
-    DryRun,
-    Here,
-    ProjectRequest,
-    Switch,
-    UrlInQuery,
-    now,
-)
+from scrapy_dedup.web.api.asked import LONGEST, Body, DomainInPath, DomainInQuery, DryRun, Here, Switch, UrlInQuery, now
 from scrapy_dedup.web.problems import ProblemError
+from scrapy_dedup.web.server import OpenProject
 
 # Patterns may be slow: after this the answer tells of the pages that were tried by then.
 _TRIAL_SECONDS: Final = 20.0
@@ -69,15 +58,13 @@ Given = ConfigBody | PipelineIn | PipelineBody
 @router.get("/config", tags=["config"], response_description="By domain, those about which anything is decided.")
 def list_configs(asked: Here) -> answers.ConfigsAnswer:
     """Return what is decided about each domain."""
-    with asked.store.session(read_only=True) as session:
-        found = site_configs.of_project(session.connection(), asked.project.id)
-    return answers.ConfigsAnswer.made(asked.project.name, found)
+    return answers.ConfigsAnswer.made(asked.project.name, asked.project.site_configs())
 
 
 @router.get("/domains/{domain}/config", tags=["config"], response_description="The configuration, and its version.")
 def get_config(asked: Here, domain: DomainInPath) -> answers.ConfigAnswer:
     """Return what is decided about a domain."""
-    return answers.ConfigAnswer.made(domain, configs.read_stored(*asked.known, domain))
+    return answers.ConfigAnswer.made(domain, asked.project.site_config(domain))
 
 
 @router.put("/domains/{domain}/config", tags=["config"], response_description="What was stored.")
@@ -111,24 +98,22 @@ def test_patterns(asked: Here, url: UrlInQuery) -> answers.PatternTestAnswer:
     reading = read_again(source, asked.settings) if source else None
     if reading is None:
         raise ProblemError(404, f"{url[:500]} is not stored, or its original is not kept")
-    return answers.PatternTestAnswer.of(configs.try_on_page(asked.known, keys.domain, reading, asked.settings))
+    return answers.PatternTestAnswer.of(configs.try_on_page(asked.project, keys.domain, reading, asked.settings))
 
 
 def _config(body: Given) -> SiteConfig:
     return SiteConfig.from_json(body.model_dump(exclude_defaults=True) or {})
 
 
-def _put(asked: ProjectRequest, domain: str, config: SiteConfig) -> answers.ConfigChangesAnswer:
-    changed = configs.put_config(*asked.known, domain, config, asked.settings, now())
+def _put(asked: OpenProject, domain: str, config: SiteConfig) -> answers.ConfigChangesAnswer:
+    changed = configs.put_config(asked.project, domain, config, asked.settings, now())
     return answers.ConfigChangesAnswer.of(changes=[changed], dry_run=False)
 
 
 @router.get("/kept", tags=["kept"], response_description="By domain.")
 def list_kept(asked: Here, domain: DomainInQuery = None) -> answers.KeptListAnswer:
     """Return what is kept in spite of all rules."""
-    wanted = domain.lower() if domain else None
-    kept = [one for one in kept_things(*asked.known) if wanted in (None, one.domain)]
-    return answers.KeptListAnswer.of(kept=kept)
+    return answers.KeptListAnswer.of(kept=kept_things(*asked.known, domain.lower() if domain else None))
 
 
 @router.post(

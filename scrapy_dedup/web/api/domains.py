@@ -3,39 +3,22 @@
 import json
 from datetime import datetime
 from io import BytesIO
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import Field
 
 from scrapy_dedup.answers import domains as answers
+from scrapy_dedup.core.domains import DomainStatus
 from scrapy_dedup.service.domains.candidates import CandidateIntake, candidates_of, read_proposals
-from scrapy_dedup.service.domains.files import BadRow, read_rows
-from scrapy_dedup.service.domains.registry import (
-    ChosenDomains,
-    DomainChoice,
-    DomainService,
-    DomainStatus,
-    UnknownDomainError,
-)
-from scrapy_dedup.service.domains.transfer import import_rows
-from scrapy_dedup.service.domains.twins import find_twins, settle_twins
-from scrapy_dedup.web.api.asked import (
-    LONGEST,
-    After,
-    Body,
-    DomainInPath,
-    DryRun,
-    Here,
-    Limit,
-    Named,
-    ProjectRequest,
-    Switch,
-    now,
-)
+from scrapy_dedup.service.domains.files import BadRow, import_rows, read_rows
+from scrapy_dedup.service.domains.registry import ChosenDomains, DomainService, UnknownDomainError
+from scrapy_dedup.service.domains.twins import settle_twins
+from scrapy_dedup.store.domains.lists import DomainChoice
+from scrapy_dedup.web.api.asked import LONGEST, After, Body, DomainInPath, DryRun, Here, Limit, Named, Switch, now
 from scrapy_dedup.web.problems import ProblemError
+from scrapy_dedup.web.server import OpenProject
 
-_CANDIDATES_SHOWN: Final = 50
 router = APIRouter(prefix="/projects/{project}", tags=["domains"])
 Names = Annotated[list[Named], Field(min_length=1, max_length=1_000, examples=[["spam.example", "www.ads.example"]])]
 Sort = Literal["name", "status", "pages", "confidence", "boilerplate", "crawled"]
@@ -136,8 +119,7 @@ def show_domain(asked: Here, domain: DomainInPath) -> answers.OneDomainAnswer:
     if found is None:
         raise ProblemError(404, f"domain {domain!r} is not registered in project {asked.project.name!r}")
     joined = service.joined_with(found)
-    names = [found.domain_name, joined] if joined else [found.domain_name]
-    candidates = candidates_of(asked.project, names, _CANDIDATES_SHOWN)
+    candidates = candidates_of(asked.project, (found.domain_name, joined))
     return answers.OneDomainAnswer.made(found, joined, candidates, now())
 
 
@@ -150,10 +132,7 @@ def join_domains(asked: Here, body: JoinBody) -> answers.PairsAnswer:
         if chosen.new:
             raise UnknownDomainError(f"domain {chosen.new[0]!r} is not registered")
         names = chosen.names
-    if body.dry_run:
-        found = find_twins(asked.project, names, asked.settings)
-    else:
-        found = settle_twins(asked.project, names, asked.settings, now())
+    found = settle_twins(asked.project, names, asked.settings, None if body.dry_run else now())
     return answers.PairsAnswer.of(project=asked.project.name, dry_run=body.dry_run, pairs=found)
 
 
@@ -226,12 +205,12 @@ def unblacklist_domains(
     return _changed(asked, service, ChosenDomains(listed, ()), dry_run=dry_run)
 
 
-def _service(asked: ProjectRequest) -> DomainService:
+def _service(asked: OpenProject) -> DomainService:
     return DomainService(*asked.known, asked.settings)
 
 
 def _changed(
-    asked: ProjectRequest, service: DomainService, chosen: ChosenDomains, *, dry_run: bool
+    asked: OpenProject, service: DomainService, chosen: ChosenDomains, *, dry_run: bool
 ) -> answers.ChangedDomainsAnswer:
     domains = chosen.domains if dry_run else service.matching(chosen.names)
     return answers.ChangedDomainsAnswer.of(chosen, project=asked.project.name, dry_run=dry_run, domains=domains)

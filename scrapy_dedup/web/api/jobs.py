@@ -8,9 +8,10 @@ from fastapi.responses import Response
 from pydantic import Field
 
 from scrapy_dedup.answers.words import Answer, Count, Id, Instant, Project
-from scrapy_dedup.service.jobs.jobs import Job, JobState, Work, run_verb
-from scrapy_dedup.web.api.asked import Body, Here, Named, ProjectRequest, Switch
+from scrapy_dedup.service.jobs import Job, JobState
+from scrapy_dedup.web.api.asked import PREFIX, Body, Here, Named, Switch
 from scrapy_dedup.web.problems import AsciiResponse, ProblemError
+from scrapy_dedup.web.server import OpenProject
 
 router = APIRouter(prefix="/projects/{project}", tags=["jobs"])
 JobInPath = Annotated[UUID, Path(description="A job.", examples=["4f6c9a52-7a57-4a0c-a3f1-9d2b7e6c1a10"])]
@@ -64,17 +65,10 @@ def prefers_async(prefer: str | None) -> bool:
     return prefer is not None and "respond-async" in [word.strip().lower() for word in prefer.split(",")]
 
 
-def job_started(asked: ProjectRequest, kind: str, work: Work) -> Response:
-    """Return the job that does some work, and where it is found."""
-    job = asked.server.jobs.start(kind, asked.project.name, work)
+def job_started(asked: OpenProject, job: Job) -> Response:
+    """Return a job, and where it is found."""
     answer = JobAnswer.of(job).model_dump(mode="json")
-    return AsciiResponse(answer, 202, {"Location": asked.location_of(job)})
-
-
-def _verb(asked: ProjectRequest, verb: str, *words: str) -> Response:
-    settings = (*asked.server.arguments, "-s", f"DEDUP_PROJECT={asked.project.name}")
-    folder = asked.server.folder
-    return job_started(asked, verb, lambda progress: run_verb(["templates", verb, *words, *settings], folder, progress))
+    return AsciiResponse(answer, 202, {"Location": f"{PREFIX}/projects/{asked.project.id}/jobs/{job.id}"})
 
 
 @router.post(
@@ -86,7 +80,7 @@ def _verb(asked: ProjectRequest, verb: str, *words: str) -> Response:
 def refine(asked: Here, body: RefineBody) -> Response:
     """Clean the stored pages again by what is known now, and emit those whose text changes."""
     words = [f"--domain={name}" for name in body.domains] + (["--dry-run"] if body.dry_run else [])
-    return _verb(asked, "refine", *words)
+    return job_started(asked, asked.start_verb("refine", *words))
 
 
 @router.post(
@@ -100,7 +94,7 @@ def learn(asked: Here, body: LearnBody) -> Response:
     if body.target.startswith("-") or not body.target.isprintable():
         raise ProblemError(422, f"{body.target[:100]!r} is neither a domain nor a URL")
     flags = [name for name, chosen in (("--all", body.all), ("--dry-run", body.dry_run)) if chosen]
-    return _verb(asked, "learn", body.target, *flags)
+    return job_started(asked, asked.start_verb("learn", body.target, *flags))
 
 
 @router.get("/jobs", response_description="Newest first.")
@@ -122,7 +116,7 @@ def cancel_job(asked: Here, job: JobInPath) -> JobAnswer:
     return JobAnswer.of(asked.server.jobs.cancel(job) or _found(asked, job))
 
 
-def _found(asked: ProjectRequest, job: UUID) -> Job:
+def _found(asked: OpenProject, job: UUID) -> Job:
     found = asked.server.jobs.get(job)
     if found is None or found.project != asked.project.name:
         raise ProblemError(404, f"there is no job {job}: it was never started, or ended long ago")

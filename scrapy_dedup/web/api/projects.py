@@ -7,19 +7,16 @@ from fastapi.responses import Response
 
 from scrapy_dedup.answers import projects as answers
 from scrapy_dedup.service import projects
-from scrapy_dedup.service.jobs.jobs import Progress
-from scrapy_dedup.service.report.overview import make_report, overview
-from scrapy_dedup.service.stored.analysis import DomainDedupService, pages_to_analyze, settings_of_analysis
-from scrapy_dedup.service.stored.domain_analysis import PASSES
+from scrapy_dedup.service.jobs import Progress
+from scrapy_dedup.service.report.overview import make_report, named_run, overview
+from scrapy_dedup.service.stored.analysis import PASSES, DomainDedupService, pages_to_analyze, settings_of_analysis
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.stored import StoredRun
-from scrapy_dedup.web.api.asked import DryRun, Here, ProjectRequest, now
+from scrapy_dedup.web.api.asked import DryRun, Here, now
 from scrapy_dedup.web.api.jobs import JobAnswer, job_started, prefers_async
 from scrapy_dedup.web.problems import AsciiResponse, ProblemError
-from scrapy_dedup.web.server import server_of
+from scrapy_dedup.web.server import OpenProject, server_of
 
 router = APIRouter(prefix="/projects", tags=["projects"])
-_RUNS_SEARCHED = 1_000
 
 
 @router.get("", response_description="Every project.")
@@ -55,7 +52,7 @@ def show_boilerplate_stats(asked: Here) -> answers.BoilerplateStatsAnswer:
     return answers.BoilerplateStatsAnswer.of(project=asked.project.name, domains=_learned(asked))
 
 
-def _learned(asked: ProjectRequest) -> list[dict[str, Any]]:
+def _learned(asked: OpenProject) -> list[dict[str, Any]]:
     with asked.store.session(read_only=True) as session:
         return DomainDedupService(session, asked.settings).get_domain_stats(asked.project.id)
 
@@ -68,17 +65,8 @@ def show_report(
     ] = None,
 ) -> answers.ReportAnswer:
     """Return what was fetched, dropped and kept, of the project or of one run."""
-    report = make_report(asked.store, asked.project, asked.settings, now(), _run(asked, run))
+    report = make_report(asked.store, asked.project, asked.settings, now(), named_run(asked.project, run))
     return answers.ReportAnswer.made(report)
-
-
-def _run(asked: ProjectRequest, named: str | None) -> StoredRun | None:
-    if named is None:
-        return None
-    for found in asked.project.last_runs(_RUNS_SEARCHED):
-        if named in ("last", str(found.id)):
-            return found
-    raise ProblemError(404, f"project {asked.project.name!r} has no run {named!r}: give the id of one, or last")
 
 
 @router.post(
@@ -120,12 +108,12 @@ def analyze_boilerplate(
         return _analyse(asked, chosen, source_groups, progress, dry_run=dry_run)
 
     if prefers_async(prefer):
-        return job_started(asked, "analyze-boilerplate", work)
+        return job_started(asked, asked.start("analyze-boilerplate", work))
     return AsciiResponse(work(lambda _done, _total: None))
 
 
 def _analyse(
-    asked: ProjectRequest, chosen: Settings, groups: list[str] | None, progress: Progress, *, dry_run: bool
+    asked: OpenProject, chosen: Settings, groups: list[str] | None, progress: Progress, *, dry_run: bool
 ) -> dict[str, Any]:
     with asked.store.session(read_only=dry_run) as session:
         total, read_so_far = PASSES * sum(pages_to_analyze(session, asked.project, groups).values()), 0

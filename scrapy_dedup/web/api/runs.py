@@ -1,16 +1,13 @@
 """Runs, how far one is, and which pages were found new, changed or removed."""
 
-import base64
-import binascii
-import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC
 from itertools import islice
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from scrapy_dedup.answers import runs as answers
@@ -24,21 +21,25 @@ from scrapy_dedup.service.views.changes import (
     iterate_changes,
     since,
 )
+from scrapy_dedup.service.views.page_lists import from_cursor, to_cursor
 from scrapy_dedup.store.records.stored import RunFigures
-from scrapy_dedup.web.api.asked import After, DomainInQuery, Here, Limit, ProjectRequest, now
+from scrapy_dedup.web.api.asked import After, DomainInQuery, Here, Limit, now
 from scrapy_dedup.web.problems import ProblemError
+from scrapy_dedup.web.server import OpenProject
 
 router = APIRouter(prefix="/projects/{project}", tags=["runs"])
-_NO_CURSOR: Final = "after: this is not the `next` of a list of changes"
 RunInPath = Annotated[UUID, Path(description="A run.", examples=["4f6c9a52-7a57-4a0c-a3f1-9d2b7e6c1a10"])]
+
+
+_Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
 class ChangesPlace(Struct, frozen=True):
     """A place in a list of changes, with what the list's first part said: since when, and how many there are."""
 
     start: Since
-    counts: tuple[int, ...]
-    passed: int
+    counts: tuple[_Count, _Count, _Count]
+    passed: _Count
 
 
 @router.get("/runs", response_description="Newest first.")
@@ -54,7 +55,7 @@ def show_run(asked: Here, run: RunInPath) -> answers.OneRunAnswer:
     return answers.OneRunAnswer.at(_found(asked, run), now())
 
 
-def _found(asked: ProjectRequest, run: UUID) -> RunFigures:
+def _found(asked: OpenProject, run: UUID) -> RunFigures:
     found = asked.project.run_figures(run)
     if found is None:
         raise ProblemError(404, f"project {asked.project.name!r} has no run {run}")
@@ -84,7 +85,7 @@ def list_changes(
 ) -> answers.ChangesAnswer:
     """Return which pages were found new, changed or removed since a run or a date."""
     choice = ChangesChoice(domain.lower() if domain else None, verdict, diff=diff)
-    place = from_cursor(after) if after is not None else _beginning(asked, since_, choice)
+    place = _going_on(after) if after is not None else _beginning(asked, since_, choice)
     counts = dict(zip(VERDICTS, place.counts, strict=True))
     rows = list(islice(_from(asked, place, choice), limit))
     passed = place.passed + len(rows)
@@ -93,13 +94,14 @@ def list_changes(
     return answers.ChangesAnswer.made(asked.project.name, place.start, counts, rows, following)
 
 
-def _beginning(asked: ProjectRequest, said: str, choice: ChangesChoice) -> ChangesPlace:
+def _beginning(asked: OpenProject, said: str, choice: ChangesChoice) -> ChangesPlace:
     start: Since = since(asked.project, said, now())
     counts = count_changes(asked.project, start, choice)
-    return ChangesPlace(start, tuple(counts[verdict] for verdict in VERDICTS), 0)
+    new, changed, removed = (counts[verdict] for verdict in VERDICTS)
+    return ChangesPlace(start, (new, changed, removed), 0)
 
 
-def _from(asked: ProjectRequest, place: ChangesPlace, choice: ChangesChoice) -> Iterator[PageChange]:
+def _from(asked: OpenProject, place: ChangesPlace, choice: ChangesChoice) -> Iterator[PageChange]:
     """Iterate over the changes behind a place; verdicts that lie before it are not looked through again."""
     passed = place.passed
     for verdict, count in zip(VERDICTS, place.counts, strict=True):
@@ -111,39 +113,11 @@ def _from(asked: ProjectRequest, place: ChangesPlace, choice: ChangesChoice) -> 
         passed = 0
 
 
-def to_cursor(place: ChangesPlace) -> str:
-    """Return a place as text that can stand in a URL."""
-    run = str(place.start.run_id) if place.start.run_id else None
-    plain = json.dumps([place.start.at.isoformat(), run, list(place.counts), place.passed])
-    return base64.urlsafe_b64encode(plain.encode()).decode().rstrip("=")
-
-
-def from_cursor(cursor: str) -> ChangesPlace:
-    """Return the place that `to_cursor` wrote.
-
-    Raises:
-        ProblemError: the text is none.
-    """
+def _going_on(cursor: str) -> ChangesPlace:
+    place = from_cursor(cursor, ChangesPlace)
     try:
-        padded = cursor + "=" * (-len(cursor) % 4)
-        at, run, counts, passed = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
-        start = Since(_in_utc(at), UUID(run) if run is not None else None)
-        place = ChangesPlace(start, tuple(counts), passed)
-    except (ValueError, TypeError, AttributeError, binascii.Error, RecursionError, OverflowError) as error:
-        raise ProblemError(422, _NO_CURSOR) from error
-    numbers = (*place.counts, passed)
-    if len(numbers) != len(VERDICTS) + 1 or not all(map(_is_count, numbers)):
-        raise ProblemError(422, _NO_CURSOR)
-    return place
-
-
-def _in_utc(text: str) -> datetime:
-    """Return an instant in UTC, in which the store compares; OverflowError at the edge of all years."""
-    found = datetime.fromisoformat(text)
-    if found.tzinfo is None:
-        raise ValueError(text)
-    return found.astimezone(UTC)
-
-
-def _is_count(value: object) -> bool:
-    return type(value) is int and 0 <= value < 2**63
+        # The store compares in UTC, which has no such instant at the edge of all years.
+        at = place.start.at.astimezone(UTC)
+    except OverflowError as error:
+        raise ProblemError(422, "after: no list of changes begins at such an instant") from error
+    return replace(place, start=replace(place.start, at=at))

@@ -20,11 +20,11 @@ from scrapy_dedup.web.api.asked import (
     Here,
     LayoutInPath,
     Limit,
-    ProjectRequest,
     Switch,
     now,
 )
 from scrapy_dedup.web.problems import ProblemError
+from scrapy_dedup.web.server import OpenProject
 
 router = APIRouter(prefix="/projects/{project}", tags=["templates"])
 _PNG: dict[int | str, dict[str, Any]] = {
@@ -129,5 +129,5 @@ def _next(names: Sequence[str], limit: int) -> str | None:
     return names[limit - 1] if len(names) > limit else None
 
 
-def _desk(asked: ProjectRequest, *, dry_run: bool) -> TemplateDesk:
+def _desk(asked: OpenProject, *, dry_run: bool) -> TemplateDesk:
     return TemplateDesk(*asked.known, asked.settings, now(), dry_run=dry_run)

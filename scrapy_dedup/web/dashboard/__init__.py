@@ -8,13 +8,13 @@ from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from scrapy_dedup.report.drawing import css
-from scrapy_dedup.web.dashboard import config, domains, keeping, overview, page, runs, templates
+from scrapy_dedup.web.dashboard import config, domains, overview, page, templates
 from scrapy_dedup.web.dashboard.frame import path_in
 from scrapy_dedup.web.server import server_of
 
 _STYLE: Final = Path(__file__).parents[1] / "static" / "dashboard.css"
 router = APIRouter(include_in_schema=False)
-for part in (overview, domains, runs, config, keeping, page, templates):
+for part in (overview, domains, config, page, templates):
     router.include_router(part.router)
 
 

@@ -1,4 +1,7 @@
-"""What people decide about one domain: a form, a look at what it would do, and its version."""
+"""What people decide about one domain: a form, a look at what it would do, and its version.
+
+Whatever reads or writes the store raises StoreError where that fails.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,13 +21,12 @@ from scrapy_dedup.report.numbers import count
 from scrapy_dedup.service.cut.cleaning import Cleaned
 from scrapy_dedup.service.cut.reading import Reading, read_again
 from scrapy_dedup.service.cut.site_patterns import check_config, patterns_of
-from scrapy_dedup.service.patterns.config import (
+from scrapy_dedup.service.patterns import (
     ConfigChangedError,
     Cutter,
     PatternEffect,
     effects_of,
-    put_next_config,
-    read_stored,
+    put_config,
     stored_config,
     try_config,
 )
@@ -154,21 +156,19 @@ def _located(key: str, entries: list[tuple[int, str]], domain: str, settings: Se
 
 
 def preview(
-    known: tuple[Store, ProjectStore], domain: str, config: SiteConfig, page_key: bytes, settings: Settings
+    project: ProjectStore, domain: str, config: SiteConfig, page_key: bytes, settings: Settings
 ) -> Preview | None:
     """Return what a configuration would do to a stored page; None where its original is not kept, or not to be parsed.
 
     Raises:
         PatternError: an entry cannot be used.
-        StoreError: the store failed.
     """
-    store, project = known
     found = project.page(page_key)
     reading = read_again(found.source, settings) if found and found.source else None
     if reading is None:
         return None
     after_patterns = patterns_of(settings, config, domain)
-    before_patterns = patterns_of(settings, stored_config(store, project, domain), domain)
+    before_patterns = patterns_of(settings, stored_config(project, domain), domain)
     cutter = Cutter(project, domain, settings)
     before, after = cutter.cut(reading, before_patterns), cutter.cut(reading, after_patterns)
     return Preview(
@@ -264,13 +264,9 @@ class ConfigView(Struct, frozen=True):
 
 
 def config_view(known: tuple[Store, ProjectStore], domain: str, typed: Typed) -> ConfigView:
-    """Return the form with stored pages to choose from; of the first of them is looked at where none was chosen.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return the form with stored pages to choose from; of the first of them is looked at where none was chosen."""
     store, project = known
-    stored = read_stored(store, project, domain)
+    stored = project.site_config(domain)
     listed = list_pages(store, project, PageChoice(domain=domain, limit=PAGES)).pages
     pages = tuple((page.url, page.title or page.url) for page in listed if page.status == "completed")
     return ConfigView(
@@ -283,18 +279,14 @@ def config_view(known: tuple[Store, ProjectStore], domain: str, typed: Typed) ->
 
 
 def preview_view(known: tuple[Store, ProjectStore], domain: str, typed: Typed, settings: Settings) -> Preview | str:
-    """Return what a form would do to the stored page that it names; or, in words, why that cannot be told.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return what a form would do to the stored page that it names; or, in words, why that cannot be told."""
     if not typed.page:
         return "Name a stored page of this domain to look at."
     try:
         keys = keys_of(typed.page, settings, known[1])
         if keys.domain != domain:
             return f"That is a page of {keys.domain}, not of {domain}."
-        found = preview(known, domain, typed.config, keys.page_key, settings)
+        found = preview(known[1], domain, typed.config, keys.page_key, settings)
     except DedupError as error:
         return str(error)
     return found or "The original of that page is not kept, or cannot be parsed."
@@ -310,7 +302,7 @@ _TRIAL_SECONDS: Final = 20.0
 @router.get("/{domain}/config")
 def configuration(here: Here, domain: DomainInPath) -> Response:
     """Return the form with what is stored; `page` is the stored page that it looks at."""
-    typed = stored_form(read_stored(*here.known, domain), here.asked("page"))
+    typed = stored_form(here.project.site_config(domain), here.asked("page"))
     view = _with_preview(here, domain, typed)
     return here.show("config.html", view=view)
 
@@ -344,7 +336,7 @@ def look(here: Here, domain: DomainInPath, fields: Form) -> Response:
 def _save(here: Opened, domain: str, typed: Typed) -> Response:
     at = datetime.now(UTC)
     try:
-        done = put_next_config(here.known, domain, typed.config, here.settings, at, typed.version)
+        done = put_config(here.project, domain, typed.config, here.settings, at, expected=typed.version)
     except ConfigChangedError as error:
         view = replace(_with_preview(here, domain, typed), conflict=f"Nothing was saved: {error}.")
         return here.show("config.html", status=409, view=view)
@@ -355,7 +347,7 @@ def _save(here: Opened, domain: str, typed: Typed) -> Response:
 
 def _typed(here: Opened, domain: str, fields: FormFields) -> Typed:
     sent = {name: values[0] for name, values in fields.items()}
-    return typed_form(sent, read_stored(*here.known, domain), domain, here.settings)
+    return typed_form(sent, here.project.site_config(domain), domain, here.settings)
 
 
 def _with_preview(here: Opened, domain: str, typed: Typed) -> ConfigView:

@@ -1,8 +1,9 @@
-"""The registry: its table, changes of many domains at once, shown before they are made; and the page of each domain."""
+"""The registry: its table, changes of many domains, shown before they are made; each domain, and what stays on it."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final, cast, get_args
+from uuid import UUID
 
 from fastapi import APIRouter
 from msgspec import Struct
@@ -14,9 +15,9 @@ from scrapy_dedup.report.dashboard_values import TableChoice
 from scrapy_dedup.report.drawing import layout_svg
 from scrapy_dedup.report.numbers import count
 from scrapy_dedup.report.values import ReportPicture, boxes_from
-from scrapy_dedup.service.domains.registry import CursorError, DomainService, StoredDomain
-from scrapy_dedup.service.patterns.config import read_stored
+from scrapy_dedup.service.domains.registry import DomainService
 from scrapy_dedup.service.report.dashboard import (
+    BY,
     ChangePlan,
     DomainFormError,
     Verb,
@@ -34,8 +35,10 @@ from scrapy_dedup.service.templates.layout_figures import (
     name_of,
 )
 from scrapy_dedup.service.views.page_lists import PageChoice, PageCursorError, PageList, list_pages
-from scrapy_dedup.service.views.undoing import KeptEntry, kept_of
+from scrapy_dedup.service.views.undoing import KeptEntry, KeptKind, find, find_kept, foresee, kept_things, undo
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.domains.lists import CursorError
+from scrapy_dedup.store.domains.registry import StoredDomain
 from scrapy_dedup.store.knowledge.layout_pictures import PictureFacts
 from scrapy_dedup.store.pages.reads import Reads
 from scrapy_dedup.store.records.records import from_digits
@@ -43,7 +46,7 @@ from scrapy_dedup.store.records.stored import RepeatedBlock, StoredAlarm
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import REST
 from scrapy_dedup.store.writer import ProjectStore
-from scrapy_dedup.web.dashboard.frame import Button, DomainInPath, Flash, Form, Here, Opened, undos
+from scrapy_dedup.web.dashboard.frame import REFINE, Button, DomainInPath, Flash, Form, Here, Opened
 from scrapy_dedup.web.problems import ProblemError
 
 LAYOUTS: Final = 24
@@ -100,7 +103,7 @@ def domain_view(
     found = DomainService(store, project, settings).find_by_domain_name(domain)
     layouts, all_layouts, alarms = _layouts(project, domain)
     pages = list_pages(store, project, PageChoice(domain=domain, limit=PAGES, after=after or None))
-    stored = read_stored(store, project, domain)
+    stored = project.site_config(domain)
     config = SiteConfig.from_json(dict(stored.config)) if stored else SiteConfig()
     with store.session(read_only=True) as session:
         blocks = Reads(session, project.id).repeated_blocks(_BLOCKS_COUNTED, domain)
@@ -115,7 +118,7 @@ def domain_view(
         alarms=alarms,
         blocks=blocks[:BLOCKS],
         all_blocks=len(blocks),
-        kept=kept_of(store, project, domain),
+        kept=kept_things(store, project, domain),
         kept_blocks=frozenset(config.keep_blocks),
         pages=pages,
         is_continued=bool(after),
@@ -137,7 +140,6 @@ def _layouts(project: ProjectStore, domain: str) -> tuple[Sequence[LayoutView], 
 
 
 router = APIRouter(prefix="/p/{project_id}")
-BY: Final = "dashboard"
 _LONGEST_REASON: Final = 400
 # An image may load nothing, and run nothing if somebody opens it alone.
 _PICTURE_POLICY: Final = "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'none'"
@@ -194,7 +196,7 @@ def change_domains(here: Here, fields: Form) -> Response:
 @router.post("/domains/undo")
 def undo_change(here: Here, fields: Form) -> Response:
     """Take back a change that was made here."""
-    plan = undos(here.request).take(fields.one("code"))
+    plan = here.memory.undos.take(fields.one("code"))
     path = here.path("domains")
     if not isinstance(plan, ChangePlan):
         told = "That change cannot be taken back any more: it was already, or the server was started anew."
@@ -210,7 +212,7 @@ def _told(here: Opened, plan: ChangePlan) -> Flash:
     text = f"{count(len(plan.names), 'domain')} {_DONE[plan.verb]}."
     if plan.verb == "register":
         return Flash(text)
-    code = undos(here.request).keep(plan)
+    code = here.memory.undos.keep(plan)
     return Flash(text, undo=Button("Undo", here.path("domains", "undo"), (("code", code),)))
 
 
@@ -270,3 +272,72 @@ def _layout(text: str) -> int:
         return from_digits(text)
     except ValueError as error:
         raise ProblemError(404, "there is no such layout") from error
+
+
+_PAGES_TRIED: Final = 200
+"""Somebody waits for it."""
+_LONGEST_WHAT: Final = 10_000
+
+
+@router.get("/keep")
+def look_at_keeping(here: Here) -> Response:
+    """Return what keeping a block, a page or a rule (`what`) would change, or taking that back (`take_back`)."""
+    take_back = bool(here.asked("take_back", 1))
+    kept = _named(here, here.asked("what", _LONGEST_WHAT), here.asked("domain"), take_back=take_back)
+    found = foresee(here.known, kept, here.settings, take_back=take_back, most=_PAGES_TRIED)
+    page, sample = here.asked("page", 32), _sample(here, kept)
+    back = here.way_back(kept.domain, page)
+    return here.show("keep.html", kept=kept, found=found, sample=sample, take_back=take_back, back=back, page=page)
+
+
+@router.post("/keep")
+def keep(here: Here, fields: Form) -> Response:
+    """Keep something from now on, or not any more."""
+    take_back = bool(fields.one("take_back"))
+    domain, page = fields.one("domain"), fields.one("page")
+    kept = _named(here, fields.one("what")[:_LONGEST_WHAT], domain, take_back=take_back)
+    done = undo(*here.known, kept, here.settings, datetime.now(UTC), take_back=take_back)
+    path = here.way_back(kept.domain, page)
+    if done.was_there or done.changed is None:
+        return here.back_to(path, Flash("Nothing was to be changed."))
+    word = "is not kept any more" if take_back else "is kept from now on"
+    waiting = count(done.changed.stale, "page")
+    text = f"The {kept.kind} {word}; {waiting} of {kept.domain} to be cleaned again: refine, or crawl."
+    other = (("what", kept.text), ("domain", kept.domain), ("page", page), ("take_back", "" if take_back else "1"))
+    undo_it = Button("Undo", here.path("keep"), other)
+    return here.back_to(path, Flash(text, undo=undo_it))
+
+
+@router.post("/refine")
+def refine(here: Here, fields: Form) -> Response:
+    """Clean the stored pages of a domain again, as a job."""
+    domain, page = fields.one("domain")[:300].lower(), fields.one("page")
+    if not domain or not domain.isprintable():
+        raise ProblemError(422, "a domain is needed")
+    job = here.start_verb(REFINE, f"--domain={domain}")
+    return here.back_to(here.way_back(domain, page, **{REFINE: str(job.id)}))
+
+
+@router.get("/refine/{job_id}")
+def refine_progress(here: Here, job_id: UUID) -> Response:
+    """Return how far a refine is, as a piece of a page."""
+    job = here.server.jobs.get(job_id)
+    if job is None or job.project != here.project.name or job.kind != REFINE:
+        raise ProblemError(404, "this project has no such job")
+    return here.fragment("refine.html", refine=job)
+
+
+def _named(here: Opened, what: str, domain: str, *, take_back: bool) -> KeptEntry:
+    """Return what a text names, of what was removed, or of what is kept."""
+    search = find_kept if take_back else find
+    return search(*here.known, what, domain.lower() or None, here.settings)
+
+
+def _sample(here: Opened, kept: KeptEntry) -> str:
+    """Return the text of a block; "" where nobody knows it any more."""
+    if kept.kind is not KeptKind.BLOCK:
+        return ""
+    for known in here.project.knowledge(kept.domain).values():
+        if known.evidence and kept.entry in known.evidence:
+            return known.evidence[kept.entry].sample
+    return ""

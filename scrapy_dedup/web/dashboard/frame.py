@@ -15,12 +15,9 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from scrapy_dedup.core.domains import domain_name
 from scrapy_dedup.report.drawing import draw
 from scrapy_dedup.service.domains.registry import DomainService
-from scrapy_dedup.service.jobs.jobs import Job
-from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.writer import ProjectStore
+from scrapy_dedup.service.jobs import Job
 from scrapy_dedup.web.problems import ProblemError
-from scrapy_dedup.web.server import Server, server_of
+from scrapy_dedup.web.server import OpenProject, server_of
 
 LONGEST_STEP: Final = 300
 """Characters of a name in a path; names of hosts have 253 at most."""
@@ -83,22 +80,14 @@ REFINE: Final = "refine"
 _KEY: Final = re.compile("[0-9a-f]{32}")
 
 
-class Opened(Struct, frozen=True):
-    """A project that a request is about."""
-
-    request: Request
-    server: Server
-    project: ProjectStore
+class Opened(OpenProject, frozen=True):
+    """A project that a page of the dashboard is about."""
 
     @property
-    def known(self) -> tuple[Store, ProjectStore]:
-        """The store and the project in it."""
-        return self.server.store, self.project
-
-    @property
-    def settings(self) -> Settings:
-        """Those of the server."""
-        return self.server.settings
+    def memory(self) -> "Memory":
+        """What is to be said, and what can be taken back."""
+        found: Memory = self.request.app.state.dashboard
+        return found
 
     @property
     def domains(self) -> DomainService:
@@ -107,7 +96,8 @@ class Opened(Struct, frozen=True):
 
     def show(self, template: str, *, status: int = 200, **values: Any) -> Response:
         """Return a whole page of the project with what is to be said of the last write."""
-        return self.fragment(template, status=status, flash=told_of(self.request), **values)
+        flash = self.memory.flashes.find(self.request.query_params.get(TOLD))
+        return self.fragment(template, status=status, flash=flash, **values)
 
     def fragment(self, template: str, *, status: int = 200, **values: Any) -> Response:
         """Return a piece of a page, for the script that puts it in its place."""
@@ -120,7 +110,9 @@ class Opened(Struct, frozen=True):
 
     def back_to(self, path: str, flash: Flash | None = None) -> Response:
         """Return the way to the page that shows what came of a write, and what is said there."""
-        return back_to(self.request, path, flash)
+        if flash is not None:
+            path += f"{'&' if '?' in path else '?'}{TOLD}={self.memory.flashes.keep(flash)}"
+        return RedirectResponse(path, _SEE_OTHER)
 
     def path(self, *steps: str, **query: str) -> str:
         """Return the path of a page of the project; steps may be any text."""
@@ -146,13 +138,11 @@ class Opened(Struct, frozen=True):
         return job if job and job.project == self.project.name and job.kind == REFINE else None
 
 
-def open_project(request: Request, project_id: str) -> Opened:
-    """Return the project of the path."""
-    server = server_of(request)
-    return Opened(request, server, server.project_of(project_id))
+def _opened(request: Request, project_id: str) -> Opened:
+    return Opened.named(request, project_id)
 
 
-Here = Annotated[Opened, Depends(open_project)]
+Here = Annotated[Opened, Depends(_opened)]
 
 
 def named_domain(request: Request, domain: str) -> str:
@@ -171,7 +161,6 @@ TOLD: Final = "told"
 _MOST_KEPT: Final = 200
 _MOST_FIELDS: Final = 20_000
 _SEE_OTHER: Final = 303
-_FIRST: Final = threading.Lock()
 
 
 class CodedValues(Generic[Value]):
@@ -230,29 +219,3 @@ async def read_fields(request: Request) -> FormFields:
 
 
 Form = Annotated[FormFields, Depends(read_fields)]
-
-
-def told_of(request: Request) -> Flash | None:
-    """Return what is to be said of the last write."""
-    return _memory(request).flashes.find(request.query_params.get(TOLD))
-
-
-def back_to(request: Request, path: str, flash: Flash | None = None) -> RedirectResponse:
-    """Return the way to the page that shows what came of a write, and what is said there."""
-    if flash is not None:
-        path += f"{'&' if '?' in path else '?'}{TOLD}={_memory(request).flashes.keep(flash)}"
-    return RedirectResponse(path, _SEE_OTHER)
-
-
-def undos(request: Request) -> CodedValues[object]:
-    """Return what can be taken back, by its code."""
-    return _memory(request).undos
-
-
-def _memory(request: Request) -> Memory:
-    state = request.app.state
-    with _FIRST:
-        if not hasattr(state, "dashboard"):
-            state.dashboard = Memory()
-    memory: Memory = state.dashboard
-    return memory

@@ -1,4 +1,4 @@
-"""The first page of a project."""
+"""The first page of a project, its runs and jobs, and the parts of a page that follow what is under way."""
 
 import threading
 import time
@@ -7,14 +7,16 @@ from datetime import UTC, datetime
 from typing import Final, Generic, TypeVar
 from uuid import UUID
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from msgspec import Struct
 from starlette.responses import RedirectResponse, Response
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.report.dashboard_values import FrontPage
-from scrapy_dedup.service.report.dashboard import front_page, quick_front_page
-from scrapy_dedup.web.dashboard.frame import Here, Opened
+from scrapy_dedup.service.jobs import Job
+from scrapy_dedup.service.report.dashboard import front_page, live_run, quick_front_page, run_page, run_row
+from scrapy_dedup.web.dashboard.frame import Flash, Here, Opened
+from scrapy_dedup.web.problems import ProblemError
 
 Key = TypeVar("Key")
 Answer = TypeVar("Answer")
@@ -28,7 +30,6 @@ router = APIRouter(prefix="/p/{project_id}")
 
 # So long a reader waits for the sums; beyond it he gets older ones, or others that are quicker to have.
 _WAIT_SECONDS: Final = 2.0
-_CREATING: Final = threading.Lock()
 
 
 class _CachedAnswer(Struct, Generic[Answer]):
@@ -52,10 +53,8 @@ class Slow(Generic[Key, Answer]):
     def page(self, key: Key, make: Callable[[], Answer], *, wait_seconds: float) -> Answer | None:
         """Return an answer, made now or a while ago; None: it still takes a while, so ask again.
 
-        Args:
-            key: whose answer.
-            make: makes it; called in another thread, once at a time for each key.
-            wait_seconds: for an answer that is not known to take longer.
+        *make* is called in another thread, once at a time for each key; *wait_seconds* is for an answer that is not
+        known to take longer.
 
         Raises:
             DedupError: it could not be made; raised once.
@@ -113,16 +112,58 @@ def sums(here: Here) -> Response:
 
 def _front(here: Opened) -> FrontPage:
     at, project = datetime.now(UTC), here.project
-    page = _fronts(here.request).page(
-        project.id, lambda: front_page(*here.known, here.settings, at), wait_seconds=_WAIT_SECONDS
-    )
+    fronts: Slow[UUID, FrontPage] = here.request.app.state.fronts
+    page = fronts.page(project.id, lambda: front_page(*here.known, here.settings, at), wait_seconds=_WAIT_SECONDS)
     return page if page is not None else quick_front_page(*here.known, at)
 
 
-def _fronts(request: Request) -> Slow[UUID, FrontPage]:
-    state = request.app.state
-    with _CREATING:
-        if not hasattr(state, "fronts"):
-            state.fronts = Slow[UUID, FrontPage]()
-    fronts: Slow[UUID, FrontPage] = state.fronts
-    return fronts
+_AT_ONCE: Final = 20
+_MOST: Final = 5_000
+_JOBS_SHOWN: Final = 20
+
+
+@router.get("/runs")
+def run_list(here: Here, limit: int = _AT_ONCE) -> Response:
+    """Return all runs, newest first, and the jobs."""
+    limit = min(max(limit, 1), _MOST)
+    runs = [run_row(each, datetime.now(UTC)) for each in here.project.runs(limit + 1)]
+    older = [("Older runs", f"{here.path('runs')}?limit={min(2 * limit, _MOST)}")] if len(runs) > limit else []
+    return here.show("runs.html", runs=runs[:limit], jobs=_jobs(here), older=older)
+
+
+@router.get("/runs/{run_id}")
+def one_run(here: Here, run_id: str, verdict: str = "") -> Response:
+    """Return one run: what it found, and what its layers did."""
+    page = run_page(*here.known, here.settings, datetime.now(UTC), run_id=run_id, verdict=verdict)
+    if page is None:
+        raise ProblemError(404, "this project has no such run")
+    return here.show("run.html", page=page)
+
+
+@router.get("/runs/{run_id}/live")
+def run_progress(here: Here, run_id: str) -> Response:
+    """Return how far a run is, as a piece of a page."""
+    run = live_run(here.project, datetime.now(UTC), run_id)
+    if run is None:
+        raise ProblemError(404, "this project has no such run")
+    return here.fragment("run_live.html", run=run)
+
+
+@router.get("/jobs")
+def job_list(here: Here) -> Response:
+    """Return the jobs with their progress, as a piece of a page."""
+    return here.fragment("jobs.html", jobs=_jobs(here))
+
+
+@router.post("/jobs/{job_id}/cancel")
+def cancel_job(here: Here, job_id: UUID) -> Response:
+    """End a job as soon as it looks up."""
+    job = here.server.jobs.get(job_id)
+    if job is None or job.project != here.project.name:
+        raise ProblemError(404, "this project has no such job")
+    here.server.jobs.cancel(job_id)
+    return here.back_to(here.path("runs"), Flash(f"Cancelling {job.kind}."))
+
+
+def _jobs(here: Opened) -> list[Job]:
+    return here.server.jobs.list(here.project.name)[:_JOBS_SHOWN]

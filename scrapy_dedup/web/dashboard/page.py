@@ -11,13 +11,12 @@ from starlette.responses import Response
 
 from scrapy_dedup.report.numbers import count
 from scrapy_dedup.report.values import ExplainedPage
-from scrapy_dedup.service.patterns.config import stored_config
+from scrapy_dedup.service.patterns import stored_config
 from scrapy_dedup.service.views.changes import NOT_KEPT, last_diff
 from scrapy_dedup.service.views.explain import Explanation, UrlError, explain, page_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import HTML_FIELDS
 from scrapy_dedup.store.records.stored import StoredState
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from scrapy_dedup.web.dashboard.frame import Here, Opened
 from scrapy_dedup.web.problems import ProblemError
@@ -48,17 +47,16 @@ class PageView(Struct, frozen=True):
     is_waiting: bool = False
 
 
-def page_view(known: tuple[Store, ProjectStore], found: Explanation, settings: Settings, at: datetime) -> PageView:
+def page_view(project: ProjectStore, found: Explanation, settings: Settings, at: datetime) -> PageView:
     """Return what is shown of an explained page.
 
     Raises:
         StoreError: the store failed.
     """
-    store, project = known
     key = found.document.page_key if found.document else found.keys.page_key
     state = project.page_states([key]).get(key)
     diff, no_diff = _change(project, key, state, settings)
-    config = stored_config(store, project, found.keys.domain)
+    config = stored_config(project, found.keys.domain)
     kept = frozenset((*config.keep_blocks, *config.keep_rules)) if config else frozenset()
     if config and key.hex() in config.keep_pages:
         kept |= {PAGE}
@@ -121,7 +119,7 @@ def one_page(here: Here) -> Response:
         return here.show("unknown_page.html", status=422, url=url, why=str(error))
     if not found.is_known:
         return here.show("unknown_page.html", status=404, url=url, why="This address was never met")
-    view = page_view(here.known, found, here.settings, datetime.now(UTC))
+    view = page_view(here.project, found, here.settings, datetime.now(UTC))
     return here.show("page.html", view=view, refine=here.refine())
 
 

@@ -9,27 +9,23 @@ from msgspec import Struct
 from msgspec.structs import replace
 from starlette.responses import Response
 
-from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.pages.marking import SelectorError
 from scrapy_dedup.service.stored.template_upkeep import (
     Action,
     ShownTemplate,
+    TemplateChoiceError,
+    TemplateDesk,
     TemplateDiff,
-    add_decided,
-    decided,
     diff,
-    former_of,
-    layout_of,
     list_templates,
     present_of,
-    roll_back,
     show_version,
-    try_template,
     versions_of,
 )
 from scrapy_dedup.service.templates.layout_figures import UnknownLayoutError, name_of
 from scrapy_dedup.store.records.stored import StoredTemplate, TemplateFigures
 from scrapy_dedup.store.writer import ProjectStore
-from scrapy_dedup.web.dashboard.frame import DomainInPath, Flash, Form, Here
+from scrapy_dedup.web.dashboard.frame import DomainInPath, Flash, Form, Here, Opened
 from scrapy_dedup.web.problems import ProblemError
 
 
@@ -101,16 +97,6 @@ def template_list(project: ProjectStore, domain: str, most: int) -> TemplateList
     return TemplateList(rows, has_more=len(names) > most or len(found) > most, domain=domain)
 
 
-def template_versions(project: ProjectStore, domain: str, layout: str) -> list[StoredTemplate]:
-    """Return the versions of a layout's template, newest first; the layout is named as people do.
-
-    Raises:
-        UnknownLayoutError, TemplateChoiceError: there is none.
-        StoreError: the store failed.
-    """
-    return versions_of(project, domain, layout_of(project, domain, layout))
-
-
 def template_view(
     versions: Sequence[StoredTemplate], version: int | None = None, against: int | None = None
 ) -> TemplateView:
@@ -141,7 +127,7 @@ def templates(here: Here) -> Response:
 @router.get("/{domain}/{layout}")
 def one_template(here: Here, domain: DomainInPath, layout: str) -> Response:
     """Return a layout's template: the present version, or `version`, compared with `against`."""
-    versions = template_versions(here.project, domain, layout)
+    versions = versions_of(here.project, domain, layout)
     version, against = _number(here.asked("version", 10)), _number(here.asked("against", 10))
     return here.show("template.html", view=template_view(versions, version, against))
 
@@ -149,22 +135,17 @@ def one_template(here: Here, domain: DomainInPath, layout: str) -> Response:
 @router.get("/{domain}/{layout}/rollback")
 def look_at_rollback(here: Here, domain: DomainInPath, layout: str) -> Response:
     """Return which pages would change if a former version (`version`) cut them."""
-    versions = template_versions(here.project, domain, layout)
-    present = present_of(versions)
-    chosen = former_of(versions, _number(here.asked("version", 10)))
-    trial = try_template(*here.known, present, chosen, here.settings)
-    view = template_view(versions)
-    return here.show("confirm.html", view=view, trial=trial, version=str(chosen.version))
+    change = _desk(here, dry_run=True).roll_back(domain, layout, _number(here.asked("version", 10)))
+    view = template_view(versions_of(here.project, domain, layout))
+    return here.show("confirm.html", view=view, trial=change.trial, version=str(change.version))
 
 
 @router.post("/{domain}/{layout}/rollback")
 def rollback(here: Here, domain: DomainInPath, layout: str, fields: Form) -> Response:
     """Let a former version cut again, exactly as it did."""
-    versions = template_versions(here.project, domain, layout)
-    chosen = former_of(versions, _number(fields.one("version")))
-    roll_back(here.project, chosen, present_of(versions), datetime.now(UTC))
+    change = _desk(here, dry_run=False).roll_back(domain, layout, _number(fields.one("version")))
     told = (
-        f"Version {chosen.version} is live again. Pages that come from now on are cut by it; refine cleans stored ones."
+        f"Version {change.version} is live again. Pages that come from now on are cut by it; refine cleans stored ones."
     )
     return here.back_to(here.path("templates", domain, layout), Flash(told))
 
@@ -172,25 +153,27 @@ def rollback(here: Here, domain: DomainInPath, layout: str, fields: Form) -> Res
 @router.post("/{domain}/{layout}/override")
 def override(here: Here, domain: DomainInPath, layout: str, fields: Form) -> Response:
     """Return what a decision about a selector would change; once that is confirmed, make it."""
-    versions = template_versions(here.project, domain, layout)
-    present, at = present_of(versions), datetime.now(UTC)
+    versions = versions_of(here.project, domain, layout)
     action, selector = fields.one("action"), fields.one("selector")[:_LONGEST_SELECTOR]
     if action not in _ACTIONS:
         raise ProblemError(400, "the form does not say what to decide")
     path = here.path("templates", domain, layout)
     try:
-        after = decided(present, [(cast("Action", action), selector)], at)
-    except DedupError as error:
+        desk = _desk(here, dry_run=not fields.one("confirmed"))
+        change = desk.override(domain, layout, [(cast("Action", action), selector)])
+    except (SelectorError, TemplateChoiceError) as error:
         view = replace(template_view(versions), error=str(error), typed=(action, selector))
         return here.show("template.html", status=422, view=view)
-    if after is None:
+    if not change.changed:
         return here.back_to(path, Flash("That is decided already: nothing was changed."))
-    if fields.one("confirmed"):
-        version = add_decided(here.project, after, at)
-        return here.back_to(path, Flash(f"Version {version} has the decision. Refine cleans stored pages."))
-    trial = try_template(*here.known, present, after, here.settings)
+    if not change.dry_run:
+        return here.back_to(path, Flash(f"Version {change.version} has the decision. Refine cleans stored pages."))
     sent: dict[str, Any] = {"action": action, "selector": selector, "version": ""}
-    return here.show("confirm.html", view=template_view(versions), trial=trial, **sent)
+    return here.show("confirm.html", view=template_view(versions), trial=change.trial, **sent)
+
+
+def _desk(here: Opened, *, dry_run: bool) -> TemplateDesk:
+    return TemplateDesk(*here.known, here.settings, datetime.now(UTC), dry_run=dry_run)
 
 
 def _number(text: str) -> int | None:

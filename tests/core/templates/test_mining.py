@@ -120,11 +120,11 @@ def test_order_of_pages_does_not_matter(pages: list[KindEvidence], random: "st.D
     assert name_kind(mixed) == name_kind(pages)
 
 
-MENU, FOOT = ("body>nav>ul>li", 1, 10), ("body>footer", 2, 20)
+MENU_BLOCK, FOOT_BLOCK = ("body>nav>ul>li", 1, 10), ("body>footer", 2, 20)
 
 
 def blocks_of_page(number: int, *more: tuple[str, int, int]) -> PageBlocks:
-    return [MENU, ("body>main>h1", 100 + number, 8), ("body>main>p", 200 + number, 90), FOOT, *more]
+    return [MENU_BLOCK, ("body>main>h1", 100 + number, 8), ("body>main>p", 200 + number, 90), FOOT_BLOCK, *more]
 
 
 def paths(pages: list[PageBlocks]) -> tuple[list[str], list[str]]:

@@ -11,12 +11,11 @@ from scrapy_dedup.core.pages.fingerprints import to_hex
 from scrapy_dedup.core.pages.render import Output
 from scrapy_dedup.core.patterns.config import SiteConfig
 from scrapy_dedup.core.patterns.expressions import HeldBack, PatternError, PatternHeld
-from scrapy_dedup.service.cut.cleaned_report import hashes_and_removed
-from scrapy_dedup.service.cut.cleaning import Cleaned, clean_html, clean_text
+from scrapy_dedup.service.cut.cleaning import Cleaned, clean_html, clean_text, hashes_and_removed
 from scrapy_dedup.service.cut.removals import SHADOW, removal_decisions, removals_in
 from scrapy_dedup.service.cut.site_cleaning import cut_page
 from scrapy_dedup.service.cut.site_patterns import Strikes, check_configs, patterns_of
-from scrapy_dedup.service.patterns.config import effects_of
+from scrapy_dedup.service.patterns import effects_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.stored import StoredDecision
 from tests.core.builders import parsed

@@ -10,11 +10,20 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.core.domains import TwinReason
 from scrapy_dedup.core.urls.normal_form import page_key
-from scrapy_dedup.service.domains.files import DomainRow, as_cell, from_cell
-from scrapy_dedup.service.domains.registry import DomainChoice, DomainService, StoredDomain, lift_expired
-from scrapy_dedup.service.domains.transfer import ImportedDomains, all_domains, import_rows, write_domains
+from scrapy_dedup.service.domains.files import (
+    DomainRow,
+    ImportedDomains,
+    all_domains,
+    as_cell,
+    from_cell,
+    import_rows,
+    write_domains,
+)
+from scrapy_dedup.service.domains.registry import DomainService, lift_expired
 from scrapy_dedup.service.domains.twins import Twins, settle_twins
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.domains.lists import DomainChoice
+from scrapy_dedup.store.domains.registry import StoredDomain
 from scrapy_dedup.store.records.records import CrawledUrlRecord, DocumentRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore

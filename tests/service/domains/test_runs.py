@@ -6,8 +6,13 @@ import pytest
 
 from scrapy_dedup.core.domains import DomainRefusal, DomainStatus, RefusedDomains
 from scrapy_dedup.core.urls.normal_form import page_key
-from scrapy_dedup.service.domains.registry import DomainService
-from scrapy_dedup.service.domains.runs import RefusedPage, refusal_records, refused_domains, settle_run
+from scrapy_dedup.service.domains.registry import (
+    DomainService,
+    RefusedPage,
+    refusal_records,
+    refused_domains,
+    settle_run,
+)
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_dedup.service.duplicates.comparison import PageComparison
+from scrapy_dedup.service.duplicates.index import PageComparison
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.page_records import HOLDING
 from scrapy_dedup.store.store import Store

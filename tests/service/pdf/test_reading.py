@@ -5,6 +5,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ JOINED = " ".join(PROSE)
 
 @pytest.fixture(scope="module")
 def reader() -> Iterator[PdfReader]:
-    with PdfReader() as reader:
+    with closing(PdfReader()) as reader:
         yield reader
 
 
@@ -114,14 +115,14 @@ def test_damaged_page_is_left_out_and_flagged(reader: PdfReader):
 
 def test_first_pages_of_a_long_file_are_read():
     pages = [column([f"Page of {'many ' * number}words."]) for number in range(30)]
-    with PdfReader(PdfLimits(max_pages=5)) as reader:
+    with closing(PdfReader(PdfLimits(max_pages=5))) as reader:
         made = read(reader, *pages)
 
     assert (made.pages, made.read, made.flags) == (30, 5, (PdfFlag.TRUNCATED,))
 
 
 def test_first_characters_of_a_long_text_are_read():
-    with PdfReader(PdfLimits(max_chars=100)) as reader:
+    with closing(PdfReader(PdfLimits(max_chars=100))) as reader:
         made = read(reader, column(PROSE * 10), column(PROSE))
 
     assert (made.read, made.flags) == (1, (PdfFlag.TRUNCATED,))
@@ -135,7 +136,7 @@ def test_file_that_is_too_large_is_not_read():
 
 
 def test_bomb_is_ended_and_the_next_file_is_read():
-    with PdfReader(PdfLimits(page_seconds=1.0)) as reader:
+    with closing(PdfReader(PdfLimits(page_seconds=1.0))) as reader:
         read(reader, column(PROSE))
         answer = reader.read(a_bomb())
 
@@ -145,7 +146,7 @@ def test_bomb_is_ended_and_the_next_file_is_read():
 
 
 def test_file_that_needs_too_much_memory_harms_nobody():
-    with PdfReader(PdfLimits(memory_bytes=150_000_000, page_seconds=20)) as reader:
+    with closing(PdfReader(PdfLimits(memory_bytes=150_000_000, page_seconds=20))) as reader:
         answer = reader.read(a_pdf([b"BT /F0 10 Tf (x) Tj " * 3_000_000]))
 
     assert isinstance(answer, UnreadPdf)
@@ -153,7 +154,7 @@ def test_file_that_needs_too_much_memory_harms_nobody():
 
 
 def test_killed_process_is_replaced_without_loss():
-    with PdfReader() as reader:
+    with closing(PdfReader()) as reader:
         read(reader, column(PROSE))
         assert reader._worker is not None
         reader._worker.process.kill()

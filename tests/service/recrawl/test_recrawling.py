@@ -10,7 +10,7 @@ from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
 from scrapy_dedup.core.duplicates import ITEM_BYTES, NO_FIELDS
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.recrawl.verdicts import Change, ChangePolicy, Verdict, VerdictKind, page_keys
-from scrapy_dedup.service.recrawl.deliveries import Delivered, Recall
+from scrapy_dedup.service.recrawl.deliveries import Delivered, PagesMet, Recall, RecentPages
 from scrapy_dedup.service.recrawl.recrawling import (
     NOTHING_KNOWN,
     AskedPage,
@@ -20,7 +20,6 @@ from scrapy_dedup.service.recrawl.recrawling import (
     page_state,
     wire_key,
 )
-from scrapy_dedup.service.recrawl.run_pages import PagesMet, RecentPages
 from scrapy_dedup.store.records.records import DeliveryRecord, Record
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore

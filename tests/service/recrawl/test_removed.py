@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from scrapy_dedup.service.recrawl.removed import Departed, find_departed, removal_records
+from scrapy_dedup.service.recrawl.recrawling import Departed, find_departed, removal_records
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.stored import Run
 from scrapy_dedup.store.writer import ProjectStore

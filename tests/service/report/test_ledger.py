@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.report.values import Ledger, LedgerRow, LedgerTable
 from scrapy_dedup.service.report.ledger import (
-    AliasPair,
     Counts,
     LedgerSpan,
     Tokens,
@@ -18,7 +17,7 @@ from scrapy_dedup.service.report.ledger import (
     tokens_of,
 )
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.pages.ledger_reads import DroppedPages
+from scrapy_dedup.store.pages.ledger_reads import DroppedPages, StoredAlias
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.stored_pages import NOON
@@ -90,7 +89,7 @@ def test_tokens_are_counted_or_said_to_be_an_estimate(
 
 
 def grouped(*pairs: tuple[str, str]) -> list[tuple[str, str, int]]:
-    found = group_aliases([AliasPair(HOST + alias, HOST + target, "canonical") for alias, target in pairs])
+    found = group_aliases([StoredAlias(HOST + alias, HOST + target, "canonical") for alias, target in pairs])
     return [(one.alias, one.target, one.count) for one in found]
 
 
@@ -100,7 +99,7 @@ def test_addresses_are_told_by_how_they_look(pairs: list[list[str]], told: list[
 
 
 def test_hosts_are_told_where_they_differ() -> None:
-    (found,) = group_aliases([AliasPair("http://www.example.com/a", "https://example.com/a", "redirect")])
+    (found,) = group_aliases([StoredAlias("http://www.example.com/a", "https://example.com/a", "redirect")])
 
     assert (found.alias, found.target) == ("http://www.example.com/*", "https://example.com/*")
     assert (found.example, found.example_target) == ("http://www.example.com/a", "https://example.com/a")
@@ -108,7 +107,7 @@ def test_hosts_are_told_where_they_differ() -> None:
 
 def test_what_found_them_is_counted() -> None:
     layers = ("title", "canonical", "title")
-    pairs = [AliasPair(f"{HOST}/x/{number}", f"{HOST}/{number}", layer) for number, layer in enumerate(layers)]
+    pairs = [StoredAlias(f"{HOST}/x/{number}", f"{HOST}/{number}", layer) for number, layer in enumerate(layers)]
 
     (found,) = group_aliases(pairs)
 
@@ -119,11 +118,11 @@ URLS = st.one_of(
     st.text(max_size=30),
     st.lists(st.sampled_from(["a", "b", "node", "7", "", "x" * 80]), max_size=4).map(lambda s: f"{HOST}/{'/'.join(s)}"),
 )
-PAIRS = st.lists(st.builds(AliasPair, URLS, URLS, st.sampled_from(["title", "redirect"])), unique=True, max_size=30)
+PAIRS = st.lists(st.builds(StoredAlias, URLS, URLS, st.sampled_from(["title", "redirect"])), unique=True, max_size=30)
 
 
 @given(PAIRS, st.randoms())
-def test_every_pair_is_counted_once_in_any_order(pairs: list[AliasPair], random: object) -> None:
+def test_every_pair_is_counted_once_in_any_order(pairs: list[StoredAlias], random: object) -> None:
     found = group_aliases(pairs)
     random.shuffle(pairs)  # type: ignore[attr-defined]
 

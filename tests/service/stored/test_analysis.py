@@ -14,8 +14,7 @@ from scrapy_dedup.core.boilerplate.repeats import (
 )
 from scrapy_dedup.core.urls.normal_form import UrlRules, page_key
 from scrapy_dedup.service.cut.removals import removals_in
-from scrapy_dedup.service.stored.analysis import DomainDedupService
-from scrapy_dedup.service.stored.domain_analysis import AnalysisParameters
+from scrapy_dedup.service.stored.analysis import AnalysisParameters, DomainDedupService
 from scrapy_dedup.settings import SettingError, Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore

@@ -10,8 +10,7 @@ from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
 from scrapy_dedup.service.cut.page_cleaning import clean_page
 from scrapy_dedup.service.cut.reading import read_again
 from scrapy_dedup.service.model_file import model_hash
-from scrapy_dedup.service.stored.refined_outcomes import records_of, write_refined
-from scrapy_dedup.service.stored.refining import DomainChurn, PassedOver, Refinement, Refiner
+from scrapy_dedup.service.stored.refining import DomainChurn, PassedOver, Refinement, Refiner, records_of, write_refined
 from scrapy_dedup.service.templates.site_knowledge import REST
 from scrapy_dedup.service.templates.site_learning import learn_site
 from scrapy_dedup.service.templates.site_records import template_record

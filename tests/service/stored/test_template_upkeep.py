@@ -17,12 +17,13 @@ from scrapy_dedup.core.templates.url_patterns import url_pattern
 from scrapy_dedup.service.cut.site_cleaning import SiteCut, cut_page
 from scrapy_dedup.service.stored import template_upkeep as upkeep
 from scrapy_dedup.service.stored.template_upkeep import (
+    TemplateChange,
+    TemplateDesk,
     TemplateFileError,
     diff_templates,
     export_templates,
     import_templates,
     read_templates,
-    try_template,
 )
 from scrapy_dedup.service.templates.layout_figures import UnknownLayoutError, find_layout, name_of
 from scrapy_dedup.service.templates.site_records import site_of
@@ -55,10 +56,11 @@ class Site:
         assert isinstance(page, Page)
         return cut_page(html, page, url, site_of(DOMAIN, self.project.templates(DOMAIN)), Settings())
 
-    def decide(self, *decisions: upkeep.Decision) -> int:
-        after = upkeep.decided(self.present(), decisions, LATER)
-        assert after is not None
-        return upkeep.add_decided(self.project, after, LATER)
+    def desk(self, *, dry_run: bool = True) -> TemplateDesk:
+        return TemplateDesk(self.store, self.project, Settings(), LATER, dry_run)
+
+    def decide(self, *decisions: upkeep.Decision) -> TemplateChange:
+        return self.desk(dry_run=False).override(DOMAIN, name_of(self.article), decisions)
 
 
 @pytest.fixture
@@ -107,26 +109,29 @@ class TestOverride:
     ) -> None:
         site.decide(("drop", "h1"))
 
-        after = upkeep.decided(site.present(), decisions, LATER)
+        change = site.decide(*decisions)
 
-        assert (None if after is None else upkeep.decisions_of(after)) == left
+        assert (upkeep.decisions_of(site.present()) if change.changed else None) == left
 
 
 class TestTrial:
     def test_no_more_pages_are_tried_than_a_person_waits_for(self, site: Site) -> None:
         put(site.project, {a_url(f"posts/more-{number}"): post(f"word{number}") for number in range(12)})
 
-        assert try_template(site.store, site.project, site.present(), site.present(), Settings()).pages == 20
+        trial = site.desk().override(DOMAIN, name_of(site.article), [("drop", "h1")]).trial
+
+        assert trial is not None
+        assert trial.pages == 20
 
 
 class TestRollback:
     def test_any_version_that_is_kept_may_be_chosen(self, site: Site) -> None:
         site.decide(("drop", "p"))
         site.decide(("drop", "h1"))
-        versions = site.project.template_versions(DOMAIN, site.article)
 
-        assert upkeep.former_of(versions, None).version == 2
-        assert upkeep.former_of(versions, 1).version == 1
+        found = [site.desk().roll_back(DOMAIN, name_of(site.article), number).version for number in (None, 1)]
+
+        assert found == [2, 1]
 
 
 class TestDiff:

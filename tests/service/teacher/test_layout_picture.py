@@ -13,7 +13,7 @@ from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.teacher import Box, Flag, NumberedPage, SeenElement, Snapshot, TextRun, numbered
 from scrapy_dedup.report.values import BoxKind, PictureBox
 from scrapy_dedup.service.cut.site_cleaning import cut_page
-from scrapy_dedup.service.report.layout_overview import PICTURE_BYTES, PICTURES, shown_layouts
+from scrapy_dedup.service.report.overview import PICTURE_BYTES, PICTURES, shown_layouts
 from scrapy_dedup.service.teacher.layout_picture import boxes_of, reasons_of
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.service.templates.site_learning import learn_site

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from scrapy_dedup.core.urls.normal_form import page_key
-from scrapy_dedup.service.learning.learning import SiteLearner
+from scrapy_dedup.service.learning import SiteLearner
 from scrapy_dedup.service.teacher.teaching import PagesToShow, PageToShow
 from scrapy_dedup.service.templates.site_knowledge import REST
 from scrapy_dedup.settings import Settings
-from tests.service.learning.test_site_learner import Watched
 from tests.service.site_pages import DOMAIN, article, page_of, url_of
+from tests.service.test_learning import Watched
 
 UNSURE = Settings(teacher="unsure", output="text", learn_pages=20)
 NEW = replace(UNSURE, teacher="new")

@@ -4,7 +4,7 @@ import pytest
 
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.templates.site_knowledge import RecentKnowledge, SiteKnowledge
-from scrapy_dedup.service.templates.site_sample import KEPT_WHOLE, SiteSample, learned_page
+from scrapy_dedup.service.templates.site_learning import KEPT_WHOLE, SiteSample, learned_page
 from tests.service.site_pages import page_of, pages
 
 

@@ -6,8 +6,7 @@ from scrapy_dedup.core.templates.layouts import skeleton_of
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.cut.page_cleaning import clean_page
 from scrapy_dedup.service.templates.site_knowledge import REST, SiteKnowledge
-from scrapy_dedup.service.templates.site_learning import PageSnapshot, learn_sample
-from scrapy_dedup.service.templates.site_sample import SiteSample, learned_page
+from scrapy_dedup.service.templates.site_learning import PageSnapshot, SiteSample, learn_sample, learned_page
 from scrapy_dedup.settings import Settings
 from tests.service.site_pages import DOMAIN, article, own_text, page_of, pages, url_of
 

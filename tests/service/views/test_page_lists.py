@@ -1,6 +1,7 @@
 """Lists of pages: what a reader who follows `next` meets."""
 
 from contextlib import suppress
+from itertools import count
 from typing import Any
 
 from hypothesis import given
@@ -8,15 +9,18 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.service.views.page_lists import (
     LOOKED_AT,
+    PAGES,
     PageChoice,
     PageCursorError,
+    SearchChoice,
     cursor_of,
     list_pages,
     place_of,
+    search_pages,
 )
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.store.builders import DOMAIN, a_document, a_key, a_time, a_url
+from tests.store.builders import DOMAIN, a_document, a_key, a_source, a_time, a_url
 
 
 def followed(store: Store, project: ProjectStore, **choice: Any) -> list[str]:
@@ -71,3 +75,73 @@ def test_a_page_that_is_written_again_while_a_list_is_followed_hides_no_other(st
 
     assert [page.url for page in rest.pages] == [a_url(2), a_url(0)]
     assert a_key(1) == list_pages(store, project, PageChoice(limit=1)).pages[0].page_key
+
+
+def put(project: ProjectStore, name: object, title: str, text: str | None, hour: float = 0) -> None:
+    project.write([a_document(name, title=title, updated_at=a_time(hour)), a_source(name, cleaned_content=text)])
+
+
+def found(store: Store, project: ProjectStore, words: str) -> list[str]:
+    return [each.page.url for each in search_pages(store, project, SearchChoice(words)).found]
+
+
+def test_words_are_found_in_url_title_and_text_in_any_letters(store: Store, project: ProjectStore) -> None:
+    put(project, "rope", "A title", "Some text.", 3)
+    put(project, 2, "All about ROPE", "Some text.", 2)
+    put(project, 3, "A title", "Ropes are sold here.", 1)
+    put(project, 4, "A title", "Nothing of it.", 0)
+
+    assert found(store, project, "Rope") == [a_url("rope"), a_url(2), a_url(3)]
+    results = search_pages(store, project, SearchChoice("rope"))
+    assert [each.found_in for each in results.found] == [("url",), ("title",), ("text",)]
+    assert (results.looked_at, results.stopped, results.next) == (4, None, None)
+    assert search_pages(store, project, SearchChoice("rope", domain="other.example")).found == ()
+
+
+def test_all_words_must_be_there_wherever(store: Store, project: ProjectStore) -> None:
+    put(project, 1, "Rope", "Sold by the metre.")
+    put(project, 2, "Rope", "Sold by weight.")
+
+    assert found(store, project, "metre ROPE") == [a_url(1)]
+
+
+def test_hostile_words_are_plain_text(store: Store, project: ProjectStore) -> None:
+    put(project, 1, "Rope", "Sold by the metre.")
+
+    for words in (*"%_(\\\0*\ud800\u202e", "r%e", "' OR 1=1 --", "ro.e", ".*", "[a-z", '"rope"'):
+        assert found(store, project, words) == []
+
+
+def test_who_goes_on_finds_each_page_once(store: Store, project: ProjectStore) -> None:
+    for hour in range(7):
+        put(project, hour, "Rope" if hour % 2 else "String", None, hour)
+
+    pages, after = [], None
+    for _ in range(10):
+        results = search_pages(store, project, SearchChoice("rope", limit=1, after=after))
+        pages += [each.page.url for each in results.found]
+        after = results.next
+        if after is None:
+            break
+    assert pages == [a_url(5), a_url(3), a_url(1)]
+
+
+def test_a_search_stops_after_so_many_pages_and_goes_on(store: Store, project: ProjectStore) -> None:
+    project.write([a_document(number, title="String") for number in range(PAGES + 5)])
+    project.write([a_document("rope", title="Rope", updated_at=a_time(-1))])
+
+    forever = lambda: 0.0  # noqa: E731 (a clock that stands)
+    first = search_pages(store, project, SearchChoice("rope"), forever)
+    assert (first.found, first.looked_at, first.stopped) == ((), PAGES, "pages")
+    second = search_pages(store, project, SearchChoice("rope", after=first.next), forever)
+    assert ([each.page.url for each in second.found], second.stopped, second.next) == ([a_url("rope")], None, None)
+
+
+def test_a_search_stops_after_so_long_and_goes_on(store: Store, project: ProjectStore) -> None:
+    for hour in range(6):
+        put(project, hour, "Rope", None, hour)
+    a_second_each_time = count()
+
+    first = search_pages(store, project, SearchChoice("rope"), lambda: float(next(a_second_each_time)))
+    assert (len(first.found), first.looked_at, first.stopped) == (2, 2, "seconds")
+    assert len(search_pages(store, project, SearchChoice("rope", after=first.next)).found) == 4

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import URL, update
 
-from scrapy_dedup.service.recrawl.removed import INCOMPLETE, incomplete_domains, seen_by_all
+from scrapy_dedup.service.recrawl.recrawling import INCOMPLETE, incomplete_domains, seen_by_all
 from scrapy_dedup.store.records.records import RunStatus
 from scrapy_dedup.store.records.stored import Run, WorkerEnding
 from scrapy_dedup.store.store import Store

@@ -15,7 +15,8 @@ from playwright.sync_api import Browser, Page, Request, Response
 from selectolax.lexbor import LexborHTMLParser
 
 from scrapy_dedup.core.addresses import hosts_of
-from scrapy_dedup.service.jobs.jobs import listen
+from scrapy_dedup.service.jobs import listen
+from scrapy_dedup.service.projects import project_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
@@ -49,11 +50,11 @@ class Dashboard:
 
     @property
     def project(self) -> ProjectStore:
-        return self.server.project_of(PROJECT)
+        return project_of(self.store, PROJECT)
 
     @property
     def hostile(self) -> ProjectStore:
-        return self.server.project_of(HOSTILE_PROJECT)
+        return project_of(self.store, HOSTILE_PROJECT)
 
     def path(self, *steps: str, project: ProjectStore | None = None) -> str:
         """Return the path of a page of the project; `steps` are quoted."""

@@ -5,7 +5,7 @@ from playwright.sync_api import Browser, expect
 from selectolax.lexbor import LexborHTMLParser
 
 from scrapy_dedup.core.patterns.config import SiteConfig
-from scrapy_dedup.service.patterns.config import put_config, read_stored, stored_config
+from scrapy_dedup.service.patterns import put_config, stored_config
 from tests.report.hostile import HOSTILE
 from tests.service.stored_pages import NOON
 from tests.web.dashboard.filled import HARBOUR
@@ -40,7 +40,7 @@ def test_what_would_go_is_shown_while_one_types(browser: Browser, dashboard: Das
         shown.page.locator(f"#{EXPRESSIONS}").fill("(unclosed")
         expect(preview.locator(".wrong-field")).to_contain_text("line 1")
         shown.assert_clean()
-    assert read_stored(dashboard.store, dashboard.project, HARBOUR) is None
+    assert dashboard.project.site_config(HARBOUR) is None
 
 
 def test_without_script_a_button_shows_it_another_tries_it_and_it_is_saved(
@@ -52,7 +52,7 @@ def test_without_script_a_button_shows_it_another_tries_it_and_it_is_saved(
         shown.page.locator(f"#{SELECTORS}").fill("main > h1\n\n.never-there")
         shown.page.get_by_role("button", name="Preview").click()
         expect(shown.page.locator("#preview .by-patterns")).to_have_count(1)
-        assert stored_config(own_dashboard.store, own_dashboard.project, HARBOUR) is None
+        assert stored_config(own_dashboard.project, HARBOUR) is None
         shown.page.get_by_role("button", name="Try on all stored pages").click()
         told = own_dashboard.json(
             "store", "config", "set", HARBOUR, SELECTORS, "main > h1", ".never-there", "--dry-run"
@@ -85,29 +85,29 @@ def test_errors_stand_at_their_fields_and_nothing_is_lost(browser: Browser, own_
         assert shown.page.locator(f"#{EXPRESSIONS}-wrong").count() == 0
         assert shown.page.locator(f"#{EXPRESSIONS}").input_value() == "fine"
         assert shown.page.locator(f"#{SELECTORS}").get_attribute("aria-invalid") == "true"
-    assert stored_config(own_dashboard.store, own_dashboard.project, HARBOUR) is None
+    assert stored_config(own_dashboard.project, HARBOUR) is None
 
 
 def test_change_that_somebody_else_made_meanwhile_is_not_overwritten(
     browser: Browser, own_dashboard: Dashboard
 ) -> None:
-    store, project, settings = own_dashboard.store, own_dashboard.project, own_dashboard.server.settings
+    project, settings = own_dashboard.project, own_dashboard.server.settings
 
     with seen(browser, own_dashboard, own_dashboard.path("domains", HARBOUR, "config")) as shown:
-        put_config(store, project, HARBOUR, SiteConfig(keep_rules=("theirs",)), settings, NOON)
+        put_config(project, HARBOUR, SiteConfig(keep_rules=("theirs",)), settings, NOON)
         shown.page.locator("#keep_rules").fill("mine")
         shown.page.get_by_role("button", name="Save").click()
 
         expect(shown.page.get_by_role("alert")).to_contain_text("has version 1 by now, not 0")
         assert shown.page.locator("#keep_rules").input_value() == "mine"
-    assert stored_config(store, project, HARBOUR) == SiteConfig(keep_rules=("theirs",))
+    assert stored_config(project, HARBOUR) == SiteConfig(keep_rules=("theirs",))
 
 
 def test_hostile_entries_come_back_as_they_are_and_run_nothing(browser: Browser, own_dashboard: Dashboard) -> None:
     entry = f"  </textarea>{HOSTILE}\u202e\u2066 "
     several = SiteConfig(keep_rules=(entry,), boilerplate_text_patterns=("two\nlines",))
-    store, project, settings = own_dashboard.store, own_dashboard.project, own_dashboard.server.settings
-    put_config(store, project, HARBOUR, several, settings, NOON)
+    project, settings = own_dashboard.project, own_dashboard.server.settings
+    put_config(project, HARBOUR, several, settings, NOON)
 
     with seen(browser, own_dashboard, own_dashboard.path("domains", HARBOUR, "config")) as shown:
         assert shown.page.locator("#keep_rules").input_value() == entry
@@ -117,7 +117,7 @@ def test_hostile_entries_come_back_as_they_are_and_run_nothing(browser: Browser,
         shown.page.get_by_role("button", name="Save").click()
         expect(shown.page.locator(".told")).to_contain_text("Version 2")
         shown.assert_clean()
-    config = stored_config(store, project, HARBOUR)
+    config = stored_config(project, HARBOUR)
     assert config == several.changed(SELECTORS, ["h6"])
 
 

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Browser, expect
 
-from scrapy_dedup.service.patterns.config import stored_config
+from scrapy_dedup.service.patterns import stored_config
 from tests.end_to_end.crawling import ROOT
 from tests.web.dashboard.filled import HARBOUR
 from tests.web.dashboard.looking import a_changed_page, page_path, violations
@@ -75,5 +75,5 @@ def _fingerprint(shown: Seen) -> str:
 
 
 def _kept(dashboard: Dashboard) -> int:
-    config = stored_config(dashboard.store, dashboard.project, HARBOUR)
+    config = stored_config(dashboard.project, HARBOUR)
     return len(config.keep_blocks) if config else 0

@@ -5,7 +5,7 @@ from playwright.sync_api import Browser, Locator, expect
 
 from scrapy_dedup.service.cut.reading import read_again
 from scrapy_dedup.service.cut.site_patterns import patterns_of
-from scrapy_dedup.service.patterns.config import Cutter
+from scrapy_dedup.service.patterns import Cutter
 from scrapy_dedup.service.views.explain import explain
 from tests.web.dashboard.filled import HARBOUR
 from tests.web.dashboard.looking import a_changed_page, layout_of

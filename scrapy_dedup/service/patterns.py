@@ -1,4 +1,7 @@
-"""What people decide about sites: looked up, changed and tried, and carried in files from store to store."""
+"""What people decide about sites: looked up, changed and tried, and carried in files from store to store.
+
+Whatever reads or writes the store raises StoreError where that fails.
+"""
 
 import math
 import time
@@ -19,12 +22,11 @@ from scrapy_dedup.service.cut.cleaning import Cleaned
 from scrapy_dedup.service.cut.reading import Reading, read_again
 from scrapy_dedup.service.cut.site_cleaning import cut_page
 from scrapy_dedup.service.cut.site_patterns import PATTERNS, PDF_PATTERN, SitePatterns, check_config, patterns_of
-from scrapy_dedup.service.learning.learning import knowledge_of
+from scrapy_dedup.service.learning import knowledge_of
 from scrapy_dedup.service.packed_files import read_json
 from scrapy_dedup.service.templates.site_records import site_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.pages import contents, site_configs
-from scrapy_dedup.store.pages.site_configs import StoredSiteConfig
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
@@ -87,73 +89,41 @@ class Tried(Struct, frozen=True):
     held: tuple[HeldBack, ...]
 
 
-def stored_config(store: Store, project: ProjectStore, domain: str) -> SiteConfig | None:
+def stored_config(project: ProjectStore, domain: str) -> SiteConfig | None:
     """Return what is decided about a domain; None where nothing is.
 
     Raises:
         SiteConfigError: what is stored was changed by hand so that it is none.
-        StoreError: the store failed.
     """
-    found = read_stored(store, project, domain)
+    found = project.site_config(domain)
     return _read(dict(found.config), domain) if found else None
 
 
-def read_stored(store: Store, project: ProjectStore, domain: str) -> StoredSiteConfig | None:
-    """Return what is stored of a domain's configuration, with its version.
-
-    Raises:
-        StoreError: the store failed.
-    """
-    with store.session(read_only=True) as session:
-        return site_configs.get(session.connection(), project.id, domain)
-
-
 def put_config(
-    store: Store, project: ProjectStore, domain: str, config: SiteConfig, settings: Settings, at: datetime
-) -> Changed:
-    """Store what is decided about a domain; of an empty configuration nothing is left.
-
-    Raises:
-        PatternError: an entry cannot be used; nothing is written.
-        StoreError: the store failed.
-    """
-    return _put((store, project), domain, config, settings, at)
-
-
-def put_next_config(
-    known: tuple[Store, ProjectStore], domain: str, config: SiteConfig, settings: Settings, at: datetime, expected: int
-) -> Changed:
-    """Store what is decided about a domain in place of the version that was read, 0 for none.
-
-    Raises:
-        PatternError: an entry cannot be used; nothing is written.
-        ConfigChangedError: the version is another one by now; nothing is written.
-        StoreError: the store failed.
-    """
-    return _put(known, domain, config, settings, at, expected)
-
-
-def _put(
-    known: tuple[Store, ProjectStore],
+    project: ProjectStore,
     domain: str,
     config: SiteConfig,
     settings: Settings,
     at: datetime,
+    *,
     expected: int | None = None,
 ) -> Changed:
-    store, project = known
+    """Store what is decided about a domain; of an empty configuration nothing is left.
+
+    *expected* is the version that was read, 0 for none, where no other is to be replaced.
+
+    Raises:
+        PatternError: an entry cannot be used; nothing is written.
+        ConfigChangedError: the version is another one by now; nothing is written.
+    """
     check_config(config, domain, allow_slow=settings.allow_slow_patterns)
-    with store.session() as session:
-        connection = session.connection()
+    with project.transaction(write=True) as connection:
         if expected is not None:
             _check_version(connection, project, domain, expected)
         if config.is_empty:
-            changed = Changed(domain, config, 0, site_configs.unset(connection, project.id, domain))
-        else:
-            version, stale = site_configs.put(connection, project.id, domain, config.to_json(), at)
-            changed = Changed(domain, config, version, stale)
-        session.commit()
-    return changed
+            return Changed(domain, config, 0, site_configs.unset(connection, project.id, domain))
+        version, stale = site_configs.put(connection, project.id, domain, config.to_json(), at)
+        return Changed(domain, config, version, stale)
 
 
 def _check_version(connection: Connection, project: ProjectStore, domain: str, expected: int) -> None:
@@ -168,19 +138,16 @@ def _check_version(connection: Connection, project: ProjectStore, domain: str, e
         )
 
 
-def export_configs(store: Store, project: ProjectStore) -> dict[str, Any]:
+def export_configs(project: ProjectStore) -> dict[str, Any]:
     """Return the configurations of all domains, as a file holds them."""
-    with store.session(read_only=True) as session:
-        found = site_configs.of_project(session.connection(), project.id)
-    return {"format": FORMAT, "version": FORMAT_VERSION, "domains": {one.domain: dict(one.config) for one in found}}
+    domains = {one.domain: dict(one.config) for one in project.site_configs()}
+    return {"format": FORMAT, "version": FORMAT_VERSION, "domains": domains}
 
 
 def read_configs(text: str, domain: str | None = None) -> dict[str, SiteConfig]:
     """Return the configurations of a file, by domain.
 
-    Args:
-        text: of the file: what `export_configs` gives, or one configuration alone.
-        domain: whose configuration it is where it is one alone.
+    The text is what `export_configs` gives, or one configuration alone, then that of *domain*.
 
     Raises:
         ConfigFileError: it holds none.
@@ -221,10 +188,9 @@ def try_config(
 
     Raises:
         PatternError: an entry cannot be used.
-        StoreError: the store failed.
     """
     store, project = known
-    before = patterns_of(settings, stored_config(store, project, domain), domain)
+    before = patterns_of(settings, stored_config(project, domain), domain)
     after = patterns_of(settings, config, domain)
     cutter = Cutter(project, domain, settings)
     pages, changed, less, example, until = 0, 0, 0, None, time.monotonic() + seconds
@@ -260,21 +226,14 @@ class Cutter:
         return reading.clean(known, self._settings, patterns=patterns)
 
 
-def try_on_page(known: tuple[Store, ProjectStore] | None, domain: str, reading: Reading, settings: Settings) -> Tried:
+def try_on_page(project: ProjectStore | None, domain: str, reading: Reading, settings: Settings) -> Tried:
     """Return what each pattern of a site does on a page, and what is not carried out and why.
-
-    Args:
-        known: where knowledge and configuration of the site are; None for neither.
-        domain: of the site.
-        reading: the page.
-        settings: of the call.
 
     Raises:
         PatternError: an entry cannot be used.
-        StoreError: the store failed.
     """
-    patterns = patterns_of(settings, stored_config(*known, domain) if known else None, domain)
-    cleaned = Cutter(known[1] if known else None, domain, settings).cut(reading, patterns)
+    patterns = patterns_of(settings, stored_config(project, domain) if project else None, domain)
+    cleaned = Cutter(project, domain, settings).cut(reading, patterns)
     return Tried(reading.url, domain, tuple(effects_of(cleaned, patterns)), cleaned.held)
 
 

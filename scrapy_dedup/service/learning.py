@@ -1,10 +1,10 @@
-"""What one domain's pages have in common: known from earlier runs, and learned while this one goes on."""
+"""What one domain's pages have in common: known from earlier runs, and learned while this one goes on, in steps."""
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,11 +17,17 @@ from scrapy_dedup.core.templates.layouts import VERSION, skeleton_of
 from scrapy_dedup.core.templates.templates import WINDOW, Drift, DriftWatch, Look
 from scrapy_dedup.service.cut.site_cleaning import NO_LAYOUT, SiteCut, cut_page
 from scrapy_dedup.service.cut.site_patterns import SitePatterns
-from scrapy_dedup.service.steps import Steps
 from scrapy_dedup.service.templates.site_knowledge import REST, SiteKnowledge
-from scrapy_dedup.service.templates.site_learning import PageSnapshot, learn_sample
+from scrapy_dedup.service.templates.site_learning import (
+    FEWEST_PAGES,
+    FEWEST_SHOWN,
+    LearnedPage,
+    PageSnapshot,
+    SiteSample,
+    learn_sample,
+    learned_page,
+)
 from scrapy_dedup.service.templates.site_records import changes
-from scrapy_dedup.service.templates.site_sample import FEWEST_PAGES, FEWEST_SHOWN, LearnedPage, SiteSample, learned_page
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import (
     AlarmRecord,
@@ -33,6 +39,34 @@ from scrapy_dedup.store.records.records import (
     Method,
 )
 from scrapy_dedup.store.records.stored import StoredBoilerplate
+
+T = TypeVar("T")
+
+Steps = Generator[Callable[[], Any], Any, T]
+"""Yields its long parts, and goes on with what each returns.
+
+A part changes nothing that others see, and reads nothing that they may change meanwhile; all else is done between.
+"""
+
+
+def done(steps: Steps[T], part: Callable[[], Any]) -> Callable[[], Callable[[], Any]]:
+    """Do a part; return what goes on with its steps, to the next part or, by StopIteration, to the end."""
+    try:
+        return partial(steps.send, part())
+    except Exception as error:  # noqa: BLE001 (where it is raised is decided by the steps)
+        return partial(steps.throw, error)
+
+
+def at_once(steps: Steps[T]) -> T:
+    """Do all of it here, and return what comes of it."""
+    try:
+        part = next(steps)
+        while True:
+            part = done(steps, part)()
+    except StopIteration as ended:
+        result: T = ended.value
+        return result
+
 
 # Pages of a new design, or that no template fits, are learned from when there are so many of them.
 _FRESH_AT: Final = (5, 8, 16, 32)
@@ -295,6 +329,12 @@ def text_samples(content: str, min_block_chars: int) -> dict[int, Sample]:
     return {from_hex(hash_block(block)): Sample("", block) for block in split_into_blocks(content, min_block_chars)}
 
 
+def evidence_of(found: Boilerplate[int], samples: Mapping[int, Sample]) -> dict[str, BlockEvidence]:
+    """Return on how many pages each block repeats, and where one of them has it, by the fingerprint's digits."""
+    nowhere = Sample("", "")
+    return {to_hex(key): BlockEvidence(count, *samples.get(key, nowhere)) for key, count in found.counts.items()}
+
+
 class DomainKnowledge(Struct, frozen=True):
     """What an earlier run found out about a domain."""
 
@@ -411,11 +451,7 @@ class Learner:
 
     def record(self) -> BoilerplateRecord:
         """Return what is to be remembered; an empty list of hashes says that the domain is known."""
-        found = self.boilerplate
-        evidence = {
-            to_hex(key): BlockEvidence(count, *self.samples.get(key, Sample("", "")))
-            for key, count in found.counts.items()
-        }
+        found, evidence = self.boilerplate, evidence_of(self.boilerplate, self.samples)
         return BoilerplateRecord(
             domain=self.domain,
             method=self.method,
@@ -437,9 +473,7 @@ def to_rest(learners: Iterable[Learner], most_pages: int) -> list[Learner]:
     Known domains first: the store gives back what they know. Then those with the fewest pages, the last met before
     others: where more domains are crawled in turn than there is room for, some are learned, and then the next.
 
-    Args:
-        learners: in the order in which they were met last.
-        most_pages: that all together may hold.
+    Learners come in the order in which they were met last; *most_pages* is what all together may hold.
     """
     held = {learner: learner.held_pages for learner in learners}
     rest = sum(held.values())

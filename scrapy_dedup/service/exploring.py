@@ -143,11 +143,7 @@ class Explorer(Struct):
     def saw(self, url: str, base_url: str, page: Page | None, lineage: Lineage) -> ExploredPage:
         """Judge a page that came; None stands for an error page or none at all.
 
-        Args:
-            url: that was asked for.
-            base_url: that answered.
-            page: what it gave.
-            lineage: how it was found.
+        *url* was asked for, *base_url* answered; *lineage* is how it was found.
         """
         asked, url = url, self.plain(url)
         if page is None:

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.service.jobs.jobs import (
+from scrapy_dedup.service.jobs import (
     ENDED,
     Job,
     JobCancelledError,

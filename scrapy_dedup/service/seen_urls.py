@@ -112,8 +112,7 @@ class SeenUrls:
     def load(self, told: Callable[[int, int], None]) -> int:
         """Read what the table holds; return how many keys that are.
 
-        Args:
-            told: is called after each part with the number of keys so far, and of all.
+        *told* is called after each part with the number of keys so far, and of all.
 
         Raises:
             StoreError: the store failed.

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from scrapy_dedup.core.resilience.stalls import SupervisionPolicy
-from scrapy_dedup.service.resilience.supervising import HEARTBEAT, Supervised, Supervisor, Watching
+from scrapy_dedup.service.supervising import HEARTBEAT, Supervised, Supervisor, Watching
 from tests.tables import table
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")

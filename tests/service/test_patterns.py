@@ -3,10 +3,9 @@ from dataclasses import replace
 import pytest
 
 from scrapy_dedup.core.patterns.config import SiteConfig
+from scrapy_dedup.service import patterns as configs
 from scrapy_dedup.service.cut.reading import Reading, read_again
-from scrapy_dedup.service.patterns import config as configs
-from scrapy_dedup.service.stored.refined_outcomes import records_of, write_refined
-from scrapy_dedup.service.stored.refining import Refiner
+from scrapy_dedup.service.stored.refining import Refiner, records_of, write_refined
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
@@ -27,7 +26,7 @@ def put_pages(project: ProjectStore) -> None:
 class TestRefining:
     def test_stored_pages_lose_what_their_site_names_and_wait_no_more(self, store: Store, project: ProjectStore):
         put_pages(project)
-        configs.put_config(store, project, DOMAIN, CONFIG, Settings(), NOON)
+        configs.put_config(project, DOMAIN, CONFIG, Settings(), NOON)
         refiner = Refiner(store, project, Settings())
 
         pages = [page for lot in refiner.lots(refiner.domains()) for page in lot]
@@ -42,11 +41,11 @@ class TestRefining:
 
     def test_pages_that_stay_as_they_are_wait_no_more_either(self, store: Store, project: ProjectStore) -> None:
         put_pages(project)
-        configs.put_config(store, project, DOMAIN, SiteConfig((".nowhere",)), Settings(), NOON)
+        configs.put_config(project, DOMAIN, SiteConfig((".nowhere",)), Settings(), NOON)
         first = Refiner(store, project, Settings())
         for page in [page for lot in first.lots(first.domains()) for page in lot]:
             write_refined(store, project, Settings(), records_of(page.source, page.cleaned, LATER))
-        configs.put_config(store, project, DOMAIN, SiteConfig((".elsewhere",)), Settings(), NOON)
+        configs.put_config(project, DOMAIN, SiteConfig((".elsewhere",)), Settings(), NOON)
         refiner = Refiner(store, project, Settings())
 
         assert [page for lot in refiner.lots(refiner.domains()) for page in lot] == []
@@ -57,9 +56,9 @@ class TestRefining:
 class TestTrying:
     def test_each_pattern_tells_what_it_does_on_a_page(self, store: Store, project: ProjectStore) -> None:
         settings = replace(Settings(), fallback="whole", boilerplate_text_patterns=("length,",))
-        configs.put_config(store, project, DOMAIN, SiteConfig(("header", "body")), settings, NOON)
+        configs.put_config(project, DOMAIN, SiteConfig(("header", "body")), settings, NOON)
 
-        for known in ((store, project), None):
+        for known in (project, None):
             found = configs.try_on_page(known, DOMAIN, self.reading(store, project, settings), settings)
             told = [(one.tier, one.pattern, one.blocks, one.chars, one.sample) for one in found.patterns]
             own = [(2, "header", 1, len(HEADER), HEADER)] if known else []

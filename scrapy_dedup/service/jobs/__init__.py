@@ -1,1 +1,0 @@
-"""Work that takes long, in a thread or a process, and servers that run it."""

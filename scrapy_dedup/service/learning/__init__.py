@@ -1,1 +1,0 @@
-"""A domain that is learned while its crawl goes on."""
