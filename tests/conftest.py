@@ -27,7 +27,9 @@ SERVERS = {"postgresql", "redis_server"}
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if _is_core(item):
+        if item.path.parent.name == "end_to_end":
+            item.add_marker("crawl")
+        elif _is_core(item):
             item.add_marker("core")
 
 

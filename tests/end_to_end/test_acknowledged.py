@@ -8,8 +8,6 @@ import pytest
 from tests.end_to_end.crawling import ADDON, BASE, Crawled, Project, lines_of
 from tests.end_to_end.recrawl_site import HOME, ChangingSite, verdicts
 
-pytestmark = pytest.mark.crawl
-
 PAGES = 6
 EVERYTHING = [HOME, "p0", "p1", "p2", "p3", "p4"]
 PIPELINES = "tests.end_to_end.recrawl_pipelines"

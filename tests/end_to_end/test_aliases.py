@@ -14,8 +14,6 @@ from tests.server import Answer, Site, WebServer, redirect, serving
 from tests.sites import html_page
 from tests.tables import table
 
-pytestmark = pytest.mark.crawl
-
 RULES = {"DEDUP_URL": {"index_page": True}, "RETRY_ENABLED": False}
 
 

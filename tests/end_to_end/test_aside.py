@@ -9,8 +9,6 @@ from tests.end_to_end.crawling import Project, lines_of
 from tests.server import Answer, Site, WebServer, serving
 from tests.service.learned_site import FOOTER, WORDS, post
 
-pytestmark = pytest.mark.crawl
-
 SELECT = {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"}
 WATCHED: dict[str, Any] = {
     "EXTENSIONS": {"tests.end_to_end.recorders.Ledger": 0, "tests.end_to_end.recorders.JudgingThreads": -1},

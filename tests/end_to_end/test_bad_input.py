@@ -11,8 +11,6 @@ from tests.end_to_end.spiders.hostile import FIELDS, URLS
 from tests.server import Answer, Site, serving
 from tests.sites import html_page
 
-pytestmark = pytest.mark.crawl
-
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(1000)
 RESPONSES = {
     "empty": Answer(""),

@@ -10,8 +10,6 @@ from tests.end_to_end.crawling import ADDON, Crawled, Project
 from tests.end_to_end.recrawl_site import ChangingSite, copied, statuses
 from tests.server import WebServer
 
-pytestmark = pytest.mark.crawl
-
 PAGES = 7
 SETTINGS = {**ADDON, "DEDUP_ITEM_DETAILS": ["chunks"]}
 GERMAN = (

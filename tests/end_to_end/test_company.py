@@ -11,8 +11,6 @@ from tests.server import Answer, Site, WebServer, serving
 from tests.sites import html_page, interleaved, pages_of
 from tests.tables import table
 
-pytestmark = pytest.mark.crawl
-
 SIZES = (3, 17)
 STORAGE = {"tests.end_to_end.recorders.Storage": 800}
 

@@ -20,8 +20,6 @@ from tests.sites import prose
 
 __all__ = ["postgresql", "redis_server"]
 
-pytestmark = pytest.mark.crawl
-
 PAGES = 20
 """In each of three parts of the site."""
 

@@ -24,8 +24,6 @@ from tests.server import serving
 from tests.servers_here import is_hidden, is_missing
 from tests.sites import interleaved, pages_of
 
-pytestmark = pytest.mark.crawl
-
 DEPLOY = ROOT / "docs" / "deploy"
 PATIENCE_SECONDS = 240
 

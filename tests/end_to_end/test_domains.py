@@ -21,8 +21,6 @@ from tests.server import Answer, Site, WebServer, redirect, serving
 from tests.sites import prose
 from tests.tables import table
 
-pytestmark = pytest.mark.crawl
-
 NAME = "scrapybot"
 XML = "application/xml"
 

@@ -14,8 +14,6 @@ from tests.end_to_end.crawling import ADDON, BASE, Project, all_accounted_for, c
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import html_page
 
-pytestmark = pytest.mark.crawl
-
 DOCS = Path(__file__).parents[2] / "docs" / "operations.md"
 PAGES = 24
 STOPS_AFTER = 10

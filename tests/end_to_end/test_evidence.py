@@ -14,8 +14,6 @@ from tests.sites import html_page, prose
 from tests.standing import CASES, SETTINGS, counts_of, out_of, rows
 from tests.warm import start_scrapy
 
-pytestmark = pytest.mark.crawl
-
 ONE_BY_ONE: dict[str, Any] = {"CONCURRENT_REQUESTS": 1}
 
 

@@ -9,8 +9,6 @@ from tests.end_to_end.crawling import ADDON, Project
 from tests.end_to_end.recrawl_site import ChangingSite, copied, let_pass, reports_of, rows, statuses
 from tests.server import Answer, WebServer
 
-pytestmark = pytest.mark.crawl
-
 PAGES = 5
 
 

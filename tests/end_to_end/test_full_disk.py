@@ -20,8 +20,6 @@ from tests.small_disk import MEGABYTE, SmallDisk, small_disk
 
 __all__ = ["postgresql"]
 
-pytestmark = pytest.mark.crawl
-
 PAGES = 30
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 # Of all pages the store needs about 1.5 MB more than that of an empty one.

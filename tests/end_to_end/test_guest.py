@@ -16,8 +16,6 @@ from tests.end_to_end.spiders.guest import ITEMS_A_PAGE
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import html_page
 
-pytestmark = pytest.mark.crawl
-
 PAGES = [f"p{number:02}" for number in range(24)]
 
 

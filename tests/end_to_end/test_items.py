@@ -9,8 +9,6 @@ from tests.end_to_end.crawling import ADDON, Crawled, Project, all_accounted_for
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import html_page, prose
 
-pytestmark = pytest.mark.crawl
-
 PAGES = [f"p{n}" for n in range(8)]
 FOOTER = "harbour office"
 # The bytes alone do not tell which charset it is: there is no meta element.

@@ -10,15 +10,13 @@ import pytest
 from tests.databases import Server, postgresql
 from tests.end_to_end.crawling import Project
 from tests.end_to_end.recrawl_site import ChangingSite
-from tests.server import Answer, WebServer, serving
+from tests.server import Answer, WebServer
 
 kills = pytest.importorskip("benchmarks.kills", reason="the benchmarks are not beside these tests")
 
 from benchmarks import failing_store, faults, killed_world  # noqa: E402
 
 __all__ = ["postgresql"]
-
-pytestmark = pytest.mark.crawl
 
 
 def test_nothing_is_lost_and_nothing_wrongly_seen_in_four_kills_of_small_crawls() -> None:
@@ -60,12 +58,6 @@ def test_nothing_is_lost_where_a_store_fails_in_the_middle() -> None:
     some = ("I/O errors to the end", failing_store.ANSWER_LOST, failing_store.REPLACED, faults.CLOCK)
 
     assert met(faults=some, others_every=120, crawls=(faults.AGAIN,)) >= len(some)
-
-
-@pytest.fixture
-def server() -> Iterator[WebServer]:
-    with serving(1, lambda _: {}) as running:
-        yield running
 
 
 def test_version_that_comes_back_after_a_kill_is_emitted_over_the_one_that_went_out(

@@ -12,8 +12,6 @@ from tests.hospital.site import ALL, FURNITURE, addresses, rows, served, site
 from tests.server import Answer, WebServer, serving
 from tests.service.files.test_run import Done
 
-pytestmark = pytest.mark.crawl
-
 SETTINGS = {**ADDON, "DEDUP_LANGUAGES": ["nl"], "DEDUP_ITEM_DETAILS": ["chunks"]}
 WAYS = {"in-order": (None, 1), "shuffled": (1, 8)}
 """Seed of the order, and requests at once."""

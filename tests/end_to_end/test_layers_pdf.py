@@ -17,8 +17,6 @@ from tests.server import Answer, WebServer, serving
 from tests.service.files.test_run import Done
 from tests.warm import start_scrapy
 
-pytestmark = pytest.mark.crawl
-
 SIZES = replace(FEW, brochures=6, brochures_with_twins=2)
 # Blocks of PDFs are others than those of pages.
 LEDGER = {name: number for name, number in SIZES.ledger.items() if not name.startswith("boilerplate/")}

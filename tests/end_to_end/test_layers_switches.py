@@ -14,8 +14,6 @@ from tests.hospital.site import FEW, ORIGIN, a_content, addresses, rows, served,
 from tests.server import Answer, WebServer, serving
 from tests.service.files.test_run import Done
 
-pytestmark = pytest.mark.crawl
-
 COMPARING = ("title", "duplicate", "near_duplicate", "chunk", "language")
 OFF = {"DEDUP_LAYERS": dict.fromkeys(COMPARING, False)}
 CRAWLS: dict[str, dict[str, Any]] = {

@@ -15,8 +15,6 @@ from tests.end_to_end.spiders.costly import PAGES
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import html_page, prose
 
-pytestmark = pytest.mark.crawl
-
 DOCS = Path(__file__).parents[2] / "docs" / "memo.md"
 SELECT = {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"}
 

@@ -14,8 +14,6 @@ from tests.end_to_end.recrawl_site import rows
 from tests.server import WebServer, serving
 from tests.sites import SMALL, interleaved, pages_of
 
-pytestmark = pytest.mark.crawl
-
 ASYNCIO = pytest.param({}, id="asyncio")
 BY_SELECT = {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"}
 SELECT = pytest.param(BY_SELECT, id="select")

@@ -11,7 +11,7 @@ from tests.end_to_end.recrawl_site import HOME, ChangingSite, rows, statuses, ve
 from tests.server import Answer, WebServer, redirect, serving
 from tests.sites import prose
 
-pytestmark = [pytest.mark.crawl, pytest.mark.browser]
+pytestmark = pytest.mark.browser
 
 HANDLER = "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"
 SETTINGS: dict[str, Any] = {

@@ -9,8 +9,6 @@ from tests.end_to_end.recrawl_site import ChangingSite, copied, reports_of, rows
 from tests.server import Answer, WebServer
 from tests.tables import table
 
-pytestmark = pytest.mark.crawl
-
 PAGES = 7
 """Of the site, with its home page."""
 

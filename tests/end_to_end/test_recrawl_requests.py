@@ -10,8 +10,6 @@ from tests.end_to_end.recrawl_site import HOME, ChangingSite, copied, rows, stat
 from tests.server import Answer, WebServer, redirect
 from tests.sites import prose
 
-pytestmark = pytest.mark.crawl
-
 PAGES = 5
 
 

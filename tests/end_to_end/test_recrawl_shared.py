@@ -13,7 +13,6 @@ from tests.end_to_end.crawling import ADDON, Project, all_accounted_for, lines_o
 from tests.end_to_end.recrawl_site import ChangingSite
 from tests.server import Answer, serving
 
-pytestmark = pytest.mark.crawl
 __all__ = ["postgresql"]
 
 PAGES = 7

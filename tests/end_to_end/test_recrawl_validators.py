@@ -6,8 +6,6 @@ from tests.end_to_end.crawling import Project
 from tests.end_to_end.recrawl_site import ChangingSite, let_pass, rows, statuses, verdicts
 from tests.server import Answer, WebServer
 
-pytestmark = pytest.mark.crawl
-
 COUNTS = "SELECT sent, not_modified, useless, changed_304 FROM domain_validators"
 
 

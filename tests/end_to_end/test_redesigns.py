@@ -1,7 +1,7 @@
 """Crawls that know a site which has another design now: pages wait until that is seen, and go out by the new one."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +9,8 @@ import pytest
 
 from tests.end_to_end.crawling import ADDON, Crawled, Project
 from tests.end_to_end.recrawl_site import copied, rows
-from tests.server import Answer, WebServer, serving
+from tests.server import Answer, WebServer
 from tests.service.site_pages import article, own_text, words
-
-pytestmark = pytest.mark.crawl
 
 KNOWN, ALL = range(1, 31), range(1, 41)
 OLD_CHROME = ("Harbour", "We use cookies", "All rights reserved", "Related")
@@ -69,12 +67,6 @@ def _with(html: str, *changes: tuple[str, str]) -> str:
         assert old in html
         html = html.replace(old, new)
     return html
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(1, lambda _: {}) as running:
-        yield running
 
 
 def crawl(project: Project, server: WebServer, pages: Sequence[tuple[int, Design]], **settings: Any) -> Crawled:

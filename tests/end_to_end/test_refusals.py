@@ -17,8 +17,6 @@ from tests.sites import html_page
 from tests.store.test_opening import a_store_file, change, untouched
 from tests.tables import table
 
-pytestmark = pytest.mark.crawl
-
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[WebServer]:

@@ -10,8 +10,6 @@ from tests.end_to_end.crawling import ADDON, BASE, Crawled, Project
 from tests.end_to_end.recrawl_site import ChangingSite, copied, rows
 from tests.server import Answer, WebServer
 
-pytestmark = pytest.mark.crawl
-
 NAMES = [f"p{number}" for number in range(11)]
 GONE = "SELECT url FROM documents WHERE gone_at IS NOT NULL ORDER BY url"
 

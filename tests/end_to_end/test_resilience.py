@@ -9,8 +9,6 @@ from tests.end_to_end.recrawl_site import rows
 from tests.server import Answer, Site, WebServer
 from tests.trap_site import EndlessSite, OtherTrapSite, TrapSite, sentences
 
-pytestmark = pytest.mark.crawl
-
 MOST_SHARE = 1.3
 ENOUGH = 600
 """Pages after which a crawl that does not end is stopped: three times as many as there are."""

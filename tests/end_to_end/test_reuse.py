@@ -15,8 +15,6 @@ from tests.end_to_end.recrawl_site import HOME, ChangingSite, copied, execute, s
 from tests.end_to_end.shop_code import SPIDER, own, price_of, prices, write
 from tests.server import WebServer
 
-pytestmark = pytest.mark.crawl
-
 PAGES = 5
 """Of the site, with its home page."""
 PRODUCTS = PAGES - 1

@@ -11,8 +11,6 @@ from tests.end_to_end.shop_code import price_of, prices, write
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import html_page
 
-pytestmark = pytest.mark.crawl
-
 PAGES = 5
 PRODUCTS = PAGES - 1
 AROUND = "tests.end_to_end.shop_middlewares"

@@ -16,8 +16,6 @@ from tests.sites import html_page
 
 needs("rbloom", "seen")
 
-pytestmark = pytest.mark.crawl
-
 OURS = {"DUPEFILTER_CLASS": "scrapy_dedup.StoreDupeFilter", "CONCURRENT_REQUESTS": 4}
 PAGES = 40
 

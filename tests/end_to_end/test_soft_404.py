@@ -9,8 +9,6 @@ from tests.end_to_end.crawling import Project
 from tests.end_to_end.recrawl_site import HOME, ChangingSite, rows
 from tests.server import Answer, WebServer
 
-pytestmark = pytest.mark.crawl
-
 REAL = [HOME, "p0", "p1", "p2", "p3", "p4"]
 DEAD = ["gone", "never-was", "a/deep/one", "item?id=77"]
 

@@ -9,14 +9,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from typing import Any
 
-import pytest
 from msgspec import Struct, field
 
 from tests.end_to_end.crawling import Crawled, Project
 from tests.end_to_end.test_stalls import SLOWLY, STALL, STALLS
 from tests.sites import html_page
-
-pytestmark = pytest.mark.crawl
 
 PASSWORD = "user:secret"
 PATIENTLY = {"after": 3}

@@ -11,8 +11,6 @@ from tests.end_to_end.crawling import BASE, Crawled, Project
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import html_page
 
-pytestmark = pytest.mark.crawl
-
 AFTER_SECONDS = 2
 STALL = {"after": AFTER_SECONDS, "action": "stop"}
 STALLS = {

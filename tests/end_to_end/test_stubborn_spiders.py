@@ -15,8 +15,6 @@ from tests.end_to_end.waiting_rows import STAT
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import SMALL, html_page, interleaved, pages_of
 
-pytestmark = pytest.mark.crawl
-
 
 def with_sitemap(origins: list[str]) -> Site:
     site = interleaved(origins, SMALL)

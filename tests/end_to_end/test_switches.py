@@ -11,8 +11,6 @@ from tests.server import Answer, Site, WebServer, redirect, serving
 from tests.sites import html_page
 from tests.tables import table
 
-pytestmark = pytest.mark.crawl
-
 FOOTER = "all rights reserved"
 
 

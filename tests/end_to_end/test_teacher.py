@@ -13,7 +13,7 @@ from tests.server import Answer, Site, WebServer, serving
 from tests.service.learned_site import FOOTER, WORDS, post
 from tests.tables import table
 
-pytestmark = [pytest.mark.crawl, pytest.mark.browser]
+pytestmark = pytest.mark.browser
 
 POSTS = [f"{word}-{number}" for word in WORDS for number in (1, 2)]
 SHEET = """

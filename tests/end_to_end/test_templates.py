@@ -14,8 +14,6 @@ from tests.server import Answer, Site, WebServer, redirect, serving
 from tests.service.learned_site import ADVERT, FOOTER, WORDS, listing, post
 from tests.tables import table
 
-pytestmark = pytest.mark.crawl
-
 POSTS, LISTINGS = [f"{word}-{number}" for word in WORDS for number in (1, 2)][:24], WORDS[:8]
 BYLINE = "Seen by"
 

@@ -10,8 +10,6 @@ from tests.end_to_end.crawling import Crawled, Project
 from tests.end_to_end.recrawl_site import ChangingSite, copied, let_pass, rows, verdicts
 from tests.server import serving
 
-pytestmark = pytest.mark.crawl
-
 
 @pytest.fixture
 def site() -> Iterator[ChangingSite]:

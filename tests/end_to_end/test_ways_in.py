@@ -10,8 +10,6 @@ from tests.end_to_end.crawling import ADDON, Project, all_accounted_for
 from tests.server import WebServer, serving
 from tests.sites import SMALL, interleaved, pages_of
 
-pytestmark = pytest.mark.crawl
-
 STORAGE = {"tests.end_to_end.recorders.Storage": 800}
 PIPELINE = {"ITEM_PIPELINES": {"scrapy_dedup.DedupPipeline": 350, **STORAGE}}
 BY_HAND = {

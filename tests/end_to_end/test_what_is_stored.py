@@ -12,8 +12,6 @@ from tests.end_to_end.crawling import ADDON, Project
 from tests.server import Answer, Site, WebServer, redirect, serving
 from tests.sites import html_page
 
-pytestmark = pytest.mark.crawl
-
 
 def site(origins: list[str]) -> Site:
     here = origins[0]

@@ -25,8 +25,6 @@ from tests.server import Answer, WebServer, serving
 from tests.sites import html_page, interleaved, pages_of
 from tests.tables import table
 
-pytestmark = pytest.mark.crawl
-
 __all__ = ["postgresql", "redis_server"]
 
 SIZES = (20, 12)

@@ -13,7 +13,6 @@ from scrapy import Request
 from scrapy.http import HtmlResponse, Response, TextResponse, XmlResponse
 
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
-from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.pages.guard import ParseLimits
 from scrapy_dedup.core.recrawl.verdicts import VerdictKind, page_keys
 from scrapy_dedup.core.urls.normal_form import DEFAULT_RULES
@@ -25,6 +24,7 @@ from scrapy_dedup.store.engine.codec import pack_fingerprints
 from scrapy_dedup.store.records.records import Record
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
+from tests.core.builders import parsed
 from tests.store.builders import NOON, a_crawled_url, a_document, a_source, state_of
 from tests.tables import table
 
@@ -37,12 +37,6 @@ BODY = (
     "<?xml version='1.0'?><urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>"
     f"<url><loc>{PAGE}</loc><lastmod>2026-01-02T08:00:00Z</lastmod></url><url><loc>{SITE}/b</loc></url></urlset>"
 ).encode()
-
-
-def parsed(html: str) -> Page:
-    page = parse_page(html)
-    assert isinstance(page, Page)
-    return page
 
 
 def stored(project: ProjectStore, html: str = OLD, source: dict[str, Any] | None = None, **fields: Any) -> Judgement:
