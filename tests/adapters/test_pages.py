@@ -11,7 +11,7 @@ import scrapy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.adapters.pages import AdapterError, IndexedPage, feed_items, read, removed_sources, stored_items
+from scrapy_dedup.adapters.indexing import AdapterError, IndexedPage, feed_items, read, removed_sources, stored_items
 from scrapy_dedup.core.pages.fingerprints import content_hash
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.plugin.crawl.items import PageItem

@@ -16,8 +16,7 @@ from tests.adapters.extras import needs
 
 needs("langchain_core", "langchain")
 
-from scrapy_dedup.adapters.indexing import Counts, IndexPipeline
-from scrapy_dedup.adapters.pages import AdapterError, IndexedPage, read
+from scrapy_dedup.adapters.indexing import AdapterError, Counts, IndexedPage, IndexPipeline, read
 from tests.adapters.builders import an_item
 
 ROOT = Path(__file__).parents[2]

@@ -1,7 +1,7 @@
 """Who may speak to the server over HTTP, by the headers of a request."""
 
 from scrapy_dedup.core.hosts import hosts_of
-from scrapy_dedup.mcp_server.server import Guard
+from scrapy_dedup.mcp_server import Guard
 from tests.tables import table
 
 TOKEN = "right-token"

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp.types import CallToolResult
 
-from scrapy_dedup.mcp_server.server import ANSWER_CHARS, LIST_ITEMS, NOTICE, TEXT_CHARS, fenced
+from scrapy_dedup.mcp_server import ANSWER_CHARS, LIST_ITEMS, NOTICE, TEXT_CHARS, fenced
 from tests.commands.running import Shop
 from tests.mcp_server.speaking import CALLS, HOSTILE_URL, answer_of, ask, call, text_of, tools_of
 from tests.service.stored_pages import a_url, html_page, put
