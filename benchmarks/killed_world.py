@@ -21,8 +21,8 @@ from benchmarks.forked_crawls import Crawls, Ended
 from scrapy_dedup.core.urls.normal_form import UrlRules, page_key
 from scrapy_dedup.service.cache.cache import verify
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.engine.engines import file_of, make_engine, parse_url
-from scrapy_dedup.store.engine.errors import StoreError
+from scrapy_dedup.store.engine.database import make_engine, parse_url
+from scrapy_dedup.store.engine.errors import StoreError, file_of
 from scrapy_dedup.store.records.stored import StoredRun
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.columns import UtcDateTime

@@ -22,7 +22,7 @@ from scrapy_dedup.core.urls.normal_form import extract_domain, normalize_url, pa
 from scrapy_dedup.service.packed_files import DAMAGED, lines_of, most_line_bytes, read_json, regular_file, unpacking
 from scrapy_dedup.service.policies import url_rules
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.pages.texts import Texts
+from scrapy_dedup.store.pages.reads import iterate_texts
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -108,7 +108,7 @@ def feed_items(path: str | Path) -> Iterator[Any]:
 def stored_items(store: Store, project: ProjectStore) -> Iterator[dict[str, Any]]:
     """Iterate over the pages of a project as items, aliases left out; a StoreError says that the store failed."""
     with store.session(read_only=True) as session:
-        for page in Texts(session, project.id).iterate():
+        for page in iterate_texts(session, project.id):
             if page.document_key in (None, page.page_key):
                 named = {
                     "project": project.name,

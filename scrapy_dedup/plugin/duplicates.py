@@ -27,9 +27,9 @@ from scrapy_dedup.service.duplicates.page_facts import PageFacts, facts_of
 from scrapy_dedup.service.learning.learning import Learner
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import StoreError
-from scrapy_dedup.store.records.page_records import ClaimKey, ClaimKind
+from scrapy_dedup.store.records.records import ClaimKey, ClaimKind
 from scrapy_dedup.store.records.stored import StoredPage
-from scrapy_dedup.store.workers.claims import Lost, Shown
+from scrapy_dedup.store.workers import Lost, Shown
 
 # Between two questions to a store that is away, or of a page of which it is not known yet what becomes of it.
 _PAUSE_SECONDS: Final = 0.3

@@ -20,12 +20,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
+from scrapy_dedup.store.domains import layouts
 from scrapy_dedup.store.engine.codec import Packer, column_text
 from scrapy_dedup.store.engine.errors import StoreError
-from scrapy_dedup.store.knowledge import templates
 from scrapy_dedup.store.pages import contents
 from scrapy_dedup.store.records import lookups
-from scrapy_dedup.store.records.batch import template_row
+from scrapy_dedup.store.records.batch import boilerplate_row, template_row
+from scrapy_dedup.store.records.lookups import read_boilerplate, read_source
 from scrapy_dedup.store.records.records import (
     BARE,
     BlockEvidence,
@@ -34,7 +35,6 @@ from scrapy_dedup.store.records.records import (
     Method,
     TemplateRecord,
 )
-from scrapy_dedup.store.records.rows import boilerplate_row, read_boilerplate, read_source
 from scrapy_dedup.store.records.stored import ProjectFigures, StoredBoilerplate, StoredSource
 from scrapy_dedup.store.tables.columns import by_code_point
 from scrapy_dedup.store.tables.models import (
@@ -227,7 +227,7 @@ class TemplateRepository:
         packer, connection = Packer(), self._session.connection()
         rows = [template_row(record, self._project_id, packer) for record in records]
         _locked(connection, self._project_id)
-        return [templates.add(connection, row) for row in rows]
+        return [layouts.add_template(connection, row) for row in rows]
 
 
 class ProjectRepository:

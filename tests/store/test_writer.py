@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 from sqlalchemy import URL, text, update
 
 from scrapy_dedup.core.duplicates.near import sketch
+from scrapy_dedup.store.domains.layouts import RUN_COUNTS_KEPT, SIGNATURES_KEPT
 from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.records.records import BlockEvidence, CleanedRecord, KeepPolicy, Record, ValidatorRecord
 from scrapy_dedup.store.repositories import ProjectRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import Base, SourceRow
-from scrapy_dedup.store.writer import RUN_COUNTS_KEPT, SIGNATURES_KEPT, ProjectStore
+from scrapy_dedup.store.writer import ProjectStore
 from tests.store.at_once import at_once
 from tests.store.builders import (
     DOMAIN,

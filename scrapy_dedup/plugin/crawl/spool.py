@@ -10,14 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from scrapy_dedup.core.recrawl.values import DamagedValueError, KeepLimits, Unkeepable, decode, encode
-from scrapy_dedup.store.records.page_records import (
-    ChunksRecord,
-    chunks_from,
-    chunks_values,
-    signature_from,
-    signature_values,
-)
 from scrapy_dedup.store.records.records import (
+    ChunksRecord,
     CleanedRecord,
     ConfidenceRecord,
     CrawledUrlRecord,
@@ -29,9 +23,13 @@ from scrapy_dedup.store.records.records import (
     LeaseRecord,
     Record,
     SeenRecord,
+    SignatureRecord,
     VisitRecord,
+    chunks_from,
+    chunks_values,
+    signature_from,
+    signature_values,
 )
-from scrapy_dedup.store.records.signatures import SignatureRecord
 
 _HELD = (
     DocumentRecord,

@@ -16,8 +16,7 @@ from scrapy_dedup.service.duplicates.index import records_of as records_of_page
 from scrapy_dedup.service.stored.refined_outcomes import records_of
 from scrapy_dedup.service.stored.refining import Refinement
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.page_records import PageKnowledge
-from scrapy_dedup.store.records.records import PDF, Record
+from scrapy_dedup.store.records.records import PDF, PageKnowledge, Record
 
 logger = logging.getLogger(__name__)
 

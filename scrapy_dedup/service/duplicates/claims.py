@@ -7,8 +7,8 @@ from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.service.duplicates.index import KnownDuplicates, asked_layers
 from scrapy_dedup.service.duplicates.page_facts import PageFacts
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.page_records import ClaimKey, ClaimKind, Twin
-from scrapy_dedup.store.workers.claims import Lost
+from scrapy_dedup.store.records.records import ClaimKey, ClaimKind, Twin
+from scrapy_dedup.store.workers import Lost
 
 
 def claims_of(facts: PageFacts, found: KnownDuplicates, settings: Settings) -> list[ClaimKey]:

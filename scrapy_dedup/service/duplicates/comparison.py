@@ -17,8 +17,8 @@ from scrapy_dedup.service.duplicates.index import (
 )
 from scrapy_dedup.service.duplicates.page_facts import PageFacts
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.knowledge.known_pages import Holders
 from scrapy_dedup.store.records.records import DecisionRecord, Record
+from scrapy_dedup.store.records.shared import Holders
 
 MARKED = "marked"
 

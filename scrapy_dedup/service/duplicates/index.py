@@ -11,7 +11,7 @@ from typing import Final, Generic, Protocol, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from scrapy_dedup.core.chunks.chunks import StoredChunk
+from scrapy_dedup.core.chunks.chunks import HOLDING, StoredChunk
 from scrapy_dedup.core.duplicates.matching import (
     DUPLICATE,
     LAYERS,
@@ -28,9 +28,8 @@ from scrapy_dedup.service.duplicates.chunking import JudgedChunk, PageChunks, ac
 from scrapy_dedup.service.duplicates.page_facts import PageFacts
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.knowledge.known_pages import Holders, Question
-from scrapy_dedup.store.records.page_records import HOLDING, ChunksRecord, ForgetRecord, PageKnowledge
-from scrapy_dedup.store.records.signatures import BandMatch, SignatureRecord
+from scrapy_dedup.store.records.records import ChunksRecord, ForgetRecord, PageKnowledge, SignatureRecord
+from scrapy_dedup.store.records.shared import BandMatch, Holders, Question
 from scrapy_dedup.store.writer import ProjectStore
 
 # As for sketches of aliases: what is on its way to the store is less.

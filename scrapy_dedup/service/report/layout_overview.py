@@ -21,7 +21,7 @@ from scrapy_dedup.service.templates.layout_figures import (
     domain_layouts,
     name_of,
 )
-from scrapy_dedup.store.knowledge.layout_pictures import StoredPicture
+from scrapy_dedup.store.domains.layouts import StoredPicture
 from scrapy_dedup.store.pages.reads import Reads
 from scrapy_dedup.store.records.stored import LayoutFigures, RepeatedBlock, StoredTemplate, TemplateFigures
 from scrapy_dedup.store.store import Store

@@ -14,9 +14,15 @@ from scrapy_dedup.service.cut.cleaned_report import hashes_and_removed
 from scrapy_dedup.service.cut.cleaning import LAYER, LAYERS, Cleaned
 from scrapy_dedup.service.cut.removals import removal_decisions
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.page_records import ChunksRecord, PageKnowledge
-from scrapy_dedup.store.records.records import CleanedRecord, DecisionRecord, DocumentRecord, Record
-from scrapy_dedup.store.records.signatures import SignatureRecord
+from scrapy_dedup.store.records.records import (
+    ChunksRecord,
+    CleanedRecord,
+    DecisionRecord,
+    DocumentRecord,
+    PageKnowledge,
+    Record,
+    SignatureRecord,
+)
 from scrapy_dedup.store.records.stored import StoredSource
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.upkeep.recleaning import Recleaned, Refined, RefinementRepository

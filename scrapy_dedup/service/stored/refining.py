@@ -32,8 +32,8 @@ from scrapy_dedup.store.engine.codec import column_text
 from scrapy_dedup.store.engine.errors import DamagedStoreError
 from scrapy_dedup.store.pages import site_configs
 from scrapy_dedup.store.pages.reads import Reads
-from scrapy_dedup.store.records.document_chunks import STALE_CHUNK
 from scrapy_dedup.store.records.records import ExtractionRecord, Method, TemplateRecord, TemplateStateRecord
+from scrapy_dedup.store.records.shared import STALE_CHUNK
 from scrapy_dedup.store.records.stored import StoredSource, StoredState
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store

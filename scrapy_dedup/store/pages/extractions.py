@@ -21,9 +21,8 @@ from sqlalchemy import (
 
 from scrapy_dedup.store.engine.codec import column_text
 from scrapy_dedup.store.records.batch import Batch
-from scrapy_dedup.store.records.lookups import columns_of
+from scrapy_dedup.store.records.lookups import columns_of, read_extraction
 from scrapy_dedup.store.records.records import ExtractionRecord
-from scrapy_dedup.store.records.rows import read_extraction
 from scrapy_dedup.store.records.stored import ExtractionChoice, ExtractionFigures
 from scrapy_dedup.store.tables.columns import by_code_point
 from scrapy_dedup.store.tables.models import Document, Extraction

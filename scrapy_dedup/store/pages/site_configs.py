@@ -1,17 +1,21 @@
-"""What people decided about the sites of a project, and the pages that are to be cleaned again for it."""
+"""What people decided about the sites of a project, and the pages that are to be cleaned again for it.
+
+And which parameters of their URLs were found to change nothing, with the counts that say so.
+"""
 
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
 from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, CursorResult, Select, delete, select, update
 
-from scrapy_dedup.store.engine.codec import column_text
+from scrapy_dedup.store.engine.codec import column_text, row_of
 from scrapy_dedup.store.pages import contents
+from scrapy_dedup.store.records.lookups import columns_of
 from scrapy_dedup.store.tables.columns import by_code_point
-from scrapy_dedup.store.tables.models import Document, SiteConfigRow
+from scrapy_dedup.store.tables.models import Document, SiteConfigRow, UrlParameter
 from scrapy_dedup.store.tables.upserts import chunks, table_of, upsert
 
 STALE: Final = "config"
@@ -101,3 +105,35 @@ def _all(project_id: uuid.UUID) -> Select[tuple[str, Mapping[str, Any], int, dat
 def _rows(result: object) -> int:
     assert isinstance(result, CursorResult)
     return result.rowcount
+
+
+class StoredParameter(Struct, frozen=True):
+    """One parameter.
+
+    Attributes:
+        same: pages that were the same with it and without it, or with two values of it.
+        different: pages that were not.
+        ignored: it is left out of page keys.
+    """
+
+    domain: str
+    name: str
+    same: int
+    different: int
+    ignored: bool
+    seen_at: datetime
+
+
+def parameters_of_project(connection: Connection, project_id: uuid.UUID) -> list[StoredParameter]:
+    """Return what is known of all domains' parameters, in the order of domains and names."""
+    order = (by_code_point(UrlParameter.domain), by_code_point(UrlParameter.name))
+    found = (
+        select(*columns_of(UrlParameter, StoredParameter)).where(UrlParameter.project_id == project_id).order_by(*order)
+    )
+    return [StoredParameter(*row) for row in connection.execute(found)]
+
+
+def put_parameters(connection: Connection, project_id: uuid.UUID, parameters: Iterable[StoredParameter]) -> None:
+    """Store what is known now in place of what was known of the same parameters."""
+    rows = [row_of(one, project_id=project_id) for one in parameters]
+    upsert(connection, UrlParameter, ("project_id", "domain", "name"), rows)

@@ -1,4 +1,4 @@
-"""The records of one write, packed."""
+"""The records of one write as rows, packed."""
 
 import json
 import uuid
@@ -13,11 +13,11 @@ from sqlalchemy import Row as Result
 
 from scrapy_dedup.core.pages.fingerprints import to_digits
 from scrapy_dedup.store.engine.codec import Packer, column_text, row_of, to_json, unpack_json
-from scrapy_dedup.store.records import document_chunks, signatures
-from scrapy_dedup.store.records.page_records import ChunksRecord, ForgetRecord, PageKnowledge, ReleaseRecord
+from scrapy_dedup.store.records import shared
 from scrapy_dedup.store.records.records import (
     AlarmRecord,
     BoilerplateRecord,
+    ChunksRecord,
     CleanedRecord,
     ConfidenceRecord,
     CrawledUrlRecord,
@@ -25,14 +25,18 @@ from scrapy_dedup.store.records.records import (
     DeliveryRecord,
     DocumentRecord,
     ExtractionRecord,
+    ForgetRecord,
     GoneRecord,
     LayoutKnowledge,
     LayoutRunRecord,
     LayoutSignatureRecord,
     LeaseRecord,
+    PageKnowledge,
     Record,
+    ReleaseRecord,
     ResponseRecord,
     SeenRecord,
+    SignatureRecord,
     SourceRecord,
     TemplateRecord,
     TemplateStateRecord,
@@ -40,24 +44,111 @@ from scrapy_dedup.store.records.records import (
     ValidatorRecord,
     VisitRecord,
 )
-from scrapy_dedup.store.records.rows import (
-    AS_STORED,
-    VALIDATOR_COUNTS,
-    boilerplate_row,
-    decision_row,
-    document_row,
-    extraction_row,
-    response_row,
-    seen_row,
-    source_row,
-    url_row,
-    visit_row,
-)
-from scrapy_dedup.store.records.signatures import SignatureRecord
 from scrapy_dedup.store.records.stored import StoredTemplate
 from scrapy_dedup.store.tables.columns import now
 from scrapy_dedup.store.tables.models import NO_RUN
 from scrapy_dedup.store.tables.upserts import Row
+
+VALIDATOR_COUNTS = ("sent", "not_modified", "useless", "changed_304", "lastmod_right", "lastmod_wrong")
+# What a page that was seen again may leave as it is.
+AS_STORED = ("validated_at", "blocks", "body_hash", "lastmod")
+_LARGEST_STATUS = 999
+
+
+def source_row(record: SourceRecord, project_id: uuid.UUID, packer: Packer) -> Row:
+    """Return a row of `sources`."""
+    content = packer.text(record.content)
+    row = row_of(
+        record,
+        project_id=project_id,
+        content=content,
+        content_bytes=len(content),
+        report=None if record.report is None else packer.plain_json(record.report),
+    )
+    return row | {"cleaned_bytes": size_of(row["cleaned_content"])}
+
+
+def response_row(record: ResponseRecord, project_id: uuid.UUID, packer: Packer) -> Row:
+    """Return a row of `responses`."""
+    # What the server packed does not become smaller.
+    is_packed = not any(name.lower() == "content-encoding" for name, _ in record.headers)
+    body = packer.body(record.body) if is_packed else record.body
+    headers = packer.plain_json(record.headers)
+    return row_of(record, project_id=project_id, headers=headers, is_packed=is_packed, body=body, body_bytes=len(body))
+
+
+def document_row(record: DocumentRecord, project_id: uuid.UUID, run_id: uuid.UUID | None) -> Row:
+    """Return a row of `documents`."""
+    acknowledged = record.status == "completed"
+    return row_of(
+        record,
+        project_id=project_id,
+        run_id=run_id,
+        first_seen_at=(record.first_seen_at or record.updated_at) if acknowledged else None,
+        last_seen_at=(record.last_seen_at or record.updated_at) if acknowledged else None,
+        stale=None,
+    )
+
+
+def seen_row(record: SeenRecord, project_id: uuid.UUID, run_id: uuid.UUID | None) -> Row:
+    """Return the values for the update of a document."""
+    row = row_of(record, run_id=run_id, of_project=project_id)
+    renamed = {"page_key": "of_page", "at": "seen_at"} | {name: f"new_{name}" for name in AS_STORED}
+    return {renamed.get(name, name): value for name, value in row.items()}
+
+
+def visit_row(record: VisitRecord, project_id: uuid.UUID, run_id: uuid.UUID | None) -> Row:
+    """Return a row of `visits`."""
+    http_status = _status(record.http_status)
+    return row_of(record, project_id=project_id, run_id=run_id or NO_RUN, http_status=http_status)
+
+
+def extraction_row(record: ExtractionRecord, project_id: uuid.UUID, run_id: uuid.UUID | None, packer: Packer) -> Row:
+    """Return a row of `extractions`; one of no run may be used at once."""
+    return row_of(
+        record,
+        project_id=project_id,
+        run_id=run_id,
+        is_usable=run_id is None,
+        cb_kwargs=packer.plain_json(record.cb_kwargs) if record.cb_kwargs else None,
+        requests=packer.plain_json(record.requests),
+        items=None if record.items is None else packer.plain_json(record.items),
+    )
+
+
+def url_row(record: CrawledUrlRecord, project_id: uuid.UUID, run_id: uuid.UUID | None) -> Row:
+    """Return a row of `crawled_urls`."""
+    return row_of(record, project_id=project_id, run_id=run_id, http_status=_status(record.http_status))
+
+
+def decision_row(record: DecisionRecord, project_id: uuid.UUID, run_id: uuid.UUID | None, packer: Packer) -> Row:
+    """Return a row of `decisions`."""
+    detail = None if record.detail is None else packer.json(record.detail)
+    return row_of(record, project_id=project_id, run_id=run_id, detail=detail)
+
+
+def boilerplate_row(record: BoilerplateRecord, project_id: uuid.UUID, packer: Packer) -> Row:
+    """Return a row of `domain_boilerplate`, as new."""
+    moment = now()
+    return row_of(
+        record,
+        id=uuid.uuid4(),
+        project_id=project_id,
+        boilerplate_hashes=list(record.boilerplate_hashes),
+        evidence=None if record.evidence is None else packer.json(record.evidence),
+        created_at=moment,
+        updated_at=moment,
+    )
+
+
+def size_of(cleaned: str | None) -> int:
+    """Return how many bytes a cleaned text counts for in the size bound."""
+    return len(cleaned.encode()) if cleaned else 0
+
+
+def _status(given: int | None) -> int | None:
+    """Return an HTTP status; None for what is none: a server may send any number of digits."""
+    return given if given is not None and 0 <= given <= _LARGEST_STATUS else None
 
 
 class LayoutBatch(Struct, frozen=True):
@@ -182,9 +273,9 @@ class PageBatch(Struct):
         self, connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID | None, gone: Collection[bytes]
     ) -> None:
         """Write it, after the documents: who counts depends on them. Pages that are gone hold nothing any more."""
-        signatures.forget(connection, project_id, self.forgotten.union(gone))
-        signatures.write(connection, project_id, self.signatures.values())
-        document_chunks.write(connection, project_id, run_id, self.chunks | {key: ForgetRecord(key) for key in gone})
+        shared.forget_signatures(connection, project_id, self.forgotten.union(gone))
+        shared.write_signatures(connection, project_id, self.signatures.values())
+        shared.write_chunks(connection, project_id, run_id, self.chunks | {key: ForgetRecord(key) for key in gone})
 
 
 class Batch(Struct, frozen=True):

@@ -1,14 +1,15 @@
-"""Questions that a crawl asks about its project; each is one or a few statements by key."""
+"""Questions that a crawl asks about its project, each one or a few statements by key; rows read back as values."""
 
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, bindparam, select, tuple_
+from sqlalchemy import Row as Result
 
-from scrapy_dedup.store.engine.codec import column_text, unpack_text
-from scrapy_dedup.store.records.rows import read_boilerplate, read_decision, read_source
+from scrapy_dedup.store.engine.codec import column_text, unpack_json, unpack_text
+from scrapy_dedup.store.records.records import BlockEvidence, ExtractionRecord
 from scrapy_dedup.store.records.stored import (
     StoredBoilerplate,
     StoredDecision,
@@ -194,3 +195,44 @@ def find_run(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID) -
     asked = select(*columns_of(CrawlRun, StoredRun)).where(CrawlRun.project_id == project_id, CrawlRun.id == run_id)
     row = connection.execute(asked).first()
     return StoredRun(*row) if row else None
+
+
+def read_source(row: Result[Any]) -> StoredSource:
+    """Return the value of a row of `sources`."""
+    values = dict(row._mapping)  # noqa: SLF001 (SQLAlchemy's public name for it)
+    packed, report = values.pop("content"), values.pop("report")
+    return StoredSource(
+        content=None if packed is None else unpack_text(packed),
+        report=None if report is None else unpack_json(report),
+        **values,
+    )
+
+
+def read_decision(row: Result[Any]) -> StoredDecision:
+    """Return the value of a row of `decisions`."""
+    values = dict(row._mapping)  # noqa: SLF001
+    packed = values.pop("detail")
+    return StoredDecision(detail=None if packed is None else unpack_json(packed), **values)
+
+
+def read_extraction(row: Result[Any]) -> ExtractionRecord:
+    """Return the value of a row of `extractions`."""
+    values = dict(row._mapping)  # noqa: SLF001
+    for name in ("cb_kwargs", "requests", "items"):
+        values[name] = None if values[name] is None else unpack_json(values[name])
+    values["cb_kwargs"] = values["cb_kwargs"] or {}
+    return ExtractionRecord(**values)
+
+
+def read_boilerplate(row: Result[Any]) -> StoredBoilerplate:
+    """Return the value of a row of `domain_boilerplate`."""
+    values = dict(row._mapping)  # noqa: SLF001
+    hashes, packed = values.pop("boilerplate_hashes"), values.pop("evidence")
+    return StoredBoilerplate(boilerplate_hashes=tuple(hashes), evidence=read_evidence(packed), **values)
+
+
+def read_evidence(packed: bytes | None) -> Mapping[str, BlockEvidence] | None:
+    """Return unpacked evidence by fingerprint."""
+    if packed is None:
+        return None
+    return {fingerprint: BlockEvidence(*parts) for fingerprint, parts in unpack_json(packed).items()}

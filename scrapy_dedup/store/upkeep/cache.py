@@ -12,9 +12,8 @@ from sqlalchemy.orm import Session
 
 from scrapy_dedup.store.engine.codec import unpack_fingerprints
 from scrapy_dedup.store.pages import contents
-from scrapy_dedup.store.records.lookups import columns_of, sources
+from scrapy_dedup.store.records.lookups import columns_of, read_extraction, read_source, sources
 from scrapy_dedup.store.records.records import DecisionRecord, DocumentRecord, ExtractionRecord
-from scrapy_dedup.store.records.rows import read_extraction, read_source
 from scrapy_dedup.store.records.stored import StoredDecision, StoredSource
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.columns import by_code_point

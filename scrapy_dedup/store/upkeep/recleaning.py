@@ -10,12 +10,10 @@ from sqlalchemy import Connection, bindparam, delete, update
 from sqlalchemy.orm import Session
 
 from scrapy_dedup.store.engine.codec import Packer
-from scrapy_dedup.store.pages import contents, site_configs, states
+from scrapy_dedup.store.pages import contents, site_configs, visits
 from scrapy_dedup.store.pages.visits import decision_bound
-from scrapy_dedup.store.records.batch import pack
-from scrapy_dedup.store.records.page_records import PageKnowledge
-from scrapy_dedup.store.records.records import CleanedRecord, DecisionRecord
-from scrapy_dedup.store.records.rows import decision_row
+from scrapy_dedup.store.records.batch import decision_row, pack
+from scrapy_dedup.store.records.records import CleanedRecord, DecisionRecord, PageKnowledge
 from scrapy_dedup.store.records.stored import StoredState
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.tables.models import Decision, Document
@@ -126,7 +124,7 @@ class RefinementRepository:
         """
         connection = self._session.connection()
         contents.lock_project(connection, self._project_id)
-        known = states.find_states(connection, self._project_id, [page.recleaned.page_key for page in pages])
+        known = visits.find_states(connection, self._project_id, [page.recleaned.page_key for page in pages])
         still = [page for page in pages if is_of_version(known.get(page.recleaned.page_key), page.fetched_at)]
         self._recleaning.write([page.recleaned for page in still])
         site_configs.forget_stale(connection, self._project_id, [page.recleaned.page_key for page in still])

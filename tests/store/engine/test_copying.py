@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import URL, inspect
 
 from scrapy_dedup.store.engine.copying import Progress, copy_store
-from scrapy_dedup.store.engine.engines import make_engine
+from scrapy_dedup.store.engine.database import make_engine
 from scrapy_dedup.store.engine.errors import FullStoreError, StoreError
 from scrapy_dedup.store.seen_urls import SeenTable
 from scrapy_dedup.store.store import Store

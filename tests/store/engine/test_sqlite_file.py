@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from scrapy_dedup.store.engine.sqlite_file import LONGEST, log_of
+from scrapy_dedup.store.engine.database import LONGEST, log_of
 from scrapy_dedup.store.store import Store
 
 LARGE = LONGEST // 6

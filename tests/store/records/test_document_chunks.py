@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_dedup.store.knowledge.known_pages import Question
-from scrapy_dedup.store.records.document_chunks import MOVED
-from scrapy_dedup.store.records.page_records import HOLDING, ForgetRecord
-from scrapy_dedup.store.records.records import GoneRecord, Record
+from scrapy_dedup.core.chunks.chunks import HOLDING
+from scrapy_dedup.store.records.records import ForgetRecord, GoneRecord, Record
+from scrapy_dedup.store.records.shared import MOVED, Question
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import DOMAIN, NOON, a_chunk, a_chunks, a_document, a_key

@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection, func, select
 
 from scrapy_dedup.core.duplicates.near import Sketch, sketch
-from scrapy_dedup.store.records import signatures
-from scrapy_dedup.store.records.signatures import PAGES_OF_A_BAND, BandMatch, SignatureRecord
+from scrapy_dedup.store.records import shared
+from scrapy_dedup.store.records.records import SignatureRecord
+from scrapy_dedup.store.records.shared import PAGES_OF_A_BAND, BandMatch
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import NearDuplicate, PageSignature
 from scrapy_dedup.store.writer import ProjectStore
@@ -32,17 +33,17 @@ def a_signature(name: object = 1, text: str = TEXT, **fields: object) -> Signatu
 
 def write(project: ProjectStore, *records: SignatureRecord) -> None:
     with project._database.transaction(write=True) as connection:
-        signatures.write(connection, project.id, records)
+        shared.write_signatures(connection, project.id, records)
 
 
 def forget(project: ProjectStore, *names: object) -> int:
     with project._database.transaction(write=True) as connection:
-        return signatures.forget(connection, project.id, [a_key(name) for name in names])
+        return shared.forget_signatures(connection, project.id, [a_key(name) for name in names])
 
 
 def candidates(project: ProjectStore, text: str = TEXT, **options: object) -> list[BandMatch]:
     with project._database.transaction() as connection:
-        return signatures.candidates(connection, project.id, sketch_of(text).bands, **options)  # type: ignore[arg-type]
+        return shared.candidates(connection, project.id, sketch_of(text).bands, **options)  # type: ignore[arg-type]
 
 
 def keys(project: ProjectStore, text: str = TEXT, **options: object) -> list[bytes]:

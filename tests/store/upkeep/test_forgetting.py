@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import URL, select, text
 
 from scrapy_dedup.core.urls.normal_form import page_key
-from scrapy_dedup.store.engine.engines import file_of
+from scrapy_dedup.store.engine.errors import file_of
 from scrapy_dedup.store.records.records import GoneRecord, Record
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import Base, Project, SourceRow

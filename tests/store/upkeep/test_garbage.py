@@ -11,7 +11,7 @@ from scrapy_dedup.store.records.records import GoneRecord, KeepPolicy, Record
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.columns import now
 from scrapy_dedup.store.tables.models import Base, Claim, Project, SeenScope
-from scrapy_dedup.store.upkeep.garbage import find_garbage, remove_garbage
+from scrapy_dedup.store.upkeep.forgetting import find_garbage, remove_garbage
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import NOON, a_crawled_url, a_document, a_key, a_source, a_time
 from tests.store.engine.test_copying import note_seen
