@@ -21,11 +21,11 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 
 from scrapy_dedup.store.domains import layouts
-from scrapy_dedup.store.engine.codec import Packer, column_text
+from scrapy_dedup.store.engine.codec import column_text
 from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.pages import contents
 from scrapy_dedup.store.records import lookups
-from scrapy_dedup.store.records.batch import boilerplate_row, template_row
+from scrapy_dedup.store.records.batch import Batch, pack
 from scrapy_dedup.store.records.lookups import read_boilerplate, read_source
 from scrapy_dedup.store.records.records import (
     BARE,
@@ -39,6 +39,7 @@ from scrapy_dedup.store.records.stored import ProjectFigures, StoredBoilerplate,
 from scrapy_dedup.store.tables.columns import by_code_point
 from scrapy_dedup.store.tables.models import (
     Base,
+    CrawledUrl,
     CrawlRun,
     DomainBoilerplate,
     NearDuplicate,
@@ -48,7 +49,7 @@ from scrapy_dedup.store.tables.models import (
     SeenUrl,
     SourceRow,
 )
-from scrapy_dedup.store.tables.upserts import upsert
+from scrapy_dedup.store.tables.statements import rows_in, upsert
 
 _PAGES_AT_ONCE = 100
 
@@ -83,9 +84,9 @@ class DomainBoilerplateRepository:
     ) -> StoredBoilerplate:
         """Store what repeats on a domain in place of what was known by the same method."""
         record = BoilerplateRecord(domain, method, tuple(boilerplate_hashes), **stats)
-        row = boilerplate_row(record, project_id, Packer())
+        rows = list(pack([record], project_id).boilerplate.values())
         keys = ("project_id", "domain", "method")
-        upsert(self._session.connection(), DomainBoilerplate, keys, [row], once=("id", "created_at"))
+        upsert(self._session.connection(), DomainBoilerplate, keys, rows, once=("id", "created_at"))
         stored = self.get(project_id, domain, method=method)
         assert stored is not None
         return stored
@@ -182,7 +183,10 @@ class SourceRepository:
 
     def http_statuses(self, project_id: uuid.UUID, page_keys: Collection[bytes]) -> dict[bytes, int]:
         """Return the status of each page's last fetch, of those that had one."""
-        return lookups.find_http_statuses(self._session.connection(), project_id, page_keys)
+        columns = (CrawledUrl.page_key, CrawledUrl.http_status)
+        of_project = select(*columns).where(CrawledUrl.project_id == project_id, CrawledUrl.http_status.is_not(None))
+        rows = rows_in(self._session.connection(), of_project, CrawledUrl.page_key, page_keys)
+        return {key: status for key, status in rows}  # noqa: C416 (rows are typed, pairs are not)
 
     def set_cleaned(self, project_id: uuid.UUID, cleaned: Iterable[CleanedRecord]) -> int:
         """Store what is left of pages; return how many were given.
@@ -195,16 +199,9 @@ class SourceRepository:
         """
         connection = self._session.connection()
         stored_bytes = _locked(connection, project_id)
-        given = 0
-        packer, records = Packer(), iter(cleaned)
+        given, records = 0, iter(cleaned)
         while lot := list(islice(records, _PAGES_AT_ONCE)):
-            some = {
-                one.page_key: (
-                    column_text(one.cleaned_content),
-                    None if one.report is None else packer.plain_json(one.report),
-                )
-                for one in lot
-            }
+            some = pack(lot, project_id).cleaned
             stored_bytes += contents.set_cleaned(connection, project_id, some)
             given += len(some)
         contents.count_bytes(connection, project_id, stored_bytes)
@@ -224,8 +221,8 @@ class TemplateRepository:
         Raises:
             StoreError: there is no such project.
         """
-        packer, connection = Packer(), self._session.connection()
-        rows = [template_row(record, self._project_id, packer) for record in records]
+        connection, batch = self._session.connection(), Batch(self._project_id)
+        rows = [batch.template_row(record) for record in records]
         _locked(connection, self._project_id)
         return [layouts.add_template(connection, row) for row in rows]
 

@@ -16,7 +16,7 @@ from scrapy_dedup.store.engine.schema import Refused, Schema, inspect_connection
 from scrapy_dedup.store.records.records import KeepPolicy
 from scrapy_dedup.store.tables.columns import by_code_point
 from scrapy_dedup.store.tables.models import Project
-from scrapy_dedup.store.tables.upserts import insert_into
+from scrapy_dedup.store.tables.statements import insert_into
 from scrapy_dedup.store.writer import ProjectStore
 
 if TYPE_CHECKING:

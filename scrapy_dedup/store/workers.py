@@ -28,7 +28,7 @@ from scrapy_dedup.store.records.records import ClaimKey, ClaimKind, ReleaseRecor
 from scrapy_dedup.store.records.stored import Run, StoredWorker, WorkerEnding
 from scrapy_dedup.store.tables.columns import clock, restarted
 from scrapy_dedup.store.tables.models import Claim, CrawlRun, RunWorker
-from scrapy_dedup.store.tables.upserts import insert_into, table_of
+from scrapy_dedup.store.tables.statements import insert_into, table_of
 
 # Names of JOBDIRs are digits: no job is taken for one.
 _JOB: Final = "shared job: "

@@ -19,14 +19,13 @@ from sqlalchemy import Connection, delete, select
 from scrapy_dedup.store import workers
 from scrapy_dedup.store.domains import layouts as known_layouts
 from scrapy_dedup.store.domains import registry
-from scrapy_dedup.store.engine.codec import Packer
 from scrapy_dedup.store.engine.database import Database
 from scrapy_dedup.store.engine.errors import StoreError, shown
 from scrapy_dedup.store.pages import contents, extractions, visits
 from scrapy_dedup.store.pages import site_configs as configs
 from scrapy_dedup.store.pages.visits import RowBound, decision_bound
 from scrapy_dedup.store.records import lookups, shared
-from scrapy_dedup.store.records.batch import Batch, pack, template_row
+from scrapy_dedup.store.records.batch import Batch, pack
 from scrapy_dedup.store.records.records import ClaimKey, KeepPolicy, Record, TemplateRecord
 from scrapy_dedup.store.records.stored import (
     ChangeChoice,
@@ -40,7 +39,7 @@ from scrapy_dedup.store.records.stored import (
     WorkerEnding,
 )
 from scrapy_dedup.store.tables.models import CrawledUrl, Decision, DomainBoilerplate, Forgotten, VisitRow
-from scrapy_dedup.store.tables.upserts import Row, chunks, upsert
+from scrapy_dedup.store.tables.statements import Row, change_in, upsert
 from scrapy_dedup.store.workers import Claimant, Ending, Lost, Shown
 
 LEASE: Final = timedelta(seconds=60)
@@ -262,7 +261,7 @@ class ProjectStore:
 
     def add_template(self, record: TemplateRecord) -> int:
         """Add a version of a template, unless it equals the newest one; return the number of the one or the other."""
-        row = template_row(record, self.id, Packer())
+        row = Batch(self.id).template_row(record)
         with self._database.transaction(write=True) as connection:
             self.lock(connection)
             return known_layouts.add_template(connection, row)
@@ -304,7 +303,7 @@ class ProjectStore:
         stored_bytes = self.lock(connection)
         visits.write_documents(connection, self.id, batch)
         self._told_of(connection, batch)
-        batch.pages.write(connection, self.id, self.run.id if self.run else None, batch.gone)
+        shared.write(connection, batch)
         upsert(connection, CrawledUrl, _PAGE, list(batch.urls.values()))
         boilerplate = not_weaker(connection, self.id, batch.boilerplate, self._keep.enough_pages)
         upsert(
@@ -316,16 +315,14 @@ class ProjectStore:
         visits.add_counts(connection, batch)
         contents.write_others(connection, self.id, batch)
         registry.add_confidences(connection, self.id, batch.confidences.values())
-        known_layouts.write_layouts(
-            connection, self.id, known_layouts.not_thinner(connection, self.id, batch.layouts, self.shared_since)
-        )
+        known_layouts.write_layouts(connection, batch, self.shared_since)
         contents.write(connection, self.id, batch, stored_bytes, self._keep)
         workers.release(connection, self.claimant, batch.released)
 
     def _told_of(self, connection: Connection, batch: Batch) -> None:
         """Let go of the keys of forgotten pages that came again, or whose removal was told."""
-        for keys in chunks(batch.documents.keys() | batch.gone.keys()):
-            connection.execute(delete(Forgotten).where(Forgotten.project_id == self.id, Forgotten.page_key.in_(keys)))
+        told = delete(Forgotten).where(Forgotten.project_id == self.id)
+        change_in(connection, told, Forgotten.page_key, batch.documents.keys() | batch.gone.keys())
 
     def _write_decisions(self, connection: Connection, batch: Batch) -> None:
         if batch.decisions and self._decision_bound.keeps:

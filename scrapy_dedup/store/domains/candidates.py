@@ -11,7 +11,7 @@ from sqlalchemy import Connection, insert, select, update
 from scrapy_dedup.store.domains.registry import among, some_of
 from scrapy_dedup.store.engine.codec import column_text, row_of
 from scrapy_dedup.store.tables.models import CandidateRow, DiscoverySession
-from scrapy_dedup.store.tables.upserts import table_of
+from scrapy_dedup.store.tables.statements import table_of
 
 NEW = "new"
 """The outcome of a URL that became a candidate."""

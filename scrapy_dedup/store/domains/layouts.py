@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 from sqlalchemy import (
     ColumnClause,
     ColumnElement,
@@ -29,8 +28,8 @@ from sqlalchemy import (
 from sqlalchemy import Row as Result
 
 from scrapy_dedup.store.engine.codec import column_text, row_of, unpack_json
-from scrapy_dedup.store.records.batch import LayoutBatch, read_template
-from scrapy_dedup.store.records.lookups import columns_of, named
+from scrapy_dedup.store.records.batch import Batch
+from scrapy_dedup.store.records.lookups import columns_of, named, read
 from scrapy_dedup.store.records.records import AlarmRecord, TemplateState, TemplateStateRecord
 from scrapy_dedup.store.records.stored import (
     LayoutCount,
@@ -52,7 +51,7 @@ from scrapy_dedup.store.tables.models import (
     LayoutSignature,
     LayoutTemplateRow,
 )
-from scrapy_dedup.store.tables.upserts import Row, insert_into, table_of, upsert
+from scrapy_dedup.store.tables.statements import Row, insert_into, table_of, upsert
 
 # A domain has some ten layouts; where every page has a signature of its own, these would grow with its pages.
 SIGNATURES_KEPT = 2_000
@@ -72,17 +71,6 @@ _DESCRIPTION = ("structure", "kind", "url_pattern", "selectors", "paths", "confi
 _WHOLE = columns_of(LayoutTemplateRow, StoredTemplate)
 _FIGURES = columns_of(LayoutTemplateRow, TemplateFigures)
 _IN_ORDER = (by_code_point(LayoutTemplateRow.domain), LayoutTemplateRow.layout, LayoutTemplateRow.version)
-
-
-def _write_templates(
-    connection: Connection, project_id: uuid.UUID, changes: Iterable[Row | TemplateStateRecord]
-) -> None:
-    """Write new versions and changes of state, in their order; whoever calls has locked the project."""
-    for change in changes:
-        if isinstance(change, TemplateStateRecord):
-            set_template_state(connection, project_id, change)
-        else:
-            add_template(connection, change)
 
 
 def add_template(connection: Connection, row: Row) -> int:
@@ -153,14 +141,14 @@ def templates_of(
     some = select(*_WHOLE).where(*same_domain).order_by(LayoutTemplateRow.layout, LayoutTemplateRow.version)
     if live_only:
         some = some.where(IS_LIVE)
-    return [read_template(row) for row in connection.execute(some)]
+    return [read(row, StoredTemplate, paths=unpack_json, body=unpack_json) for row in connection.execute(some)]
 
 
 def template_versions(connection: Connection, project_id: uuid.UUID, domain: str, layout: int) -> list[StoredTemplate]:
     """Return the versions of a layout's template, newest first."""
     same_layout = _of_layout(project_id, column_text(domain), layout)
     newest_first = select(*_WHOLE).where(*same_layout).order_by(LayoutTemplateRow.version.desc())
-    return [read_template(row) for row in connection.execute(newest_first)]
+    return [read(row, StoredTemplate, paths=unpack_json, body=unpack_json) for row in connection.execute(newest_first)]
 
 
 def template_figures(
@@ -360,18 +348,28 @@ def _of(model: Any, project_id: uuid.UUID, domains: Domains) -> Sequence[ColumnE
     return (model.project_id == project_id, *named(model.domain, domains))
 
 
-def write_layouts(connection: Connection, project_id: uuid.UUID, batch: LayoutBatch) -> None:
-    """Write what a batch says of layouts; whoever calls has locked the project."""
-    _add_signatures(connection, project_id, batch)
-    _add_runs(connection, project_id, batch)
-    _write_templates(connection, project_id, batch.templates)
+def write_layouts(connection: Connection, batch: Batch, since: datetime | None) -> None:
+    """Write what a batch says of layouts; whoever calls has locked the project.
+
+    Args:
+        connection: to write on.
+        batch: what one worker knows.
+        since: when the run began that several workers share; None for a run of one, which knows what it learned before.
+    """
+    _add_signatures(connection, batch)
+    _add_runs(connection, batch)
+    for change in _not_thinner(connection, batch, since):
+        if isinstance(change, TemplateStateRecord):
+            set_template_state(connection, batch.project_id, change)
+        else:
+            add_template(connection, change)
     for alarm in batch.alarms:
-        _set_alarm(connection, project_id, alarm)
+        _set_alarm(connection, batch.project_id, alarm)
 
 
-def _add_signatures(connection: Connection, project_id: uuid.UUID, batch: LayoutBatch) -> None:
+def _add_signatures(connection: Connection, batch: Batch) -> None:
     """Add counts; the database adds, so that two crawls at once lose none."""
-    if not batch.signatures:
+    if not batch.layout_signatures:
         return
     stored, statement = table_of(LayoutSignature).c, insert_into(connection, LayoutSignature)
     new = statement.excluded
@@ -385,23 +383,23 @@ def _add_signatures(connection: Connection, project_id: uuid.UUID, batch: Layout
         "algorithm_version": new.algorithm_version,
     }
     keys = ["project_id", "domain", "level", "signature_hash"]
-    rows = [batch.signatures[key] for key in sorted(batch.signatures)]
+    rows = [batch.layout_signatures[key] for key in sorted(batch.layout_signatures)]
     connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=values), rows)
     group = (LayoutSignature.domain, LayoutSignature.level)
     order = (LayoutSignature.last_seen_at, LayoutSignature.signature_hash)
-    _hold(connection, project_id, {row["domain"] for row in rows}, group, order, SIGNATURES_KEPT)
+    _hold(connection, batch.project_id, {row["domain"] for row in rows}, group, order, SIGNATURES_KEPT)
 
 
-def _add_runs(connection: Connection, project_id: uuid.UUID, batch: LayoutBatch) -> None:
-    if not batch.runs:
+def _add_runs(connection: Connection, batch: Batch) -> None:
+    if not batch.layout_runs:
         return
     stored, statement = table_of(LayoutRun).c, insert_into(connection, LayoutRun)
     values = {"pages": stored.pages + statement.excluded.pages, "counted_at": statement.excluded.counted_at}
     keys = ["project_id", "domain", "layout", "run_id"]
-    rows = [batch.runs[key] for key in sorted(batch.runs)]
+    rows = [batch.layout_runs[key] for key in sorted(batch.layout_runs)]
     connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=values), rows)
     order = (LayoutRun.counted_at, LayoutRun.layout, LayoutRun.run_id)
-    _hold(connection, project_id, {row["domain"] for row in rows}, (LayoutRun.domain,), order, RUN_COUNTS_KEPT)
+    _hold(connection, batch.project_id, {row["domain"] for row in rows}, (LayoutRun.domain,), order, RUN_COUNTS_KEPT)
 
 
 def _set_alarm(connection: Connection, project_id: uuid.UUID, alarm: AlarmRecord) -> None:
@@ -458,22 +456,15 @@ def _hold(
         connection.execute(delete(model).where(*same, tuple_(*order) <= tuple_(*last)))
 
 
-def not_thinner(
-    connection: Connection, project_id: uuid.UUID, batch: LayoutBatch, since: datetime | None
-) -> LayoutBatch:
-    """Return what is to be written of layouts: no template from fewer pages than this run's live one rests on.
+def _not_thinner(connection: Connection, batch: Batch, since: datetime | None) -> list[Row | TemplateStateRecord]:
+    """Return which changes of templates are to be written: none from fewer pages than this run's live one rests on.
 
     Where a domain was redesigned while the run went on, which an alarm says, every template is written.
-
-    Args:
-        connection: to read on.
-        project_id: of the project.
-        batch: what one worker knows.
-        since: when the run began; None for a run of one worker, which knows what it learned before.
     """
     domains = {change["domain"] for change in batch.templates if not isinstance(change, TemplateStateRecord)}
     if since is None or not domains:
-        return batch
+        return batch.templates
+    project_id = batch.project_id
     raised = select(LayoutAlarm.domain).where(LayoutAlarm.project_id == project_id, LayoutAlarm.raised_at >= since)
     domains -= set(connection.scalars(raised.where(LayoutAlarm.domain.in_(sorted(domains)))))
     domains -= {alarm.domain for alarm in batch.alarms}
@@ -484,10 +475,9 @@ def not_thinner(
         .group_by(LayoutTemplateRow.domain, LayoutTemplateRow.layout)
     )
     pages = {(domain, layout): most for domain, layout, most in connection.execute(live)}
-    kept = [
+    return [
         change
         for change in batch.templates
         if isinstance(change, TemplateStateRecord)
         or change["pages"] >= pages.get((change["domain"], change["layout"]), 0)
     ]
-    return replace(batch, templates=kept)

@@ -20,7 +20,7 @@ from scrapy_dedup.store.records.lookups import columns_of
 from scrapy_dedup.store.records.records import ConfidenceRecord
 from scrapy_dedup.store.records.stored import SILENT_AFTER
 from scrapy_dedup.store.tables.models import CrawledUrl, CrawlRun, Document, Domain
-from scrapy_dedup.store.tables.upserts import Row, insert_into, table_of
+from scrapy_dedup.store.tables.statements import Row, insert_into, table_of
 
 _NAMES_AT_ONCE = 500
 # Each with all of its columns, or a scan of the table by itself.

@@ -14,10 +14,10 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select, tupl
 from scrapy_dedup.store.engine.codec import unpack_bytes, unpack_json
 from scrapy_dedup.store.engine.errors import DamagedError
 from scrapy_dedup.store.records.batch import Batch, size_of
-from scrapy_dedup.store.records.lookups import columns_of
+from scrapy_dedup.store.records.lookups import columns_of, read
 from scrapy_dedup.store.records.records import DeliveryRecord, KeepPolicy, ResponseRecord
 from scrapy_dedup.store.tables.models import DeliveryRow, Project, Response, SourceRow, SourceVersion
-from scrapy_dedup.store.tables.upserts import Row, chunks, table_of, upsert
+from scrapy_dedup.store.tables.statements import Row, chunks, rows_by, rows_in, table_of, upsert
 
 _KEYS = ("project_id", "page_key")
 # When the bound is passed, what is kept shrinks to this share of it, so that the next time is some pages away.
@@ -102,13 +102,7 @@ def set_cleaned(
 def _held(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]) -> dict[bytes, HeldContent]:
     columns = (SourceRow.page_key, SourceRow.fetched_at, SourceRow.content_bytes, SourceRow.cleaned_bytes)
     of_project = select(*columns).where(SourceRow.project_id == project_id)
-    return {
-        key: HeldContent(fetched_at, content_bytes, cleaned_bytes)
-        for some in chunks(keys)
-        for key, fetched_at, content_bytes, cleaned_bytes in connection.execute(
-            of_project.where(SourceRow.page_key.in_(some))
-        )
-    }
+    return {key: HeldContent(*held) for key, *held in rows_in(connection, of_project, SourceRow.page_key, keys)}
 
 
 def _keep_versions(
@@ -139,11 +133,10 @@ def _move_to_versions(
     )
     of_project = select(*columns).where(SourceRow.project_id == project_id, SourceRow.content.is_not(None))
     moved = [
-        dict(row)
-        for some in chunks(later)
-        for row in connection.execute(of_project.where(SourceRow.page_key.in_(some))).mappings()
+        dict(row._mapping)  # noqa: SLF001 (SQLAlchemy's public name for it)
+        for row in rows_in(connection, of_project, SourceRow.page_key, later)
         # The same text packs to the same bytes.
-        if row["content"] != replaced[row["page_key"]]["content"]
+        if row.content != replaced[row.page_key]["content"]
     ]
     if moved:
         connection.execute(insert(SourceVersion), moved)
@@ -262,11 +255,11 @@ class HeldText(Struct, frozen=True):
 
 
 _RESPONSES = select(*columns_of(Response, ResponseRecord), Response.is_packed).where(
-    Response.project_id == bindparam("of_project"), Response.wire_key.in_(bindparam("of_keys", expanding=True))
+    Response.project_id == bindparam("of_project"), Response.wire_key.in_(bindparam("keys", expanding=True))
 )
 _TEXTS = select(*columns_of(SourceRow, HeldText)).where(
     SourceRow.project_id == bindparam("of_project"),
-    SourceRow.page_key.in_(bindparam("of_pages", expanding=True)),
+    SourceRow.page_key.in_(bindparam("keys", expanding=True)),
     SourceRow.report.is_not(None),
     SourceRow.cleaned_content.is_not(None),
 )
@@ -280,33 +273,29 @@ def find_responses(
 ) -> dict[bytes, ResponseRecord | None]:
     """Return the answers that are held, by key; None for one that is damaged."""
     found: dict[bytes, ResponseRecord | None] = {}
-    for some in chunks(keys):
-        for row in connection.execute(_RESPONSES, {"of_project": project_id, "of_keys": some}):
-            values = dict(row._mapping)  # noqa: SLF001 (SQLAlchemy's public name for it)
-            is_packed = values.pop("is_packed")
-            try:
-                if is_packed:
-                    values["body"] = unpack_bytes(values["body"])
-                values["headers"] = [(str(name), str(value)) for name, value in unpack_json(values["headers"])]
-            except (DamagedError, ValueError, TypeError):
-                found[row.wire_key] = None
-            else:
-                found[row.wire_key] = ResponseRecord(**values)
+    for row in rows_by(connection, _RESPONSES, keys, of_project=project_id):
+        body = unpack_bytes if row.is_packed else bytes
+        try:
+            found[row.wire_key] = read(row, ResponseRecord, headers=_unpack_headers, body=body)
+        except (DamagedError, ValueError, TypeError):
+            found[row.wire_key] = None
     return found
+
+
+def _unpack_headers(packed: bytes) -> list[tuple[str, str]]:
+    return [(str(name), str(value)) for name, value in unpack_json(packed)]
 
 
 def find_texts(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]) -> dict[bytes, HeldText]:
     """Return what was cut from pages, by key, as far as it can be read."""
     found: dict[bytes, HeldText] = {}
-    for some in chunks(keys):
-        for row in connection.execute(_TEXTS, {"of_project": project_id, "of_pages": some}):
-            values = dict(row._mapping)  # noqa: SLF001
-            try:
-                values["report"] = unpack_json(values["report"])
-            except DamagedError:
-                continue
-            if isinstance(values["report"], dict):
-                found[row.page_key] = HeldText(**values)
+    for row in rows_by(connection, _TEXTS, keys, of_project=project_id):
+        try:
+            held = read(row, HeldText, report=unpack_json)
+        except DamagedError:
+            continue
+        if isinstance(held.report, dict):
+            found[row.page_key] = held
     return found
 
 
@@ -314,10 +303,8 @@ def _write_responses(connection: Connection, project_id: uuid.UUID, rows: Mappin
     """Write answers; return by how many bytes the project grew."""
     if not rows:
         return 0
-    held = 0
-    for some in chunks(rows.keys()):
-        of_keys = (Response.project_id == project_id, Response.wire_key.in_(some))
-        held += connection.scalar(select(func.coalesce(func.sum(Response.body_bytes), 0)).where(*of_keys)) or 0
+    sizes = select(func.coalesce(func.sum(Response.body_bytes), 0)).where(Response.project_id == project_id)
+    held = sum(size for (size,) in rows_in(connection, sizes, Response.wire_key, rows))
     upsert(connection, Response, _RESPONSE_KEYS, list(rows.values()))
     return int(sum(row["body_bytes"] for row in rows.values())) - int(held)
 
@@ -357,4 +344,4 @@ def _drop_oldest_responses(connection: Connection, project_id: uuid.UUID, excess
 def deliveries(connection: Connection, project_id: uuid.UUID, page_key: bytes) -> dict[bytes, DeliveryRecord]:
     """Return which items the last acknowledged visit of a page gave, by giver."""
     rows = connection.execute(_DELIVERIES, {"of_project": project_id, "of_page": page_key})
-    return {row.giver: DeliveryRecord(**row._mapping) for row in rows}  # noqa: SLF001
+    return {row.giver: read(row, DeliveryRecord) for row in rows}

@@ -9,7 +9,6 @@ from sqlalchemy import (
     Connection,
     LargeBinary,
     Select,
-    and_,
     bindparam,
     delete,
     exists,
@@ -26,7 +25,7 @@ from scrapy_dedup.store.records.records import ExtractionRecord
 from scrapy_dedup.store.records.stored import ExtractionChoice, ExtractionFigures
 from scrapy_dedup.store.tables.columns import by_code_point
 from scrapy_dedup.store.tables.models import Document, Extraction
-from scrapy_dedup.store.tables.upserts import chunks, upsert
+from scrapy_dedup.store.tables.statements import change_in, chunks, rows_in, same_page, upsert
 
 _COLUMNS = columns_of(Extraction, ExtractionRecord)
 # The lengths stand at the beginning of a row: nothing is unpacked, or read as a whole.
@@ -56,17 +55,14 @@ def write(connection: Connection, project_id: uuid.UUID, batch: Batch, kept: int
     for some in chunks(_crowded(connection, project_id, pages, kept)):
         of_pages = ranked.where(Extraction.page_key.in_(some)).subquery()
         old = connection.scalars(select(of_pages.c.memo_key).where(of_pages.c.rank > kept)).all()
-        for few in chunks(old):
-            connection.execute(
-                delete(Extraction).where(Extraction.project_id == project_id, Extraction.memo_key.in_(few))
-            )
+        change_in(connection, delete(Extraction).where(Extraction.project_id == project_id), Extraction.memo_key, old)
 
 
 def _crowded(connection: Connection, project_id: uuid.UUID, pages: Collection[bytes], kept: int) -> list[bytes]:
     """Return the pages with too many extractions, as the index alone tells."""
     counted = select(Extraction.page_key).where(Extraction.project_id == project_id)
     crowded = counted.group_by(Extraction.page_key).having(func.count() > kept)
-    return [key for some in chunks(pages) for key in connection.scalars(crowded.where(Extraction.page_key.in_(some)))]
+    return [key for (key,) in rows_in(connection, crowded, Extraction.page_key, pages)]
 
 
 def find(connection: Connection, project_id: uuid.UUID, memo_key: bytes) -> ExtractionRecord | None:
@@ -130,10 +126,9 @@ def _conditions(choice: ExtractionChoice) -> Iterator[list[ColumnElement[bool]]]
 
 def current() -> ColumnElement[bool]:
     """Say in SQL which extractions are of the content that their page has now."""
-    of_page = and_(Document.project_id == Extraction.project_id, Document.page_key == Extraction.page_key)
     # A page that is known from elsewhere by its URL alone has no content.
     content = func.coalesce(Document.content_hash, literal(b"", LargeBinary()))
-    return exists().where(of_page, content == Extraction.content_hash)
+    return exists().where(same_page(Document, Extraction), content == Extraction.content_hash)
 
 
 def _in_parts(column: ColumnClause[bytes], keys: Collection[bytes] | None) -> list[list[ColumnElement[bool]]]:

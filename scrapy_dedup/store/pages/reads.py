@@ -7,14 +7,14 @@ from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Float, Select, and_, case, cast, func, select, tuple_
+from sqlalchemy import ColumnElement, Float, Select, case, cast, func, select, tuple_
 from sqlalchemy.orm import Session
 
 from scrapy_dedup.core.chunks.chunks import GIVEN, HOLDING
 from scrapy_dedup.core.runs.totals import LedgerDomain
 from scrapy_dedup.store.engine.codec import column_text, unpack_json
 from scrapy_dedup.store.records import lookups
-from scrapy_dedup.store.records.lookups import read_evidence
+from scrapy_dedup.store.records.lookups import read, read_evidence
 from scrapy_dedup.store.records.stored import DomainFigures, RepeatedBlock, StoredDecision
 from scrapy_dedup.store.tables.columns import by_code_point
 from scrapy_dedup.store.tables.models import (
@@ -26,7 +26,7 @@ from scrapy_dedup.store.tables.models import (
     PageSignature,
     SourceRow,
 )
-from scrapy_dedup.store.tables.upserts import chunks, table_of
+from scrapy_dedup.store.tables.statements import rows_in, same_page, table_of
 
 _DECISION = lookups.columns_of(Decision, StoredDecision)
 _ROWS_AT_ONCE = 500
@@ -112,9 +112,12 @@ class Reads:
 
         Keys are hashes, so that these are spread evenly; pages whose URL is not known are left out.
         """
-        same_page = (CrawledUrl.project_id == Decision.project_id) & (CrawledUrl.page_key == Decision.page_key)
         chosen = (Decision.project_id == self._project_id, Decision.layer == layer, Decision.action == action)
-        found = select(Decision.page_key, Decision.reason, CrawledUrl.url).join(CrawledUrl, same_page).where(*chosen)
+        found = (
+            select(Decision.page_key, Decision.reason, CrawledUrl.url)
+            .join(CrawledUrl, same_page(CrawledUrl, Decision))
+            .where(*chosen)
+        )
         if self._run_id is not None:
             found = found.where(Decision.run_id == self._run_id)
         return [
@@ -166,16 +169,19 @@ class Reads:
         if domain is not None:
             rows = rows.where(DomainBoilerplate.domain == domain)
         for name, method, pages_analyzed, hashes, packed in self._session.execute(rows):
-            evidence = read_evidence(packed) or {}
+            evidence = read_evidence(packed) if packed is not None else {}
             for fingerprint in hashes:
                 if fingerprint in evidence:
                     pages, path, sample = evidence[fingerprint]
                     yield RepeatedBlock(name, method, fingerprint, pages, pages_analyzed, path, sample)
 
     def _kept(self) -> Select[Any]:
-        same_page = (SourceRow.project_id == Document.project_id) & (SourceRow.page_key == Document.page_key)
         is_kept = (SourceRow.content.is_not(None), Document.chars_in > 0)
-        return select(Document.page_key).join(SourceRow, same_page).where(*self._completed(), *is_kept)
+        return (
+            select(Document.page_key)
+            .join(SourceRow, same_page(SourceRow, Document))
+            .where(*self._completed(), *is_kept)
+        )
 
     def _completed(self) -> Sequence[ColumnElement[bool]]:
         conditions = [Document.project_id == self._project_id, Document.status == "completed"]
@@ -185,7 +191,6 @@ class Reads:
 
     def dropped(self) -> dict[str, DroppedPages]:
         """Return what the layers left out whole, by layer."""
-        of_alias = (CrawledUrl.project_id == Decision.project_id) & (CrawledUrl.page_key == Decision.page_key)
         of_keeper = (Document.project_id == CrawledUrl.project_id) & (Document.page_key == CrawledUrl.document_key)
         of_chunk = (DocumentChunk.project_id == CrawledUrl.project_id) & (
             DocumentChunk.page_key == CrawledUrl.document_key
@@ -196,14 +201,14 @@ class Reads:
             chosen.append(Decision.run_id == self._run_id)
         pages = (
             select(Decision.layer, func.count(), func.sum(Document.chars_out))
-            .join(CrawledUrl, of_alias)
+            .join(CrawledUrl, same_page(CrawledUrl, Decision))
             .join(Document, of_keeper)
             .where(*chosen, Document.chars_out.is_not(None))
             .group_by(Decision.layer)
         )
         given = (
             select(Decision.layer, func.count())
-            .join(CrawledUrl, of_alias)
+            .join(CrawledUrl, same_page(CrawledUrl, Decision))
             .join(DocumentChunk, of_chunk)
             .where(*chosen, DocumentChunk.state.in_(GIVEN))
             .group_by(Decision.layer)
@@ -235,7 +240,7 @@ class Reads:
         given = func.sum(case((DocumentChunk.state.in_(GIVEN), 1), else_=0))
         chunked = (
             select(Document.domain, func.count(), given)
-            .join(Document, self._of_chunk())
+            .join(Document, same_page(Document, DocumentChunk))
             .where(DocumentChunk.project_id == self._project_id, *self._went_out())
             .group_by(Document.domain)
         )
@@ -246,8 +251,7 @@ class Reads:
 
     def removed_reasons(self, layer: str) -> Iterator[tuple[str, str]]:
         """Iterate over (domain, reason) of a layer's removals from the pages that went out."""
-        same_page = (Document.project_id == Decision.project_id) & (Document.page_key == Decision.page_key)
-        found = select(Document.domain, Decision.reason).join(Document, same_page)
+        found = select(Document.domain, Decision.reason).join(Document, same_page(Document, Decision))
         found = found.where(*self._went_out(), Decision.layer == layer, Decision.action == "removed")
         rows = self._session.execute(found.execution_options(yield_per=_ROWS_AT_ONCE))
         yield from ((domain, reason) for domain, reason in rows)
@@ -256,9 +260,7 @@ class Reads:
         """Iterate over URLs that another page stands for, in the order of their keys, at most so many."""
         other = table_of(Decision).alias()
         why = other.c
-        of_why = (
-            (why.project_id == CrawledUrl.project_id) & (why.page_key == CrawledUrl.page_key) & (why.action == _DROPPED)
-        )
+        of_why = same_page(why, CrawledUrl) & (why.action == _DROPPED)
         of_keeper = (Document.project_id == CrawledUrl.project_id) & (Document.page_key == CrawledUrl.document_key)
         chosen = [CrawledUrl.project_id == self._project_id, CrawledUrl.document_key != CrawledUrl.page_key]
         if self._run_id is not None:
@@ -304,7 +306,7 @@ class Reads:
         holds = case((DocumentChunk.state.in_(HOLDING), 0), else_=1)
         rows = self._session.execute(
             select(Document.url, DocumentChunk.state, DocumentChunk.sample, DocumentChunk.chars)
-            .join(Document, self._of_chunk())
+            .join(Document, same_page(Document, DocumentChunk))
             .where(DocumentChunk.project_id == self._project_id, DocumentChunk.content_hash == content_hash)
             .order_by(holds, DocumentChunk.page_key, DocumentChunk.position)
             .limit(places)
@@ -333,32 +335,28 @@ class Reads:
     def urls(self, keys: Collection[bytes]) -> dict[bytes, str]:
         """Return the URLs of some pages, by key."""
         found: dict[bytes, str] = {}
-        for some in chunks(sorted(set(keys))):
-            for model in (CrawledUrl, Document):
-                asked = select(model.page_key, model.url)
-                asked = asked.where(model.project_id == self._project_id, model.page_key.in_(some))
-                found |= {key: url for key, url in self._session.execute(asked)}  # noqa: C416 (as above)
+        for model in (CrawledUrl, Document):
+            of_project = select(model.page_key, model.url).where(model.project_id == self._project_id)
+            found |= {key: url for key, url in rows_in(self._session, of_project, model.page_key, set(keys))}  # noqa: C416 (as above)
         return found
 
     def removals(self, layers: Sequence[str], domain: str | None = None) -> Iterator[tuple[str, StoredDecision]]:
         """Iterate over the decisions by which some layers removed blocks, each with its page's domain."""
-        same_page = (Document.project_id == Decision.project_id) & (Document.page_key == Decision.page_key)
         chosen = [Decision.layer.in_(layers), Decision.action == "removed", Document.status == "completed"]
         chosen.append(Decision.project_id == self._project_id)
         if domain is not None:
             chosen.append(Document.domain == column_text(domain))
-        found = select(Document.domain.label("of_domain"), *_DECISION).join(Document, same_page).where(*chosen)
+        found = (
+            select(Document.domain.label("of_domain"), *_DECISION)
+            .join(Document, same_page(Document, Decision))
+            .where(*chosen)
+        )
         ordered = found.order_by(by_code_point(Document.domain), Decision.page_key, Decision.layer)
         for row in self._session.execute(ordered.execution_options(yield_per=_ROWS_AT_ONCE)):
-            values = dict(row._mapping)  # noqa: SLF001 (SQLAlchemy's public name for it)
-            of_domain, packed = values.pop("of_domain"), values.pop("detail")
-            yield of_domain, StoredDecision(detail=None if packed is None else unpack_json(packed), **values)
+            yield row.of_domain, read(row, StoredDecision, detail=unpack_json)
 
     def _went_out(self) -> list[ColumnElement[bool]]:
         return [*self._completed(), Document.chars_in.is_not(None)]
-
-    def _of_chunk(self) -> ColumnElement[bool]:
-        return (Document.project_id == DocumentChunk.project_id) & (Document.page_key == DocumentChunk.page_key)
 
 
 # Nobody reads more of one in a list, and a page may claim one of ten megabytes.
@@ -433,11 +431,8 @@ class PageLists:
 
     def pages(self, keys: Collection[bytes]) -> list[ListedPage]:
         """Return the pages with these keys, of those that there are, newest first."""
-        found = [
-            ListedPage(*row)
-            for some in chunks(keys)
-            for row in self._session.execute(select(*_LISTED).where(*self._of, Document.page_key.in_(some)))
-        ]
+        rows = rows_in(self._session, select(*_LISTED).where(*self._of), Document.page_key, keys)
+        found = [ListedPage(*row) for row in rows]
         return sorted(found, key=lambda page: (page.updated_at, page.page_key), reverse=True)
 
     def _behind(self, columns: list[Any], after: ListPlace | None, limit: int) -> Select[Any]:
@@ -456,15 +451,11 @@ class PageLists:
     def texts(self, keys: Collection[bytes], most_chars: int) -> dict[bytes, str]:
         """Return the beginnings of the clean texts of some pages, by key; pages without one are left out."""
         text = func.substr(SourceRow.cleaned_content, 1, most_chars)
-        found: dict[bytes, str] = {}
-        for some in chunks(keys):
-            asked = select(SourceRow.page_key, text).where(
-                SourceRow.project_id == self._project_id,
-                SourceRow.page_key.in_(some),
-                SourceRow.cleaned_content.is_not(None),
-            )
-            found |= {key: cleaned for key, cleaned in self._session.execute(asked)}  # noqa: C416 (rows are typed, pairs are not)
-        return found
+        asked = select(SourceRow.page_key, text).where(
+            SourceRow.project_id == self._project_id, SourceRow.cleaned_content.is_not(None)
+        )
+        rows = rows_in(self._session, asked, SourceRow.page_key, keys)
+        return {key: cleaned for key, cleaned in rows}  # noqa: C416 (as above)
 
 
 _PAGES_AT_ONCE = 100
@@ -499,8 +490,8 @@ _TEXT: list[Any] = [
 ]
 _OF_PAGE = (
     select(*_TEXT)
-    .outerjoin(SourceRow, and_(SourceRow.project_id == Document.project_id, SourceRow.page_key == Document.page_key))
-    .outerjoin(CrawledUrl, and_(CrawledUrl.project_id == Document.project_id, CrawledUrl.page_key == Document.page_key))
+    .outerjoin(SourceRow, same_page(SourceRow, Document))
+    .outerjoin(CrawledUrl, same_page(CrawledUrl, Document))
     .where(Document.last_seen_at.is_not(None))
     .order_by(Document.page_key)
     .limit(_PAGES_AT_ONCE)

@@ -9,14 +9,14 @@ from datetime import datetime
 from typing import Any, Final
 
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Connection, CursorResult, Select, delete, select, update
+from sqlalchemy import Connection, Select, delete, select, update
 
 from scrapy_dedup.store.engine.codec import column_text, row_of
 from scrapy_dedup.store.pages import contents
 from scrapy_dedup.store.records.lookups import columns_of
 from scrapy_dedup.store.tables.columns import by_code_point
 from scrapy_dedup.store.tables.models import Document, SiteConfigRow, UrlParameter
-from scrapy_dedup.store.tables.upserts import chunks, table_of, upsert
+from scrapy_dedup.store.tables.statements import change_in, upsert
 
 STALE: Final = "config"
 """Why a page is to be cleaned again: what people decided about its site is another now."""
@@ -75,36 +75,26 @@ def unset(connection: Connection, project_id: uuid.UUID, domain: str) -> int:
     """Forget what is decided about a domain; return how many pages are to be cleaned again."""
     contents.lock_project(connection, project_id)
     of_domain = (SiteConfigRow.project_id == project_id, SiteConfigRow.domain == column_text(domain))
-    if not _rows(connection.execute(delete(SiteConfigRow).where(*of_domain))):
+    if not connection.execute(delete(SiteConfigRow).where(*of_domain)).rowcount:
         return 0
     return _mark_stale(connection, project_id, domain)
 
 
 def forget_stale(connection: Connection, project_id: uuid.UUID, page_keys: Collection[bytes]) -> int:
     """Note that pages were cleaned again; return how many of them waited for it."""
-    document, waited = table_of(Document), 0
-    for some in chunks(page_keys):
-        waiting = (document.c.project_id == project_id, document.c.page_key.in_(some), document.c.stale.is_not(None))
-        waited += _rows(connection.execute(update(document).where(*waiting).values(stale=None)))
-    return waited
+    waiting = update(Document).where(Document.project_id == project_id, Document.stale.is_not(None))
+    return change_in(connection, waiting.values(stale=None), Document.page_key, page_keys)
 
 
 def _mark_stale(connection: Connection, project_id: uuid.UUID, domain: str) -> int:
-    return _rows(connection.execute(update(Document).where(*_completed(project_id, domain)).values(stale=STALE)))
-
-
-def _completed(project_id: uuid.UUID, domain: str) -> tuple[ColumnElement[bool], ...]:
-    return (Document.project_id == project_id, Document.domain == column_text(domain), Document.status == "completed")
+    of_domain = (Document.project_id == project_id, Document.domain == column_text(domain))
+    completed = update(Document).where(*of_domain, Document.status == "completed")
+    return connection.execute(completed.values(stale=STALE)).rowcount
 
 
 def _all(project_id: uuid.UUID) -> Select[tuple[str, Mapping[str, Any], int, datetime]]:
     columns = (SiteConfigRow.domain, SiteConfigRow.config, SiteConfigRow.version, SiteConfigRow.updated_at)
     return select(*columns).where(SiteConfigRow.project_id == project_id)
-
-
-def _rows(result: object) -> int:
-    assert isinstance(result, CursorResult)
-    return result.rowcount
 
 
 class StoredParameter(Struct, frozen=True):

@@ -29,7 +29,7 @@ from sqlalchemy import (
 from scrapy_dedup.store import workers
 from scrapy_dedup.store.engine.codec import column_text
 from scrapy_dedup.store.records.batch import AS_STORED, BEGUN, LARGEST, VALIDATOR_COUNTS, Batch
-from scrapy_dedup.store.records.lookups import columns_of, find_run, last_runs
+from scrapy_dedup.store.records.lookups import columns_of, find_run, last_runs, read
 from scrapy_dedup.store.records.records import ValidatorRecord
 from scrapy_dedup.store.records.stored import (
     ChangeChoice,
@@ -52,7 +52,7 @@ from scrapy_dedup.store.tables.models import (
     Extraction,
     VisitRow,
 )
-from scrapy_dedup.store.tables.upserts import chunks, insert_into, table_of, upsert
+from scrapy_dedup.store.tables.statements import change_in, insert_into, rows_by, same_page, table_of, upsert
 
 _PAGE = ("project_id", "page_key")
 _GONE = (404, 410)
@@ -114,11 +114,11 @@ _STATES = (
         CrawledUrl.alias_kind,
         Extraction.memo_key,
     )
-    .outerjoin(CrawledUrl, and_(CrawledUrl.project_id == Document.project_id, CrawledUrl.page_key == Document.page_key))
-    .outerjoin(Extraction, and_(Extraction.project_id == Document.project_id, Extraction.page_key == Document.page_key))
+    .outerjoin(CrawledUrl, same_page(CrawledUrl, Document))
+    .outerjoin(Extraction, same_page(Extraction, Document))
     .where(
         Document.project_id == bindparam("of_project"),
-        Document.page_key.in_(bindparam("of_pages", expanding=True)),
+        Document.page_key.in_(bindparam("keys", expanding=True)),
         Document.last_seen_at.is_not(None),
     )
 )
@@ -126,16 +126,14 @@ _STATES = (
 
 def find_states(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]) -> dict[bytes, StoredState]:
     """Return the states of those pages that have an acknowledged visit, by key."""
-    found: dict[bytes, dict[str, Any]] = {}
+    found: dict[bytes, StoredState] = {}
     memo_keys: dict[bytes, set[bytes]] = {}
-    for some in chunks(keys):
-        for row in connection.execute(_STATES, {"of_project": project_id, "of_pages": some}):
-            values = dict(row._mapping)  # noqa: SLF001 (SQLAlchemy's public name for it)
-            memo_key = values.pop("memo_key")
-            found[row.page_key] = values
-            if memo_key is not None:
-                memo_keys.setdefault(row.page_key, set()).add(memo_key)
-    return {key: StoredState(**values, memo_keys=frozenset(memo_keys.get(key, ()))) for key, values in found.items()}
+    for row in rows_by(connection, _STATES, keys, of_project=project_id):
+        if row.page_key not in found:
+            found[row.page_key] = read(row, StoredState)
+        if row.memo_key is not None:
+            memo_keys.setdefault(row.page_key, set()).add(row.memo_key)
+    return found | {key: replace(found[key], memo_keys=frozenset(held)) for key, held in memo_keys.items()}
 
 
 def live_pages(connection: Connection, project_id: uuid.UUID, domains: Collection[str]) -> dict[str, int]:
@@ -163,8 +161,7 @@ def find_missing(
     if started_at is None:
         return
     tried_in_vain = exists().where(
-        CrawledUrl.project_id == Document.project_id,
-        CrawledUrl.page_key == Document.page_key,
+        same_page(CrawledUrl, Document),
         CrawledUrl.last_crawled_at >= started_at,
         CrawledUrl.status.in_(("failed", "skipped")),
         or_(CrawledUrl.http_status.is_(None), CrawledUrl.http_status.not_in(_GONE)),
@@ -199,19 +196,15 @@ def count_missed(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUI
     )
     if not connection.execute(first.values(missed_counted_at=now())).rowcount:
         return False
-    for some in chunks(keys):
-        missed = update(Document).where(Document.project_id == project_id, Document.page_key.in_(some))
-        connection.execute(missed.values(missed_runs=Document.missed_runs + 1))
+    missed = update(Document).where(Document.project_id == project_id).values(missed_runs=Document.missed_runs + 1)
+    change_in(connection, missed, Document.page_key, keys)
     return True
 
 
 def set_gone(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes], at: datetime) -> int:
     """Declare pages removed; return how many had not been."""
-    gone = 0
-    for some in chunks(keys):
-        there = (Document.project_id == project_id, Document.page_key.in_(some), Document.gone_at.is_(None))
-        gone += connection.execute(update(Document).where(*there).values(gone_at=at, verdict="removed")).rowcount
-    return gone
+    there = update(Document).where(Document.project_id == project_id, Document.gone_at.is_(None))
+    return change_in(connection, there.values(gone_at=at, verdict="removed"), Document.page_key, keys)
 
 
 def _of_domains(project_id: uuid.UUID, domains: Iterable[str]) -> tuple[ColumnElement[bool], ...]:
@@ -307,7 +300,7 @@ def decision_bound(project_id: uuid.UUID, bound: int) -> RowBound:
 CHANGES = ("new", "changed", "removed")
 
 _VISIT = columns_of(VisitRow, StoredVisit)
-_SAME_PAGE = and_(Document.project_id == VisitRow.project_id, Document.page_key == VisitRow.page_key)
+_SAME_PAGE = same_page(Document, VisitRow)
 
 
 def write_visits(connection: Connection, batch: Batch, bound: RowBound) -> None:

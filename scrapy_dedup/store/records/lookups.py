@@ -1,10 +1,12 @@
 """Questions that a crawl asks about its project, each one or a few statements by key; rows read back as values."""
 
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection, Select, bindparam, select, tuple_
 from sqlalchemy import Row as Result
 
@@ -30,7 +32,9 @@ from scrapy_dedup.store.tables.models import (
     SourceRow,
     SourceVersion,
 )
-from scrapy_dedup.store.tables.upserts import chunks
+from scrapy_dedup.store.tables.statements import rows_by, rows_in
+
+Value = TypeVar("Value", bound=Struct)
 
 
 def columns_of(model: type[Any], value: type[Any]) -> list[Any]:
@@ -94,7 +98,7 @@ def find_versions(connection: Connection, project_id: uuid.UUID, page_key: bytes
 
 # Asked for every response: building the statement each time would cost a fifth of the question.
 _DOCUMENT_KEYS = select(CrawledUrl.page_key, CrawledUrl.document_key).where(
-    CrawledUrl.project_id == bindparam("of_project"), CrawledUrl.page_key.in_(bindparam("of_pages", expanding=True))
+    CrawledUrl.project_id == bindparam("of_project"), CrawledUrl.page_key.in_(bindparam("keys", expanding=True))
 )
 
 
@@ -102,11 +106,8 @@ def find_document_keys(
     connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]
 ) -> dict[bytes, bytes | None]:
     """Return the document_key of those of the URLs that are stored, by page_key."""
-    return {
-        key: document_key
-        for some in chunks(keys)
-        for key, document_key in connection.execute(_DOCUMENT_KEYS, {"of_project": project_id, "of_pages": some})
-    }
+    rows = rows_by(connection, _DOCUMENT_KEYS, keys, of_project=project_id)
+    return {key: document_key for key, document_key in rows}  # noqa: C416 (a row is no pair for mypy)
 
 
 def find_documents(
@@ -114,11 +115,8 @@ def find_documents(
 ) -> dict[bytes, StoredDocument]:
     """Return those of the documents that the run wrote, by key."""
     in_run = documents(project_id).where(Document.run_id == run_id)
-    found = {}
-    for some in chunks(keys):
-        for row in connection.execute(in_run.where(Document.page_key.in_(some))):
-            found[row.page_key] = StoredDocument(*row)
-    return found
+    rows = rows_in(connection, in_run, Document.page_key, keys)
+    return {row.page_key: StoredDocument(*row) for row in rows}
 
 
 def find_urls_of_document(connection: Connection, project_id: uuid.UUID, document_key: bytes) -> list[StoredUrl]:
@@ -139,7 +137,7 @@ def find_decisions(connection: Connection, project_id: uuid.UUID, page_key: byte
         .where(Decision.project_id == project_id, Decision.page_key == page_key)
         .order_by(Decision.decided_at, by_code_point(Decision.layer))
     )
-    return [read_decision(row) for row in connection.execute(of_page)]
+    return [read(row, StoredDecision, detail=unpack_json) for row in connection.execute(of_page)]
 
 
 def find_knowledge(connection: Connection, project_id: uuid.UUID, domain: str) -> dict[str, StoredBoilerplate]:
@@ -152,20 +150,6 @@ def is_known(connection: Connection, project_id: uuid.UUID, domain: str) -> bool
     """Return whether anything was learned about a domain, be it that nothing repeats."""
     of_domain = (DomainBoilerplate.project_id == project_id, DomainBoilerplate.domain == column_text(domain))
     return connection.execute(select(DomainBoilerplate.id).where(*of_domain).limit(1)).first() is not None
-
-
-def find_http_statuses(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]) -> dict[bytes, int]:
-    """Return the status of each URL's last fetch, of those that had one."""
-    return {
-        key: status
-        for some in chunks(keys)
-        for key, status in connection.execute(
-            select(CrawledUrl.page_key, CrawledUrl.http_status).where(
-                CrawledUrl.project_id == project_id, CrawledUrl.page_key.in_(some)
-            )
-        )
-        if status is not None
-    }
 
 
 def finished_documents(
@@ -197,42 +181,39 @@ def find_run(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID) -
     return StoredRun(*row) if row else None
 
 
+def read(row: Any, kind: type[Value], **packed: Callable[[bytes], Any]) -> Value:
+    """Return the value of those columns of a row that it has fields for.
+
+    Args:
+        row: of a statement that has all columns without which the value is none.
+        kind: of the value.
+        packed: what unpacks columns; None stays None.
+    """
+    named = row._mapping  # noqa: SLF001 (SQLAlchemy's public name for it)
+    values = {name: named[name] for name in kind.__struct_fields__ if name in named}
+    for name, unpacked in packed.items():
+        if values[name] is not None:
+            values[name] = unpacked(values[name])
+    return kind(**values)
+
+
 def read_source(row: Result[Any]) -> StoredSource:
     """Return the value of a row of `sources`."""
-    values = dict(row._mapping)  # noqa: SLF001 (SQLAlchemy's public name for it)
-    packed, report = values.pop("content"), values.pop("report")
-    return StoredSource(
-        content=None if packed is None else unpack_text(packed),
-        report=None if report is None else unpack_json(report),
-        **values,
-    )
-
-
-def read_decision(row: Result[Any]) -> StoredDecision:
-    """Return the value of a row of `decisions`."""
-    values = dict(row._mapping)  # noqa: SLF001
-    packed = values.pop("detail")
-    return StoredDecision(detail=None if packed is None else unpack_json(packed), **values)
+    return read(row, StoredSource, content=unpack_text, report=unpack_json)
 
 
 def read_extraction(row: Result[Any]) -> ExtractionRecord:
     """Return the value of a row of `extractions`."""
-    values = dict(row._mapping)  # noqa: SLF001
-    for name in ("cb_kwargs", "requests", "items"):
-        values[name] = None if values[name] is None else unpack_json(values[name])
-    values["cb_kwargs"] = values["cb_kwargs"] or {}
-    return ExtractionRecord(**values)
+    found = read(row, ExtractionRecord, cb_kwargs=unpack_json, requests=unpack_json, items=unpack_json)
+    return found if found.cb_kwargs else replace(found, cb_kwargs={})
 
 
 def read_boilerplate(row: Result[Any]) -> StoredBoilerplate:
     """Return the value of a row of `domain_boilerplate`."""
-    values = dict(row._mapping)  # noqa: SLF001
-    hashes, packed = values.pop("boilerplate_hashes"), values.pop("evidence")
-    return StoredBoilerplate(boilerplate_hashes=tuple(hashes), evidence=read_evidence(packed), **values)
+    found = read(row, StoredBoilerplate, evidence=read_evidence)
+    return replace(found, boilerplate_hashes=tuple(found.boilerplate_hashes))
 
 
-def read_evidence(packed: bytes | None) -> Mapping[str, BlockEvidence] | None:
+def read_evidence(packed: bytes) -> dict[str, BlockEvidence]:
     """Return unpacked evidence by fingerprint."""
-    if packed is None:
-        return None
     return {fingerprint: BlockEvidence(*parts) for fingerprint, parts in unpack_json(packed).items()}

@@ -33,10 +33,20 @@ from sqlalchemy import (
 from scrapy_dedup.core.chunks.chunks import HOLDING, StoredChunk
 from scrapy_dedup.core.duplicates.near import VERSION
 from scrapy_dedup.store.engine.codec import column_text, row_of
+from scrapy_dedup.store.records.batch import Batch
 from scrapy_dedup.store.records.lookups import columns_of
 from scrapy_dedup.store.records.records import ChunksRecord, ForgetRecord, SignatureRecord, Twin
 from scrapy_dedup.store.tables.models import Document, DocumentChunk, NearDuplicate, PageSignature, SourceRow
-from scrapy_dedup.store.tables.upserts import Row, chunks, insert_into, table_of, upsert
+from scrapy_dedup.store.tables.statements import (
+    Row,
+    change_in,
+    insert_into,
+    rows_by,
+    rows_in,
+    same_page,
+    table_of,
+    upsert,
+)
 
 # Of a band that more pages share, the oldest: 50,000 pages of one template, like but not alike enough, are otherwise
 # counted anew for each page that comes.
@@ -90,9 +100,8 @@ def forget_signatures(connection: Connection, project_id: uuid.UUID, page_keys: 
     """Delete the signatures of pages; return how many there were. Whoever calls has locked the project."""
     stored = dict(_stored_signatures(connection, project_id, page_keys))
     _delete_bands(connection, stored.values())
-    for some in chunks(stored):
-        connection.execute(delete(_PAGES).where(_PAGES.c.project_id == project_id, _PAGES.c.page_key.in_(some)))
-    return len(stored)
+    of_project = delete(_PAGES).where(_PAGES.c.project_id == project_id)
+    return change_in(connection, of_project, _PAGES.c.page_key, stored)
 
 
 def candidates(
@@ -148,12 +157,9 @@ def _stored_signatures(
     connection: Connection, project_id: uuid.UUID, page_keys: Collection[bytes]
 ) -> Iterator[tuple[bytes, _Stored]]:
     """Yield the pages that are stored, by key, with the bands by which they are found."""
-    for some in chunks(page_keys):
-        of_pages = select(_PAGES.c.page_key, _PAGES.c.id, _PAGES.c.bands).where(
-            _PAGES.c.project_id == project_id, _PAGES.c.page_key.in_(some)
-        )
-        for key, number, bands in connection.execute(of_pages):
-            yield key, _Stored(number, frozenset(struct.unpack(f">{len(bands) // _BAND_BYTES}q", bands)))
+    of_project = select(_PAGES.c.page_key, _PAGES.c.id, _PAGES.c.bands).where(_PAGES.c.project_id == project_id)
+    for key, number, bands in rows_in(connection, of_project, _PAGES.c.page_key, page_keys):
+        yield key, _Stored(number, frozenset(struct.unpack(f">{len(bands) // _BAND_BYTES}q", bands)))
 
 
 def _delete_bands(connection: Connection, pages: Iterable[_Stored]) -> None:
@@ -193,37 +199,28 @@ def visible() -> ColumnElement[bool]:
     return and_(Document.gone_at.is_(None), or_(Document.status == "completed", in_work))
 
 
-def _document_of_chunk() -> ColumnElement[bool]:
-    return and_(Document.project_id == DocumentChunk.project_id, Document.page_key == DocumentChunk.page_key)
-
-
 _CHUNKS_OF_PROJECT = DocumentChunk.project_id == bindparam("of_project", type_=DocumentChunk.project_id.type)
 # Asked for every page: building these each time would cost more than the answers.
 _HOLDERS = (
     select(DocumentChunk.content_hash, DocumentChunk.page_key)
-    .join(Document, _document_of_chunk())
+    .join(Document, same_page(Document, DocumentChunk))
     .where(
         _CHUNKS_OF_PROJECT,
-        DocumentChunk.content_hash.in_(bindparam("hashes", expanding=True)),
+        DocumentChunk.content_hash.in_(bindparam("keys", expanding=True)),
         DocumentChunk.state.in_(HOLDING),
         DocumentChunk.page_key != bindparam("but"),
         visible(),
     )
     # Not ordered, and not distinct, here: for one text SQLite would walk through all documents in that order.
 )
-_OF_PAGE = (
-    select(*columns_of(DocumentChunk, StoredChunk))
-    .where(_CHUNKS_OF_PROJECT, DocumentChunk.page_key == bindparam("of_page"))
-    .order_by(DocumentChunk.position)
-)
 _OF_PAGES = (
     select(DocumentChunk.page_key, *columns_of(DocumentChunk, StoredChunk))
-    .where(_CHUNKS_OF_PROJECT, DocumentChunk.page_key.in_(bindparam("of_pages", expanding=True)))
+    .where(_CHUNKS_OF_PROJECT, DocumentChunk.page_key.in_(bindparam("keys", expanding=True)))
     .order_by(DocumentChunk.page_key, DocumentChunk.position)
 )
 _NEXT = (
     select(DocumentChunk.page_key, DocumentChunk.position, DocumentChunk.state)
-    .join(Document, _document_of_chunk())
+    .join(Document, same_page(Document, DocumentChunk))
     .where(
         _CHUNKS_OF_PROJECT,
         DocumentChunk.content_hash == bindparam("hash"),
@@ -243,15 +240,14 @@ def holders(
     """Return which other pages hold each of some texts, in the order of their keys; by one query for 500 texts."""
     found: dict[bytes, set[bytes]] = {}
     values = {"of_project": project_id, "of_run": run_id, "but": page_key}
-    for some in chunks(set(hashes)):
-        for content_hash, key in connection.execute(_HOLDERS, values | {"hashes": some}):
-            found.setdefault(content_hash, set()).add(key)
+    for content_hash, key in rows_by(connection, _HOLDERS, set(hashes), **values):
+        found.setdefault(content_hash, set()).add(key)
     return {content_hash: sorted(keys) for content_hash, keys in found.items()}
 
 
 def chunks_of_page(connection: Connection, project_id: uuid.UUID, page_key: bytes) -> list[StoredChunk]:
     """Return a page's chunks, in their order."""
-    return [StoredChunk(*row) for row in connection.execute(_OF_PAGE, {"of_project": project_id, "of_page": page_key})]
+    return chunks_of_pages(connection, project_id, [page_key]).get(page_key, [])
 
 
 def chunks_of_pages(
@@ -259,9 +255,8 @@ def chunks_of_pages(
 ) -> dict[bytes, list[StoredChunk]]:
     """Return the chunks of some pages, in their order."""
     found: dict[bytes, list[StoredChunk]] = {}
-    for some in chunks(keys):
-        for key, *values in connection.execute(_OF_PAGES, {"of_project": project_id, "of_pages": some}):
-            found.setdefault(key, []).append(StoredChunk(*values))
+    for key, *values in rows_by(connection, _OF_PAGES, keys, of_project=project_id):
+        found.setdefault(key, []).append(StoredChunk(*values))
     return found
 
 
@@ -275,8 +270,8 @@ def write_chunks(
     if not records:
         return
     held = _held_texts(connection, project_id, records)
-    for some in chunks(records):
-        connection.execute(delete(DocumentChunk).where(_of_pages(project_id, some)))
+    of_project = DocumentChunk.project_id == project_id
+    change_in(connection, delete(DocumentChunk).where(of_project), DocumentChunk.page_key, records)
     rows = [
         row_of(one, project_id=project_id, page_key=key) for key in sorted(records) for one in _chunks(records[key])
     ]
@@ -314,19 +309,14 @@ def _chunks(record: ChunksRecord | ForgetRecord) -> tuple[StoredChunk, ...]:
     return record.chunks if isinstance(record, ChunksRecord) else ()
 
 
-def _of_pages(project_id: uuid.UUID, keys: Collection[bytes]) -> ColumnElement[bool]:
-    return and_(DocumentChunk.project_id == project_id, DocumentChunk.page_key.in_(keys))
-
-
-def _held_texts(connection: Connection, project_id: uuid.UUID, keys: Iterable[bytes]) -> dict[bytes, set[bytes]]:
+def _held_texts(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]) -> dict[bytes, set[bytes]]:
     """Return which texts some pages hold."""
     found: dict[bytes, set[bytes]] = {}
-    for some in chunks(list(keys)):
-        asked = select(DocumentChunk.page_key, DocumentChunk.content_hash).where(
-            _of_pages(project_id, some), DocumentChunk.state.in_(HOLDING)
-        )
-        for row in connection.execute(asked):
-            found.setdefault(row.page_key, set()).add(row.content_hash)
+    holding = select(DocumentChunk.page_key, DocumentChunk.content_hash).where(
+        DocumentChunk.project_id == project_id, DocumentChunk.state.in_(HOLDING)
+    )
+    for key, content_hash in rows_in(connection, holding, DocumentChunk.page_key, keys):
+        found.setdefault(key, set()).add(content_hash)
     return found
 
 
@@ -351,25 +341,17 @@ def _promote(connection: Connection, project_id: uuid.UUID, page_key: bytes, pos
     moved = {"state": "due", "layer": None, "holder": None, "reason": MOVED}
     place = (_CHUNK.project_id == project_id, _CHUNK.page_key == page_key, _CHUNK.position == position)
     connection.execute(update(table_of(DocumentChunk)).where(*place).values(**moved))
-    mark_stale(connection, project_id, [page_key], STALE_CHUNK)
-
-
-def mark_stale(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes], why: str) -> None:
-    """Note that the text of some pages is to be made anew, though they did not change."""
-    for some in chunks(keys):
-        pages = (Document.project_id == project_id, Document.page_key.in_(some))
-        connection.execute(update(Document).where(*pages).values(stale=why))
+    of_page = (Document.project_id == project_id, Document.page_key == page_key)
+    connection.execute(update(Document).where(*of_page).values(stale=STALE_CHUNK))
 
 
 # More pages with one title, or one text, tell nothing that these do not.
 _MOST_TWINS = 64
 
 
-def _document_of_signature() -> ColumnElement[bool]:
-    return and_(Document.project_id == PageSignature.project_id, Document.page_key == PageSignature.page_key)
-
-
-_SIGNATURES = select().join_from(PageSignature, Document, _document_of_signature()).where(_PAGES_OF_PROJECT, visible())
+_SIGNATURES = (
+    select().join_from(PageSignature, Document, same_page(Document, PageSignature)).where(_PAGES_OF_PROJECT, visible())
+)
 # Asked for every page: building these each time would cost more than the answers.
 _SAME_TITLE = (
     _SIGNATURES.add_columns(PageSignature.page_key, PageSignature.text_hash, PageSignature.layer.is_not(None))
@@ -386,10 +368,10 @@ _SAME_TEXT = (
 _SAME_TEXT_OF_DOMAIN = _SAME_TEXT.where(PageSignature.domain == bindparam("of_domain"))
 _TEXTS = (
     select(SourceRow.page_key, SourceRow.cleaned_content)
-    .join(Document, and_(Document.project_id == SourceRow.project_id, Document.page_key == SourceRow.page_key))
+    .join(Document, same_page(Document, SourceRow))
     .where(
         SourceRow.project_id == bindparam("of_project", type_=SourceRow.project_id.type),
-        SourceRow.page_key.in_(bindparam("pages", expanding=True)),
+        SourceRow.page_key.in_(bindparam("keys", expanding=True)),
         SourceRow.cleaned_content.is_not(None),
         visible(),
     )
@@ -418,12 +400,7 @@ def texts(
     connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID | None, keys: Collection[bytes]
 ) -> dict[bytes, str]:
     """Return the clean texts of those pages that count for others and whose text is kept."""
-    found: dict[bytes, str] = {}
-    values = {"of_project": project_id, "of_run": run_id}
-    for some in chunks(keys):
-        for key, text in connection.execute(_TEXTS, values | {"pages": some}):
-            found[key] = text or ""
-    return found
+    return {key: text or "" for key, text in rows_by(connection, _TEXTS, keys, of_project=project_id, of_run=run_id)}
 
 
 # A statement for each number of texts would be too many to keep, and to build one costs more than the answer.
@@ -493,6 +470,15 @@ class Holders(Struct, frozen=True):
     holders: dict[bytes, list[bytes]] = field(default_factory=dict)
     before: Sequence[StoredChunk] = ()
     """The page's own chunks, of its last version."""
+
+
+def write(connection: Connection, batch: Batch) -> None:
+    """Write what pages share, after the documents: who counts depends on them. Pages that are gone hold nothing."""
+    project_id = batch.project_id
+    forget_signatures(connection, project_id, batch.forgotten.union(batch.gone))
+    write_signatures(connection, project_id, batch.signatures.values())
+    chunks_now = batch.chunks | {key: ForgetRecord(key) for key in batch.gone}
+    write_chunks(connection, project_id, batch.run_id, chunks_now)
 
 
 def others(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID | None, question: Question) -> Holders:

@@ -59,7 +59,7 @@ from scrapy_dedup.store.tables.models import (
     SeenUrl,
     VisitRow,
 )
-from scrapy_dedup.store.tables.upserts import Row, chunks, insert_into, table_of
+from scrapy_dedup.store.tables.statements import Row, change_in, chunks, insert_into, table_of
 from scrapy_dedup.store.writer import ProjectStore
 
 _AT_ONCE: Final = 250
@@ -165,8 +165,7 @@ def erase(
     with project.transaction(write=True) as connection:
         contents.lock_project(connection, project.id)
         memos = _memos(connection, project.id, chosen)
-        for keys in chunks(memos):
-            connection.execute(delete(Memo).where(Memo.project_id == project.id, Memo.key.in_(keys)))
+        change_in(connection, delete(Memo).where(Memo.project_id == project.id), Memo.key, memos)
         gone["memos"] = len(memos)
         _erase_words(connection, project.id, chosen)
     project.rewrite_file()
@@ -281,8 +280,8 @@ def _forget_requests(
     scopes = connection.scalars(select(SeenScope.id).where(SeenScope.project_id == project_id)).all()
     if scopes:
         urls = select(CrawledUrl.url).where(CrawledUrl.project_id == project_id, CrawledUrl.page_key.in_(keys))
-        for some in chunks({fingerprint(url) for url in connection.scalars(urls)}):
-            connection.execute(delete(SeenUrl).where(SeenUrl.scope_id.in_(scopes), SeenUrl.fingerprint.in_(some)))
+        fingerprints = {fingerprint(url) for url in connection.scalars(urls)}
+        change_in(connection, delete(SeenUrl).where(SeenUrl.scope_id.in_(scopes)), SeenUrl.fingerprint, fingerprints)
 
 
 def _memos(connection: Connection, project_id: uuid.UUID, chosen: ChosenRows) -> list[bytes]:

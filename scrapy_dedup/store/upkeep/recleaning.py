@@ -9,15 +9,15 @@ from msgspec import Struct
 from sqlalchemy import Connection, bindparam, delete, update
 from sqlalchemy.orm import Session
 
-from scrapy_dedup.store.engine.codec import Packer
 from scrapy_dedup.store.pages import contents, site_configs, visits
 from scrapy_dedup.store.pages.visits import decision_bound
-from scrapy_dedup.store.records.batch import decision_row, pack
+from scrapy_dedup.store.records import shared
+from scrapy_dedup.store.records.batch import pack
 from scrapy_dedup.store.records.records import CleanedRecord, DecisionRecord, PageKnowledge
 from scrapy_dedup.store.records.stored import StoredState
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.tables.models import Decision, Document
-from scrapy_dedup.store.tables.upserts import chunks, table_of, upsert
+from scrapy_dedup.store.tables.statements import change_in, table_of, upsert
 
 
 class Recleaned(Struct, frozen=True):
@@ -52,7 +52,6 @@ class RecleaningRepository:
         self._project_id = project_id
         self._layers = (layer,) if isinstance(layer, str) else tuple(layer)
         self._bound = decision_bound(project_id, keep_decisions)
-        self._packer = Packer()
 
     def write(self, pages: Sequence[Recleaned]) -> None:
         """Store some pages' texts, the figures of their documents, and the layer's decisions about them.
@@ -83,14 +82,13 @@ class RecleaningRepository:
             with_one = {one.page_key for one in made if one.layer == layer}
             self._forget(layer, [page.page_key for page in pages if page.page_key not in with_one])
         if made and self._bound.keeps:
-            rows = [decision_row(decision, self._project_id, None, self._packer) for decision in made]
+            rows = list(pack(made, self._project_id).decisions.values())
             upsert(connection, Decision, ("project_id", "page_key", "layer"), rows)
             self._bound.hold(connection, len(rows))
 
     def _forget(self, layer: str, keys: Collection[bytes]) -> None:
         of_layer = (Decision.project_id == self._project_id, Decision.layer == layer)
-        for some in chunks(keys):
-            self._session.execute(delete(Decision).where(*of_layer, Decision.page_key.in_(some)))
+        change_in(self._session, delete(Decision).where(*of_layer), Decision.page_key, keys)
 
 
 class Refined(Struct, frozen=True):
@@ -128,8 +126,7 @@ class RefinementRepository:
         still = [page for page in pages if is_of_version(known.get(page.recleaned.page_key), page.fetched_at)]
         self._recleaning.write([page.recleaned for page in still])
         site_configs.forget_stale(connection, self._project_id, [page.recleaned.page_key for page in still])
-        pages_now = pack([one for page in still for one in page.compared], self._project_id, None).pages
-        pages_now.write(connection, self._project_id, None, ())
+        shared.write(connection, pack([one for page in still for one in page.compared], self._project_id))
         return len(still)
 
 

@@ -1,17 +1,18 @@
-"""One statement that adds a row or replaces it, in the words of the database at hand."""
+"""Parts of statements that many modules need, in the words of the database at hand."""
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Executable, Table, case, func
+from sqlalchemy import ColumnElement, Connection, Executable, Table, and_, case, func
 from sqlalchemy.dialects import sqlite
 
 from scrapy_dedup.store.tables.models import Base
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
+    from sqlalchemy.orm import Session
 
 Row = dict[str, Any]
 
@@ -96,3 +97,33 @@ def chunks(keys: Collection[bytes]) -> Iterator[list[bytes]]:
     ordered = sorted(keys)
     for start in range(0, len(ordered), _IN_CHUNK):
         yield ordered[start : start + _IN_CHUNK]
+
+
+def rows_in(
+    connection: "Connection | Session", statement: Any, column: ColumnElement[bytes], keys: Collection[bytes]
+) -> Iterator[Any]:
+    """Yield the rows of a statement whose column holds one of some keys."""
+    for some in chunks(keys):
+        yield from connection.execute(statement.where(column.in_(some)))
+
+
+def rows_by(connection: Connection, question: Executable, keys: Collection[bytes], **values: Any) -> Iterator[Any]:
+    """Yield the rows of a question that was built once, whose parameter `keys` takes some of the keys."""
+    for some in chunks(keys):
+        yield from connection.execute(question, values | {"keys": some})
+
+
+def change_in(
+    connection: "Connection | Session", change: Any, column: ColumnElement[bytes], keys: Collection[bytes]
+) -> int:
+    """Update or delete the rows whose column holds one of some keys; return how many they were."""
+    changed = 0
+    for some in chunks(keys):
+        done: Any = connection.execute(change.where(column.in_(some)))
+        changed += done.rowcount
+    return changed
+
+
+def same_page(one: Any, other: Any) -> ColumnElement[bool]:
+    """Say in SQL that rows of two tables are of one page."""
+    return and_(one.project_id == other.project_id, one.page_key == other.page_key)
