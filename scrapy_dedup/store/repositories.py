@@ -24,9 +24,8 @@ from scrapy_dedup.store.domains import layouts
 from scrapy_dedup.store.engine.codec import column_text
 from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.pages import contents
-from scrapy_dedup.store.records import lookups
 from scrapy_dedup.store.records.batch import Batch, pack
-from scrapy_dedup.store.records.lookups import read_boilerplate, read_source
+from scrapy_dedup.store.records.lookups import find_knowledge, read_boilerplate, read_source, values_of
 from scrapy_dedup.store.records.records import (
     BARE,
     BlockEvidence,
@@ -86,20 +85,18 @@ class DomainBoilerplateRepository:
         record = BoilerplateRecord(domain, method, tuple(boilerplate_hashes), **stats)
         rows = list(pack([record], project_id).boilerplate.values())
         keys = ("project_id", "domain", "method")
-        upsert(self._session.connection(), DomainBoilerplate, keys, rows, once=("id", "created_at"))
+        upsert(self._session.connection(), DomainBoilerplate, keys, rows, id="once", created_at="once")
         stored = self.get(project_id, domain, method=method)
         assert stored is not None
         return stored
 
     def get(self, project_id: uuid.UUID, domain: str, *, method: Method = "text") -> StoredBoilerplate | None:
         """Return what repeats on a domain by one method, None when that was never analysed."""
-        of_domain = (DomainBoilerplate.domain == column_text(domain), DomainBoilerplate.method == method)
-        row = self._session.execute(lookups.boilerplate(project_id).where(*of_domain)).first()
-        return read_boilerplate(row) if row else None
+        return find_knowledge(self._session.connection(), project_id, domain).get(method)
 
     def list_by_project(self, project_id: uuid.UUID) -> list[StoredBoilerplate]:
         """Return what repeats on every domain, in the order of domain and method."""
-        ordered = lookups.boilerplate(project_id).order_by(
+        ordered = values_of(DomainBoilerplate, StoredBoilerplate, project_id).order_by(
             by_code_point(DomainBoilerplate.domain), DomainBoilerplate.method
         )
         return [read_boilerplate(row) for row in self._session.execute(ordered)]
@@ -167,7 +164,7 @@ class SourceRepository:
         )
         if source_groups is not None:
             of_domain = of_domain.where(SourceRow.source_group.in_(_texts(source_groups)))
-        pages = lookups.sources(project_id).where(kept).order_by(*order)
+        pages = values_of(SourceRow, StoredSource, project_id).where(kept).order_by(*order)
         for keys in self._lots(of_domain.order_by(*order).limit(self._keys_at_once), order):
             for start in range(0, len(keys), _PAGES_AT_ONCE):
                 some = pages.where(SourceRow.page_key.in_(keys[start : start + _PAGES_AT_ONCE]))

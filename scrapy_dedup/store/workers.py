@@ -23,7 +23,7 @@ from sqlalchemy import (
 
 from scrapy_dedup.core.runs.totals import WorkerPart, total
 from scrapy_dedup.store.engine.codec import column_text, optional_text
-from scrapy_dedup.store.records.lookups import columns_of
+from scrapy_dedup.store.records.lookups import values_of
 from scrapy_dedup.store.records.records import ClaimKey, ClaimKind, ReleaseRecord, RunStatus
 from scrapy_dedup.store.records.stored import Run, StoredWorker, WorkerEnding
 from scrapy_dedup.store.tables.columns import clock, restarted
@@ -43,18 +43,28 @@ def begin(
     """Return a new run, or the one that the JOBDIR did not finish: stopped, or killed and still said to be running."""
     spider, jobdir = column_text(spider), optional_text(jobdir)
     if jobdir is not None:
-        last = (
-            select(CrawlRun.id, CrawlRun.status)
-            .where(CrawlRun.project_id == project_id, CrawlRun.spider == spider, CrawlRun.jobdir == jobdir)
-            .order_by(CrawlRun.started_at.desc(), CrawlRun.id.desc())
-            .limit(1)
-        )
-        found = connection.execute(last).first()
-        if found and found.status != "finished":
-            again = {"status": "running", "reason": None, "finished_at": None, "seen_at": started_at}
-            connection.execute(update(CrawlRun).where(CrawlRun.id == found.id).values(again))
+        found = _unfinished(connection, project_id, spider, jobdir)
+        if found is not None:
+            _run_on(connection, found.id, started_at)
             return Run(found.id, resumed=True, killed=found.status in {"running", "killed"})
     return Run(_begin(connection, project_id, spider, jobdir, started_at))
+
+
+def _unfinished(connection: Connection, project_id: uuid.UUID, spider: str, jobdir: str) -> Any:
+    """Return the last run of a JOBDIR, or of a shared job; None where there is none, or it is finished."""
+    last = (
+        select(CrawlRun.id, CrawlRun.status, CrawlRun.started_at)
+        .where(CrawlRun.project_id == project_id, CrawlRun.spider == spider, CrawlRun.jobdir == jobdir)
+        .order_by(CrawlRun.started_at.desc(), CrawlRun.id.desc())
+        .limit(1)
+    )
+    found = connection.execute(last).first()
+    return found if found is not None and found.status != "finished" else None
+
+
+def _run_on(connection: Connection, run_id: uuid.UUID, at: datetime) -> None:
+    again = {"status": "running", "reason": None, "finished_at": None, "seen_at": at}
+    connection.execute(update(CrawlRun).where(CrawlRun.id == run_id).values(again))
 
 
 def report(connection: Connection, run_id: uuid.UUID, stats: Mapping[str, Any], at: datetime) -> None:
@@ -110,11 +120,6 @@ class Joined(Struct, frozen=True):
     lost: int = 0
 
 
-def name_of_job(job: str) -> str:
-    """Return what stands in the column `jobdir` of the runs of a shared job."""
-    return _JOB + column_text(job)
-
-
 def is_living() -> ColumnElement[bool]:
     """Say in SQL whether a worker is at work: it has not ended, and its lease is not over."""
     heard = or_(RunWorker.lease_until > clock(), restarted(RunWorker.started_at))
@@ -128,15 +133,9 @@ def living(run_id: uuid.UUID) -> Any:
 
 def join(connection: Connection, project_id: uuid.UUID, newcomer: Newcomer) -> Joined:
     """Add a worker to the run of its job that is not finished, or to a new one; the caller has locked the project."""
-    job, spider = name_of_job(newcomer.job), column_text(newcomer.spider)
-    last = (
-        select(CrawlRun.id, CrawlRun.status, CrawlRun.started_at)
-        .where(CrawlRun.project_id == project_id, CrawlRun.spider == spider, CrawlRun.jobdir == job)
-        .order_by(CrawlRun.started_at.desc(), CrawlRun.id.desc())
-        .limit(1)
-    )
-    found = connection.execute(last).first()
-    if found is not None and found.status != "finished":
+    job, spider = _JOB + column_text(newcomer.job), column_text(newcomer.spider)
+    found = _unfinished(connection, project_id, spider, job)
+    if found is not None:
         lost = bury(connection, found.id)
         others = connection.scalar(select(func.count()).select_from(living(found.id).subquery())) or 0
         if others or found.status != "running" or not _end_if_over(connection, project_id, found.id):
@@ -167,8 +166,7 @@ def _go_on(
     killed = found.status == "killed" or (found.status == "running" and not others)
     if not others:
         _resume(connection, found.id)
-    again = {"status": "running", "reason": None, "finished_at": None, "seen_at": newcomer.started_at}
-    connection.execute(update(CrawlRun).where(CrawlRun.id == found.id).values(again))
+    _run_on(connection, found.id, newcomer.started_at)
     worker_id = _add(connection, project_id, found.id, newcomer)
     lost = max(lost, int(killed))
     return Joined(found.id, worker_id, found.started_at, is_new=False, others=others, lost=lost)
@@ -244,10 +242,18 @@ def leave(connection: Connection, worker_id: uuid.UUID, **ending: Unpack[Ending]
 
 def of_runs(connection: Connection, project_id: uuid.UUID, run_ids: Collection[uuid.UUID]) -> list[StoredWorker]:
     """Return the workers of some runs, in the order in which they began."""
-    some = select(*columns_of(RunWorker, StoredWorker)).where(
-        RunWorker.project_id == project_id, RunWorker.run_id.in_(sorted(run_ids))
-    )
+    some = values_of(RunWorker, StoredWorker, project_id).where(RunWorker.run_id.in_(sorted(run_ids)))
     return [StoredWorker(*row) for row in connection.execute(some.order_by(RunWorker.started_at, RunWorker.id))]
+
+
+def by_run(
+    connection: Connection, project_id: uuid.UUID, run_ids: Collection[uuid.UUID]
+) -> dict[uuid.UUID, list[StoredWorker]]:
+    """Return the workers of those runs that have any, in the order in which they began."""
+    found: dict[uuid.UUID, list[StoredWorker]] = {}
+    for worker in of_runs(connection, project_id, run_ids):
+        found.setdefault(worker.run_id, []).append(worker)
+    return found
 
 
 def stats_of(workers: Sequence[StoredWorker]) -> dict[str, Any]:

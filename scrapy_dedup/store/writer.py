@@ -34,8 +34,6 @@ from scrapy_dedup.store.records.stored import (
     MissedPage,
     Run,
     StoredChange,
-    StoredVisit,
-    StoredWorker,
     WorkerEnding,
 )
 from scrapy_dedup.store.tables.models import CrawledUrl, Decision, DomainBoilerplate, Forgotten, VisitRow
@@ -76,11 +74,6 @@ def asks(
             return function(connection, project.id, *args, **options)
 
     return ask
-
-
-def process_name() -> str:
-    """Return the name of this process, for people: host and process number."""
-    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 def not_weaker(
@@ -169,6 +162,7 @@ class ProjectStore:
     urls_of_document = asks(lookups.find_urls_of_document)
     documents_in_run = asks(lookups.find_documents)
     last_runs = asks(lookups.last_runs)
+    workers_of = asks(workers.by_run)
 
     def __init__(self, database: Database, project_id: uuid.UUID, name: str, keep: KeepPolicy) -> None:
         """Use `Store.project`."""
@@ -188,12 +182,6 @@ class ProjectStore:
         """Delete extractions, or only count them; return how many they are."""
         with self._database.transaction(write=not dry_run) as connection:
             return extractions.remove(connection, self.id, choice, dry_run=dry_run)
-
-    def visits_of_run(self, run_id: uuid.UUID) -> Iterator[StoredVisit]:
-        """Iterate over the visits of a run, in the order of time."""
-        return self._stream(
-            lambda connection, last: visits.visits_of_run(connection, self.id, run_id, last, _KEYS_AT_ONCE)
-        )
 
     def changes(
         self, since: uuid.UUID | datetime, *, verdict: str | None = None, domain: str | None = None
@@ -302,14 +290,18 @@ class ProjectStore:
     def _write(self, connection: Connection, batch: Batch) -> None:
         stored_bytes = self.lock(connection)
         visits.write_documents(connection, self.id, batch)
-        self._told_of(connection, batch)
+        # Of forgotten pages that came again, or whose removal was told, the keys go.
+        told = delete(Forgotten).where(Forgotten.project_id == self.id)
+        change_in(connection, told, Forgotten.page_key, batch.documents.keys() | batch.gone.keys())
         shared.write(connection, batch)
         upsert(connection, CrawledUrl, _PAGE, list(batch.urls.values()))
         boilerplate = not_weaker(connection, self.id, batch.boilerplate, self._keep.enough_pages)
         upsert(
-            connection, DomainBoilerplate, ("project_id", "domain", "method"), boilerplate, once=("id", "created_at")
+            connection, DomainBoilerplate, ("project_id", "domain", "method"), boilerplate, id="once", created_at="once"
         )
-        self._write_decisions(connection, batch)
+        if batch.decisions and self._decision_bound.keeps:
+            upsert(connection, Decision, (*_PAGE, "layer"), list(batch.decisions.values()))
+            self._decision_bound.hold(connection, len(batch.decisions))
         visits.write_visits(connection, batch, self._visit_bound)
         extractions.write(connection, self.id, batch, self._keep.extractions)
         visits.add_counts(connection, batch)
@@ -318,16 +310,6 @@ class ProjectStore:
         known_layouts.write_layouts(connection, batch, self.shared_since)
         contents.write(connection, self.id, batch, stored_bytes, self._keep)
         workers.release(connection, self.claimant, batch.released)
-
-    def _told_of(self, connection: Connection, batch: Batch) -> None:
-        """Let go of the keys of forgotten pages that came again, or whose removal was told."""
-        told = delete(Forgotten).where(Forgotten.project_id == self.id)
-        change_in(connection, told, Forgotten.page_key, batch.documents.keys() | batch.gone.keys())
-
-    def _write_decisions(self, connection: Connection, batch: Batch) -> None:
-        if batch.decisions and self._decision_bound.keeps:
-            upsert(connection, Decision, (*_PAGE, "layer"), list(batch.decisions.values()))
-            self._decision_bound.hold(connection, len(batch.decisions))
 
     def forgotten(self) -> list[bytes]:
         """Return the keys of forgotten pages whose removal is still to be told, in their order."""
@@ -365,7 +347,8 @@ class ProjectStore:
                 self.run = workers.begin(connection, self.id, spider=spider, jobdir=jobdir, started_at=started_at)
                 return self.run
             self.lock(connection)
-            joined = workers.join(connection, self.id, workers.Newcomer(job, spider, process_name(), lease, started_at))
+            name = f"{socket.gethostname()}:{os.getpid()}"
+            joined = workers.join(connection, self.id, workers.Newcomer(job, spider, name, lease, started_at))
         alone = not joined.others
         resumed = alone and not joined.is_new
         self.lease, self.shared_since = lease, joined.began_at
@@ -440,11 +423,3 @@ class ProjectStore:
         while forgotten == _FORGOTTEN_AT_ONCE:
             with self._database.transaction(write=True) as connection:
                 forgotten = workers.forget(connection, run_id, _FORGOTTEN_AT_ONCE)
-
-    def workers_of(self, run_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, list[StoredWorker]]:
-        """Return the workers of those runs that have any, in the order in which they began."""
-        found: dict[uuid.UUID, list[StoredWorker]] = {}
-        with self._database.transaction() as connection:
-            for worker in workers.of_runs(connection, self.id, run_ids):
-                found.setdefault(worker.run_id, []).append(worker)
-        return found

@@ -193,24 +193,6 @@ def test_any_record_round_trips(
     assert lasting_project.decisions(a_key(1))[0].detail == detail
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9)), max_size=12), st.integers(1, 4))
-def test_how_records_are_split_into_batches_changes_nothing(
-    lasting_project: ProjectStore, steps: list[tuple[str, int]], size: int
-) -> None:
-    def final(project: ProjectStore) -> list[object]:
-        return [document_of(project, name).chars_in for name in "abc"]
-
-    records = [a_document(name, chars_in=number) for name, number in [("a", 0), ("b", 0), ("c", 0), *steps]]
-
-    lasting_project.write(records)
-    at_once = final(lasting_project)
-    for start in range(0, len(records), size):
-        lasting_project.write(records[start : start + size])
-
-    assert final(lasting_project) == at_once
-
-
 def test_one_thread_may_write_while_others_read(store: Store, project: ProjectStore) -> None:
     project.write([a_document(0), a_boilerplate()])
     seen: list[bool] = []

@@ -16,12 +16,10 @@ from sqlalchemy import (
     Select,
     Table,
     and_,
-    case,
     delete,
     func,
     insert,
     select,
-    tuple_,
     union,
     update,
 )
@@ -51,7 +49,7 @@ from scrapy_dedup.store.tables.models import (
     LayoutSignature,
     LayoutTemplateRow,
 )
-from scrapy_dedup.store.tables.statements import Row, insert_into, table_of, upsert
+from scrapy_dedup.store.tables.statements import How, Row, cut, insert_into, upsert
 
 # A domain has some ten layouts; where every page has a signature of its own, these would grow with its pages.
 SIGNATURES_KEPT = 2_000
@@ -368,23 +366,11 @@ def write_layouts(connection: Connection, batch: Batch, since: datetime | None) 
 
 
 def _add_signatures(connection: Connection, batch: Batch) -> None:
-    """Add counts; the database adds, so that two crawls at once lose none."""
     if not batch.layout_signatures:
         return
-    stored, statement = table_of(LayoutSignature).c, insert_into(connection, LayoutSignature)
-    new = statement.excluded
-    values = {
-        "seen_count": stored.seen_count + new.seen_count,
-        "template_id": func.coalesce(new.template_id, stored.template_id),
-        "first_seen_at": case(
-            (new.first_seen_at < stored.first_seen_at, new.first_seen_at), else_=stored.first_seen_at
-        ),
-        "last_seen_at": case((new.last_seen_at > stored.last_seen_at, new.last_seen_at), else_=stored.last_seen_at),
-        "algorithm_version": new.algorithm_version,
-    }
-    keys = ["project_id", "domain", "level", "signature_hash"]
-    rows = [batch.layout_signatures[key] for key in sorted(batch.layout_signatures)]
-    connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=values), rows)
+    rows, keys = list(batch.layout_signatures.values()), ("project_id", "domain", "level", "signature_hash")
+    seen: dict[str, How] = {"seen_count": "added", "first_seen_at": "smallest", "last_seen_at": "largest"}
+    upsert(connection, LayoutSignature, keys, rows, template_id="if_known", **seen)
     group = (LayoutSignature.domain, LayoutSignature.level)
     order = (LayoutSignature.last_seen_at, LayoutSignature.signature_hash)
     _hold(connection, batch.project_id, {row["domain"] for row in rows}, group, order, SIGNATURES_KEPT)
@@ -393,11 +379,8 @@ def _add_signatures(connection: Connection, batch: Batch) -> None:
 def _add_runs(connection: Connection, batch: Batch) -> None:
     if not batch.layout_runs:
         return
-    stored, statement = table_of(LayoutRun).c, insert_into(connection, LayoutRun)
-    values = {"pages": stored.pages + statement.excluded.pages, "counted_at": statement.excluded.counted_at}
-    keys = ["project_id", "domain", "layout", "run_id"]
-    rows = [batch.layout_runs[key] for key in sorted(batch.layout_runs)]
-    connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=values), rows)
+    rows, keys = list(batch.layout_runs.values()), ("project_id", "domain", "layout", "run_id")
+    upsert(connection, LayoutRun, keys, rows, only=("pages", "counted_at"), pages="added")
     order = (LayoutRun.counted_at, LayoutRun.layout, LayoutRun.run_id)
     _hold(connection, batch.project_id, {row["domain"] for row in rows}, (LayoutRun.domain,), order, RUN_COUNTS_KEPT)
 
@@ -450,10 +433,7 @@ def _hold(
     too_many = select(*group).where(*some).group_by(*group).having(func.count() > bound)
     for values in connection.execute(too_many).all():
         same = (some[0], *(column == value for column, value in zip(group, values, strict=True)))
-        newest_first = (column.desc() for column in order)
-        first_to_go = select(*order).where(*same).order_by(*newest_first).offset(int(bound * _ROOM)).limit(1)
-        last = connection.execute(first_to_go).one()
-        connection.execute(delete(model).where(*same, tuple_(*order) <= tuple_(*last)))
+        cut(connection, order, int(bound * _ROOM), *same)
 
 
 def _not_thinner(connection: Connection, batch: Batch, since: datetime | None) -> list[Row | TemplateStateRecord]:

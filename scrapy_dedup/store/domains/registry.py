@@ -16,7 +16,7 @@ from sqlalchemy import ColumnClause, ColumnElement, Connection, Select, bindpara
 from scrapy_dedup.core.domains.names import is_pattern, name_pattern, twin_of
 from scrapy_dedup.core.domains.states import DomainStanding, DomainStatus, after_run
 from scrapy_dedup.store.engine.codec import column_text
-from scrapy_dedup.store.records.lookups import columns_of
+from scrapy_dedup.store.records.lookups import values_of
 from scrapy_dedup.store.records.records import ConfidenceRecord
 from scrapy_dedup.store.records.stored import SILENT_AFTER
 from scrapy_dedup.store.tables.models import CrawledUrl, CrawlRun, Document, Domain
@@ -109,12 +109,9 @@ class TwinPair(Struct, frozen=True):
         return (self.domain,) if self.joined is None else (self.domain, self.joined)
 
 
-COLUMNS = tuple(columns_of(Domain, StoredDomain))
-
-
 def of_project(project_id: uuid.UUID) -> Select[Any]:
     """Select the domains of a project."""
-    return select(*COLUMNS).where(Domain.project_id == project_id)
+    return values_of(Domain, StoredDomain, project_id)
 
 
 def find(connection: Connection, project_id: uuid.UUID, names: Collection[str]) -> dict[str, StoredDomain]:
@@ -256,14 +253,17 @@ def blacklisted(
     found = of_project(project_id).where(Domain.status == DomainStatus.BLACKLISTED.value, holds)
     if after:
         found = found.where(Domain.domain_name > column_text(after))
-    return [StoredDomain(*row) for row in connection.execute(found.order_by(Domain.domain_name).limit(limit))]
+    return _by_name(connection, found.limit(limit))
 
 
 def expired(connection: Connection, project_id: uuid.UUID, at: datetime) -> list[StoredDomain]:
     """Return the domains whose blacklist is over at an instant, and still written down."""
     over = (Domain.status == DomainStatus.BLACKLISTED.value, Domain.blacklist_expires_at <= at)
-    found = of_project(project_id).where(*over)
-    return [StoredDomain(*row) for row in connection.execute(found.order_by(Domain.domain_name))]
+    return _by_name(connection, of_project(project_id).where(*over))
+
+
+def _by_name(connection: Connection, some: Select[Any]) -> list[StoredDomain]:
+    return [StoredDomain(*row) for row in connection.execute(some.order_by(Domain.domain_name))]
 
 
 def high_quality(connection: Connection, project_id: uuid.UUID, min_candidates: int) -> list[StoredDomain]:
@@ -273,14 +273,13 @@ def high_quality(connection: Connection, project_id: uuid.UUID, min_candidates: 
         Domain.high_quality_candidate_count >= min_candidates,
         Domain.joined_to.is_(None),
     )
-    found = of_project(project_id).where(*good).order_by(Domain.domain_name)
-    return [StoredDomain(*row) for row in connection.execute(found)]
+    return _by_name(connection, of_project(project_id).where(*good))
 
 
 def with_twin(connection: Connection, project_id: uuid.UUID) -> dict[str, StoredDomain]:
     """Return the domains whose twin with or without `www.` is registered, too, by name."""
     found = of_project(project_id).where(Domain.twin.is_not(None))
-    return {row.domain_name: StoredDomain(*row) for row in connection.execute(found)}
+    return {one.domain_name: one for one in _by_name(connection, found)}
 
 
 def among(column: ColumnClause[str], names: Sequence[str]) -> tuple[ColumnElement[bool], ...]:

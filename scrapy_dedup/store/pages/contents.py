@@ -17,7 +17,7 @@ from scrapy_dedup.store.records.batch import Batch, size_of
 from scrapy_dedup.store.records.lookups import columns_of, read
 from scrapy_dedup.store.records.records import DeliveryRecord, KeepPolicy, ResponseRecord
 from scrapy_dedup.store.tables.models import DeliveryRow, Project, Response, SourceRow, SourceVersion
-from scrapy_dedup.store.tables.statements import Row, chunks, rows_by, rows_in, table_of, upsert
+from scrapy_dedup.store.tables.statements import Row, change_in, chunks, rows_by, rows_in, table_of, upsert
 
 _KEYS = ("project_id", "page_key")
 # When the bound is passed, what is kept shrinks to this share of it, so that the next time is some pages away.
@@ -40,7 +40,7 @@ def write(connection: Connection, project_id: uuid.UUID, batch: Batch, stored_by
     total = stored_bytes + keep_pages(connection, project_id, batch.sources, batch.cleaned, keep.versions)
     total += _write_responses(connection, project_id, batch.responses)
     if keep.max_bytes is not None and total > keep.max_bytes:
-        total -= drop_oldest(connection, project_id, total - room_after(keep.max_bytes))
+        total -= drop_oldest(connection, project_id, total - int(keep.max_bytes * _ROOM))
     count_bytes(connection, project_id, total)
 
 
@@ -196,11 +196,6 @@ def drop_oldest(connection: Connection, project_id: uuid.UUID, excess: int) -> i
     return freed
 
 
-def room_after(max_bytes: int) -> int:
-    """Return to how many bytes a project that passed its bound shrinks."""
-    return int(max_bytes * _ROOM)
-
-
 def _drop_oldest_versions(connection: Connection, project_id: uuid.UUID, excess: int) -> int:
     oldest = (
         select(SourceVersion.page_key, SourceVersion.fetched_at, SourceVersion.content_bytes)
@@ -208,13 +203,8 @@ def _drop_oldest_versions(connection: Connection, project_id: uuid.UUID, excess:
         .order_by(SourceVersion.fetched_at, SourceVersion.page_key)
         .limit(_DROPPED_AT_ONCE)
     )
-    dropped, freed = [], 0
-    for key, fetched_at, content_bytes in connection.execute(oldest).all():
-        if freed >= excess:
-            break
-        dropped.append((key, fetched_at))
-        freed += content_bytes
-    _delete_versions(connection, project_id, dropped)
+    dropped, freed = _first_of(connection, oldest, excess)
+    _delete_versions(connection, project_id, [(key, fetched_at) for key, fetched_at, _ in dropped])
     return freed
 
 
@@ -226,18 +216,23 @@ def _empty_oldest_pages(connection: Connection, project_id: uuid.UUID, excess: i
         .order_by(SourceRow.fetched_at, SourceRow.page_key)
         .limit(_DROPPED_AT_ONCE)
     )
-    emptied: list[bytes] = []
+    emptied, freed = _first_of(connection, oldest, excess)
+    nothing = {"content": None, "content_bytes": 0, "cleaned_content": None, "cleaned_bytes": 0, "report": None}
+    without = update(SourceRow).where(SourceRow.project_id == project_id).values(nothing)
+    change_in(connection, without, SourceRow.page_key, [key for key, _ in emptied])
+    return freed
+
+
+def _first_of(connection: Connection, oldest: Any, excess: int) -> tuple[list[Any], int]:
+    """Return the first rows of a statement whose last column, a size, comes to so many bytes, and to how many."""
+    found: list[Any] = []
     freed = 0
-    for key, stored_bytes in connection.execute(oldest).all():
+    for row in connection.execute(oldest).all():
         if freed >= excess:
             break
-        emptied.append(key)
-        freed += stored_bytes
-    if emptied:
-        nothing = {"content": None, "content_bytes": 0, "cleaned_content": None, "cleaned_bytes": 0, "report": None}
-        of_pages = (SourceRow.project_id == project_id, SourceRow.page_key.in_(emptied))
-        connection.execute(update(SourceRow).where(*of_pages).values(nothing))
-    return freed
+        found.append(row)
+        freed += row[-1]
+    return found, freed
 
 
 _RESPONSE_KEYS = ("project_id", "wire_key")
@@ -329,15 +324,9 @@ def _drop_oldest_responses(connection: Connection, project_id: uuid.UUID, excess
         .order_by(Response.received_at, Response.wire_key)
         .limit(_DROPPED_AT_ONCE)
     )
-    dropped: list[bytes] = []
-    freed = 0
-    for key, size in connection.execute(oldest).all():
-        if freed >= excess:
-            break
-        dropped.append(key)
-        freed += size
-    if dropped:
-        connection.execute(delete(Response).where(Response.project_id == project_id, Response.wire_key.in_(dropped)))
+    dropped, freed = _first_of(connection, oldest, excess)
+    of_project = delete(Response).where(Response.project_id == project_id)
+    change_in(connection, of_project, Response.wire_key, [key for key, _ in dropped])
     return freed
 
 

@@ -8,7 +8,6 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     LargeBinary,
-    Select,
     bindparam,
     delete,
     exists,
@@ -20,7 +19,7 @@ from sqlalchemy import (
 
 from scrapy_dedup.store.engine.codec import column_text
 from scrapy_dedup.store.records.batch import Batch
-from scrapy_dedup.store.records.lookups import columns_of, read_extraction
+from scrapy_dedup.store.records.lookups import columns_of, read_extraction, values_of
 from scrapy_dedup.store.records.records import ExtractionRecord
 from scrapy_dedup.store.records.stored import ExtractionChoice, ExtractionFigures
 from scrapy_dedup.store.tables.columns import by_code_point
@@ -81,7 +80,11 @@ def release(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID) ->
 def of_page(connection: Connection, project_id: uuid.UUID, page_key: bytes) -> list[ExtractionRecord]:
     """Return the extractions of a page, newest first."""
     newest_first = (Extraction.created_at.desc(), Extraction.memo_key)
-    found = _of_project(project_id).where(Extraction.page_key == page_key).order_by(*newest_first)
+    found = (
+        values_of(Extraction, ExtractionRecord, project_id)
+        .where(Extraction.page_key == page_key)
+        .order_by(*newest_first)
+    )
     return [read_extraction(row) for row in connection.execute(found)]
 
 
@@ -133,7 +136,3 @@ def current() -> ColumnElement[bool]:
 
 def _in_parts(column: ColumnClause[bytes], keys: Collection[bytes] | None) -> list[list[ColumnElement[bool]]]:
     return [[]] if keys is None else [[column.in_(some)] for some in chunks(set(keys))]
-
-
-def _of_project(project_id: uuid.UUID) -> Select[tuple[object, ...]]:
-    return select(*_COLUMNS).where(Extraction.project_id == project_id)

@@ -9,11 +9,11 @@ from datetime import datetime
 from typing import Any, Final
 
 from msgspec import Struct
-from sqlalchemy import Connection, Select, delete, select, update
+from sqlalchemy import Connection, delete, update
 
 from scrapy_dedup.store.engine.codec import column_text, row_of
 from scrapy_dedup.store.pages import contents
-from scrapy_dedup.store.records.lookups import columns_of
+from scrapy_dedup.store.records.lookups import values_of
 from scrapy_dedup.store.tables.columns import by_code_point
 from scrapy_dedup.store.tables.models import Document, SiteConfigRow, UrlParameter
 from scrapy_dedup.store.tables.statements import change_in, upsert
@@ -38,13 +38,15 @@ class StoredSiteConfig(Struct, frozen=True):
 
 def get(connection: Connection, project_id: uuid.UUID, domain: str) -> StoredSiteConfig | None:
     """Return what is decided about a domain; None where nothing is."""
-    row = connection.execute(_all(project_id).where(SiteConfigRow.domain == column_text(domain))).first()
+    row = connection.execute(
+        values_of(SiteConfigRow, StoredSiteConfig, project_id).where(SiteConfigRow.domain == column_text(domain))
+    ).first()
     return StoredSiteConfig(*row) if row else None
 
 
 def of_project(connection: Connection, project_id: uuid.UUID) -> list[StoredSiteConfig]:
     """Return what is decided about all domains, in their order."""
-    ordered = _all(project_id).order_by(by_code_point(SiteConfigRow.domain))
+    ordered = values_of(SiteConfigRow, StoredSiteConfig, project_id).order_by(by_code_point(SiteConfigRow.domain))
     return [StoredSiteConfig(*row) for row in connection.execute(ordered)]
 
 
@@ -92,11 +94,6 @@ def _mark_stale(connection: Connection, project_id: uuid.UUID, domain: str) -> i
     return connection.execute(completed.values(stale=STALE)).rowcount
 
 
-def _all(project_id: uuid.UUID) -> Select[tuple[str, Mapping[str, Any], int, datetime]]:
-    columns = (SiteConfigRow.domain, SiteConfigRow.config, SiteConfigRow.version, SiteConfigRow.updated_at)
-    return select(*columns).where(SiteConfigRow.project_id == project_id)
-
-
 class StoredParameter(Struct, frozen=True):
     """One parameter.
 
@@ -117,9 +114,7 @@ class StoredParameter(Struct, frozen=True):
 def parameters_of_project(connection: Connection, project_id: uuid.UUID) -> list[StoredParameter]:
     """Return what is known of all domains' parameters, in the order of domains and names."""
     order = (by_code_point(UrlParameter.domain), by_code_point(UrlParameter.name))
-    found = (
-        select(*columns_of(UrlParameter, StoredParameter)).where(UrlParameter.project_id == project_id).order_by(*order)
-    )
+    found = values_of(UrlParameter, StoredParameter, project_id).order_by(*order)
     return [StoredParameter(*row) for row in connection.execute(found)]
 
 

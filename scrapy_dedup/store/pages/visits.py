@@ -17,7 +17,6 @@ from sqlalchemy import (
     bindparam,
     case,
     cast,
-    delete,
     exists,
     func,
     or_,
@@ -52,7 +51,7 @@ from scrapy_dedup.store.tables.models import (
     Extraction,
     VisitRow,
 )
-from scrapy_dedup.store.tables.statements import change_in, insert_into, rows_by, same_page, table_of, upsert
+from scrapy_dedup.store.tables.statements import How, change_in, cut, rows_by, same_page, table_of, upsert
 
 _PAGE = ("project_id", "page_key")
 _GONE = (404, 410)
@@ -94,8 +93,8 @@ THERE = (Document.gone_at.is_(None), or_(Document.verdict.is_(None), Document.ve
 def write_documents(connection: Connection, project_id: uuid.UUID, batch: Batch) -> None:
     """Write the documents of a batch, whole and in part."""
     # Who could not ask what was known of a page writes as if it were new.
-    counted = {"once": ("first_seen_at",), "largest": LARGEST}
-    upsert(connection, Document, _PAGE, list(batch.documents.values()), **counted)
+    how: dict[str, How] = {"first_seen_at": "once", **dict.fromkeys(LARGEST, "largest")}
+    upsert(connection, Document, _PAGE, list(batch.documents.values()), **how)
     if batch.seen:
         connection.execute(_SEEN_AGAIN, [batch.seen[key] for key in sorted(batch.seen)])
     upsert(connection, Document, _PAGE, list(batch.begun.values()), only=BEGUN)
@@ -224,10 +223,8 @@ def blocks_of_domain(connection: Connection, project_id: uuid.UUID, domain: str,
 
 def has_pages(connection: Connection, project_id: uuid.UUID) -> bool:
     """Return whether the project has any document."""
-    return (
-        connection.execute(select(Document.page_key).where(Document.project_id == project_id).limit(1)).first()
-        is not None
-    )
+    one = select(Document.page_key).where(Document.project_id == project_id).limit(1)
+    return connection.execute(one).first() is not None
 
 
 # A table that is full shrinks to this share, so that counting and cutting are rare.
@@ -275,7 +272,7 @@ class RowBound:
             self._bound = self._allowed(connection)
         if self._at_most > self._bound:
             self._at_most = max(1, int(self._bound * _ROOM))
-            self._cut(connection, self._at_most)
+            cut(connection, self._order, self._at_most, self._of_project)
 
     def _allowed(self, connection: Connection) -> int:
         if self._a_page is None:
@@ -284,12 +281,6 @@ class RowBound:
         documents = self._documents.limit(self._most // self._a_page + 1).subquery()
         number = connection.scalar(select(func.count()).select_from(documents)) or 0
         return min(self._most, max(_FEW, self._a_page * number))
-
-    def _cut(self, connection: Connection, room: int) -> None:
-        newest_first = (column.desc() for column in self._order)
-        newest_to_go = select(*self._order).where(self._of_project).order_by(*newest_first).offset(room).limit(1)
-        last = connection.execute(newest_to_go).one()
-        connection.execute(delete(self._model).where(self._of_project, tuple_(*self._order) <= tuple_(*last)))
 
 
 def decision_bound(project_id: uuid.UUID, bound: int) -> RowBound:
@@ -308,17 +299,6 @@ def write_visits(connection: Connection, batch: Batch, bound: RowBound) -> None:
     if batch.visits and bound.keeps:
         upsert(connection, VisitRow, ("project_id", "run_id", "at", "page_key"), list(batch.visits.values()))
         bound.hold(connection, len(batch.visits))
-
-
-def visits_of_run(
-    connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID, after: StoredVisit | None, limit: int
-) -> list[StoredVisit]:
-    """Return so many visits of a run, in the order of time and key."""
-    order = (VisitRow.at, VisitRow.page_key)
-    some = select(*_VISIT).where(VisitRow.project_id == project_id, VisitRow.run_id == run_id)
-    if after:
-        some = some.where(tuple_(*order) > tuple_(after.at, after.page_key))
-    return [_read(row) for row in connection.execute(some.order_by(*order).limit(limit))]
 
 
 def changes(connection: Connection, project_id: uuid.UUID, choice: ChangeChoice, limit: int) -> list[StoredChange]:
@@ -387,9 +367,7 @@ def _figures(connection: Connection, project_id: uuid.UUID, runs: Sequence[Store
     found: dict[uuid.UUID, list[Any]] = {}
     for row in connection.execute(sums):
         found.setdefault(row.run_id, []).append(row)
-    shared: dict[uuid.UUID, list[StoredWorker]] = {}
-    for worker in workers.of_runs(connection, project_id, [run.id for run in runs]):
-        shared.setdefault(worker.run_id, []).append(worker)
+    shared = workers.by_run(connection, project_id, [run.id for run in runs])
     return [_add_up(run, found.get(run.id, []), shared.get(run.id, ())) for run in runs]
 
 
@@ -412,13 +390,10 @@ def _read(row: Any) -> StoredVisit:
 
 
 def add_counts(connection: Connection, batch: Batch) -> None:
-    """Add a batch's counts to those that are stored; the database adds, so that two crawls at once lose none."""
-    if not batch.validators:
-        return
-    stored, statement = table_of(DomainValidators).c, insert_into(connection, DomainValidators)
-    sums = {name: stored[name] + statement.excluded[name] for name in VALIDATOR_COUNTS}
-    rows = [batch.validators[domain] for domain in sorted(batch.validators)]
-    connection.execute(statement.on_conflict_do_update(index_elements=["project_id", "domain"], set_=sums), rows)
+    """Add a batch's counts to those that are stored."""
+    rows = list(batch.validators.values())
+    how: dict[str, How] = dict.fromkeys(VALIDATOR_COUNTS, "added")
+    upsert(connection, DomainValidators, ("project_id", "domain"), rows, **how)
 
 
 def validator_counts(connection: Connection, project_id: uuid.UUID, domain: str) -> ValidatorRecord:

@@ -51,31 +51,20 @@ def named(column: Any, domains: str | Collection[str] | None) -> tuple[ColumnEle
     return (column.in_(sorted(map(column_text, domains))),)
 
 
-def urls(project_id: uuid.UUID) -> Select[Any]:
-    """Select the URLs of a project."""
-    return select(*columns_of(CrawledUrl, StoredUrl)).where(CrawledUrl.project_id == project_id)
-
-
-def documents(project_id: uuid.UUID) -> Select[Any]:
-    """Select the documents of a project."""
-    return select(*columns_of(Document, StoredDocument)).where(Document.project_id == project_id)
-
-
-def sources(project_id: uuid.UUID) -> Select[Any]:
-    """Select the originals of a project."""
-    return select(*columns_of(SourceRow, StoredSource)).where(SourceRow.project_id == project_id)
-
-
-def boilerplate(project_id: uuid.UUID) -> Select[Any]:
-    """Select what repeats on the domains of a project."""
-    return select(*columns_of(DomainBoilerplate, StoredBoilerplate)).where(DomainBoilerplate.project_id == project_id)
+def values_of(model: type[Any], value: type[Any], project_id: uuid.UUID) -> Select[Any]:
+    """Select of a project's rows what a value class has fields for."""
+    return select(*columns_of(model, value)).where(model.project_id == project_id)
 
 
 def find_page(connection: Connection, project_id: uuid.UUID, page_key: bytes) -> StoredPage | None:
     """Return what there is with this key, None when there is nothing."""
-    url = connection.execute(urls(project_id).where(CrawledUrl.page_key == page_key)).first()
-    document = connection.execute(documents(project_id).where(Document.page_key == page_key)).first()
-    source = connection.execute(sources(project_id).where(SourceRow.page_key == page_key)).first()
+
+    def find(model: type[Any], value: type[Any]) -> Any:
+        return connection.execute(values_of(model, value, project_id).where(model.page_key == page_key)).first()
+
+    url = find(CrawledUrl, StoredUrl)
+    document = find(Document, StoredDocument)
+    source = find(SourceRow, StoredSource)
     if not (url or document or source):
         return None
     return StoredPage(
@@ -114,18 +103,17 @@ def find_documents(
     connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID, keys: Collection[bytes]
 ) -> dict[bytes, StoredDocument]:
     """Return those of the documents that the run wrote, by key."""
-    in_run = documents(project_id).where(Document.run_id == run_id)
+    in_run = values_of(Document, StoredDocument, project_id).where(Document.run_id == run_id)
     rows = rows_in(connection, in_run, Document.page_key, keys)
     return {row.page_key: StoredDocument(*row) for row in rows}
 
 
 def find_urls_of_document(connection: Connection, project_id: uuid.UUID, document_key: bytes) -> list[StoredUrl]:
     """Return the URLs that stand for a document: its own first, then its aliases in alphabetical order."""
-    own = urls(project_id).where(CrawledUrl.page_key == document_key, CrawledUrl.document_key == document_key)
+    urls = values_of(CrawledUrl, StoredUrl, project_id)
+    own = urls.where(CrawledUrl.page_key == document_key, CrawledUrl.document_key == document_key)
     # In the words of the index, or it would not be used.
-    aliases = urls(project_id).where(
-        CrawledUrl.document_key == document_key, CrawledUrl.document_key != CrawledUrl.page_key
-    )
+    aliases = urls.where(CrawledUrl.document_key == document_key, CrawledUrl.document_key != CrawledUrl.page_key)
     in_order = aliases.order_by(by_code_point(CrawledUrl.url), CrawledUrl.page_key)
     return [StoredUrl(*row) for find in (own, in_order) for row in connection.execute(find)]
 
@@ -133,8 +121,8 @@ def find_urls_of_document(connection: Connection, project_id: uuid.UUID, documen
 def find_decisions(connection: Connection, project_id: uuid.UUID, page_key: bytes) -> list[StoredDecision]:
     """Return a page's decisions, oldest first."""
     of_page = (
-        select(*columns_of(Decision, StoredDecision))
-        .where(Decision.project_id == project_id, Decision.page_key == page_key)
+        values_of(Decision, StoredDecision, project_id)
+        .where(Decision.page_key == page_key)
         .order_by(Decision.decided_at, by_code_point(Decision.layer))
     )
     return [read(row, StoredDecision, detail=unpack_json) for row in connection.execute(of_page)]
@@ -142,7 +130,8 @@ def find_decisions(connection: Connection, project_id: uuid.UUID, page_key: byte
 
 def find_knowledge(connection: Connection, project_id: uuid.UUID, domain: str) -> dict[str, StoredBoilerplate]:
     """Return what repeats on a domain, by method."""
-    of_domain = boilerplate(project_id).where(DomainBoilerplate.domain == column_text(domain))
+    of_domain = values_of(DomainBoilerplate, StoredBoilerplate, project_id)
+    of_domain = of_domain.where(DomainBoilerplate.domain == column_text(domain))
     return {row.method: read_boilerplate(row) for row in connection.execute(of_domain)}
 
 
@@ -166,18 +155,14 @@ def finished_documents(
 def last_runs(connection: Connection, project_id: uuid.UUID, limit: int = 10) -> list[StoredRun]:
     """Return the runs that began last, newest first."""
     newest_first = (
-        select(*columns_of(CrawlRun, StoredRun))
-        .where(CrawlRun.project_id == project_id)
-        .order_by(CrawlRun.started_at.desc(), CrawlRun.id)
-        .limit(limit)
+        values_of(CrawlRun, StoredRun, project_id).order_by(CrawlRun.started_at.desc(), CrawlRun.id).limit(limit)
     )
     return [StoredRun(*row) for row in connection.execute(newest_first)]
 
 
 def find_run(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID) -> StoredRun | None:
     """Return a run of the project, None when it has no such run."""
-    asked = select(*columns_of(CrawlRun, StoredRun)).where(CrawlRun.project_id == project_id, CrawlRun.id == run_id)
-    row = connection.execute(asked).first()
+    row = connection.execute(values_of(CrawlRun, StoredRun, project_id).where(CrawlRun.id == run_id)).first()
     return StoredRun(*row) if row else None
 
 

@@ -1,11 +1,23 @@
 """Parts of statements that many modules need, in the words of the database at hand."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from sqlalchemy import ColumnElement, Connection, Executable, Table, and_, case, func
+from sqlalchemy import (
+    ColumnClause,
+    ColumnElement,
+    Connection,
+    Executable,
+    Table,
+    and_,
+    case,
+    delete,
+    func,
+    select,
+    tuple_,
+)
 from sqlalchemy.dialects import sqlite
 
 from scrapy_dedup.store.tables.models import Base
@@ -39,15 +51,26 @@ def _insert_into(dialect: str, table: Table) -> "sqlite.Insert | postgresql.Inse
     return sqlite.insert(table)
 
 
-def upsert(  # noqa: PLR0913 (columns change in four ways)
+How = Literal["once", "if_known", "smallest", "largest", "added"]
+# Of what a column has and is given, what it has then.
+_HOW: Final[Mapping[How, Callable[[Any, Any], Any]]] = {
+    "once": func.coalesce,
+    "if_known": lambda stored, new: func.coalesce(new, stored),
+    "smallest": lambda stored, new: case((new < stored, new), else_=stored),
+    "largest": lambda stored, new: case((stored > new, stored), else_=new),
+    # The database adds, so that two crawls at once lose none.
+    "added": lambda stored, new: stored + new,
+}
+
+
+def upsert(
     connection: Connection,
     model: type[Base],
     keys: Collection[str],
     rows: Sequence[Row],
     *,
-    once: Collection[str] = (),
     only: Collection[str] | None = None,
-    largest: Collection[str] = (),
+    **how: How,
 ) -> None:
     """Add the rows; a row whose keys are there takes the new values of its other columns.
 
@@ -60,35 +83,26 @@ def upsert(  # noqa: PLR0913 (columns change in four ways)
         model: of the table.
         keys: columns with a unique index.
         rows: to write.
-        once: columns that keep what they have, unless that is NULL.
         only: the columns that take new values; None: all.
-        largest: columns that keep what they have if that is more.
+        how: columns that do not simply take them. One is written `once`, unless it is NULL; takes a value `if_known`,
+            which NULL is not; keeps the smaller or larger one; or adds up.
     """
     if not rows:
         return
     changes = tuple(name for name in rows[0] if name not in keys and (only is None or name in only))
-    dialect, table = connection.dialect.name, table_of(model)
-    statement = _replacing(dialect, table, tuple(keys), changes, frozenset(once), frozenset(largest))
+    statement = _replacing(connection.dialect.name, table_of(model), tuple(keys), changes, frozenset(how.items()))
     connection.execute(statement, sorted(rows, key=itemgetter(*keys)))
 
 
 # To build one takes longer than to write ten rows by it.
 @lru_cache(maxsize=128)
 def _replacing(
-    dialect: str,
-    table: Table,
-    keys: tuple[str, ...],
-    changes: tuple[str, ...],
-    once: frozenset[str],
-    largest: frozenset[str],
+    dialect: str, table: Table, keys: tuple[str, ...], changes: tuple[str, ...], how: frozenset[tuple[str, How]]
 ) -> Executable:
     statement = _insert_into(dialect, table)
     new = statement.excluded
     changed: dict[str, Any] = {name: new[name] for name in changes}
-    changed |= {name: func.coalesce(table.c[name], new[name]) for name in changes if name in once}
-    changed |= {
-        name: case((table.c[name] > new[name], table.c[name]), else_=new[name]) for name in changes if name in largest
-    }
+    changed |= {name: _HOW[one](table.c[name], new[name]) for name, one in how if name in changes}
     return statement.on_conflict_do_update(index_elements=list(keys), set_=changed)
 
 
@@ -122,6 +136,16 @@ def change_in(
         done: Any = connection.execute(change.where(column.in_(some)))
         changed += done.rowcount
     return changed
+
+
+def cut(connection: Connection, order: Sequence[ColumnClause[Any]], room: int, *same: ColumnElement[bool]) -> None:
+    """Delete all but so many of the rows that are chosen, the first ones in an order in which no two are equal."""
+    newest_first = (column.desc() for column in order)
+    newest_to_go = select(*order).where(*same).order_by(*newest_first).offset(room).limit(1)
+    last = connection.execute(newest_to_go).one()
+    model = order[0].table
+    assert isinstance(model, Table)
+    connection.execute(delete(model).where(*same, tuple_(*order) <= tuple_(*last)))
 
 
 def same_page(one: Any, other: Any) -> ColumnElement[bool]:

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from scrapy_dedup.store.engine.codec import unpack_fingerprints
 from scrapy_dedup.store.pages import contents
-from scrapy_dedup.store.records.lookups import columns_of, read, read_extraction, read_source, sources
+from scrapy_dedup.store.records.lookups import columns_of, read, read_extraction, read_source, values_of
 from scrapy_dedup.store.records.records import DecisionRecord, DocumentRecord, ExtractionRecord
 from scrapy_dedup.store.records.stored import StoredDecision, StoredSource
 from scrapy_dedup.store.store import Store
@@ -155,7 +155,7 @@ class StoredCache:
 
     def _packed(self, session: Session, rows: Sequence[Row[Any]]) -> list[CachedPage]:
         keys = [row.page_key for row in rows]
-        of_pages = sources(self._project_id).where(SourceRow.page_key.in_(keys))
+        of_pages = values_of(SourceRow, StoredSource, self._project_id).where(SourceRow.page_key.in_(keys))
         originals = {row.page_key: row for row in session.execute(of_pages)}
         newest_first = (Extraction.created_at.desc(), Extraction.memo_key)
         extractions = self._by_key(session, select(*_EXTRACTION).order_by(*newest_first), Extraction, keys)

@@ -1,6 +1,6 @@
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -77,21 +77,8 @@ def test_pages_left_out_are_told_by_those_that_stand_for_them(reads: Reads) -> N
 
 def test_the_page_that_one_is_like_is_found(reads: Reads, project: ProjectStore) -> None:
     for name, keeper, layer in (("a", None, None), ("b", "a", None), ("c", "a", "title")):
-        project.write(
-            [
-                SignatureRecord(
-                    page_key=key(name),
-                    domain=DOMAIN,
-                    text_hash=key(name),
-                    title_key=None,
-                    language="",
-                    sketch=None,
-                    layer=layer,
-                    keeper=key(keeper) if keeper else None,
-                    jaccard=0.95 if keeper else None,
-                )
-            ]
-        )
+        like: dict[str, Any] = {"keeper": key(keeper), "jaccard": 0.95} if keeper else {}
+        project.write([SignatureRecord(key(name), DOMAIN, key(name), layer=layer, **like)])
 
     assert [reads.likeness(key(name)) for name in "abc"] == [
         None,
