@@ -75,7 +75,7 @@ def a_hostile_view() -> DomainView:
         "BLACKLISTED", domain_name=ALL, twin=ALL, joined_to=ALL, blacklisted_by=ALL, blacklist_reason=ALL * 900
     )
     figures = replace(FIGURES, domain=ALL, state=ALL, reason=ALL, kind=ALL, url_pattern=ALL)
-    picture = PictureFacts(7, ALL, NOON, 5, 5, to_builtins(boxes()))
+    picture = PictureFacts("www.example.com", 7, ALL, NOON, 5, 5, to_builtins(boxes()))
     page = replace(PAGE, url="javascript:window.__ran=1", title=ALL * 1_000, status=ALL, verdict=ALL, chars_in=None)
     return a_view(
         domain=ALL,

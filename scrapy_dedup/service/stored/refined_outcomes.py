@@ -25,7 +25,7 @@ from scrapy_dedup.store.records.records import (
 )
 from scrapy_dedup.store.records.stored import StoredSource
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.upkeep.recleaning import Recleaned, Refined, RefinementRepository
+from scrapy_dedup.store.upkeep.recleaning import Recleaned, RecleaningRepository, Refined
 from scrapy_dedup.store.writer import ProjectStore
 
 _PAGES_WRITTEN_AT_ONCE: Final = 100
@@ -101,8 +101,8 @@ def write_refined(store: Store, project: ProjectStore, settings: Settings, recor
     """
     pages = list(_pages(records))
     with store.session() as session:
-        repository = RefinementRepository(session, project.id, layer=LAYERS, keep_decisions=settings.keep_decisions)
-        written = repository.write(pages)
+        repository = RecleaningRepository(session, project.id, layer=LAYERS, keep_decisions=settings.keep_decisions)
+        written = repository.write_refined(pages)
         session.commit()
     return written
 

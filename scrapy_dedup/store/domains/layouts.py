@@ -177,14 +177,13 @@ def _of_layout(project_id: uuid.UUID, domain: str, layout: int) -> tuple[ColumnE
     )
 
 
-class StoredPicture(Struct, frozen=True):
-    """A page of a layout as a browser showed it.
+class PictureFacts(Struct, frozen=True):
+    """What is known of a picture of a layout's page, without it.
 
     Attributes:
         layout: its signature.
         width, height: of the picture, in pixels of the page.
         boxes: what stands where, as JSON holds it.
-        picture: PNG.
     """
 
     domain: str
@@ -194,18 +193,12 @@ class StoredPicture(Struct, frozen=True):
     width: int
     height: int
     boxes: Sequence[dict[str, Any]]
+
+
+class StoredPicture(PictureFacts, frozen=True):
+    """A page of a layout as a browser showed it, in PNG."""
+
     picture: bytes
-
-
-class PictureFacts(Struct, frozen=True):
-    """What is known of a picture, without it."""
-
-    layout: int
-    url: str
-    made_at: datetime
-    width: int
-    height: int
-    boxes: Sequence[dict[str, Any]]
 
 
 def _pictures(kind: type[Struct], project_id: uuid.UUID, domain: str) -> Select[Any]:

@@ -41,6 +41,20 @@ class Recleaned(Struct, frozen=True):
     report: Mapping[str, Any] | None = None
 
 
+class Refined(Struct, frozen=True):
+    """A page that went out again.
+
+    Attributes:
+        recleaned: what is left of it now.
+        fetched_at: of the original that was cleaned; where another one is stored by now, nothing is written.
+        compared: by what other pages are compared with it now.
+    """
+
+    recleaned: Recleaned
+    fetched_at: datetime
+    compared: tuple[PageKnowledge, ...] = ()
+
+
 class RecleaningRepository:
     """Writes the outcome of an analysis; whoever opened the session commits."""
 
@@ -70,6 +84,20 @@ class RecleaningRepository:
         self._set_figures(connection, pages)
         self._set_decisions(connection, pages)
 
+    def write_refined(self, pages: Sequence[Refined]) -> int:
+        """Store the texts, figures and decisions of some pages; return how many still were what they were.
+
+        What a later crawl has learned of a page in the meantime stays.
+        """
+        connection = self._session.connection()
+        contents.lock_project(connection, self._project_id)
+        known = visits.find_states(connection, self._project_id, [page.recleaned.page_key for page in pages])
+        still = [page for page in pages if is_of_version(known.get(page.recleaned.page_key), page.fetched_at)]
+        self.write([page.recleaned for page in still])
+        site_configs.forget_stale(connection, self._project_id, [page.recleaned.page_key for page in still])
+        shared.write(connection, pack([one for page in still for one in page.compared], self._project_id))
+        return len(still)
+
     def _set_figures(self, connection: Connection, pages: Sequence[Recleaned]) -> None:
         document = table_of(Document)
         of_page = (document.c.project_id == self._project_id) & (document.c.page_key == bindparam("of_page"))
@@ -89,45 +117,6 @@ class RecleaningRepository:
     def _forget(self, layer: str, keys: Collection[bytes]) -> None:
         of_layer = (Decision.project_id == self._project_id, Decision.layer == layer)
         change_in(self._session, delete(Decision).where(*of_layer), Decision.page_key, keys)
-
-
-class Refined(Struct, frozen=True):
-    """A page that went out again.
-
-    Attributes:
-        recleaned: what is left of it now.
-        fetched_at: of the original that was cleaned; where another one is stored by now, nothing is written.
-        compared: by what other pages are compared with it now.
-    """
-
-    recleaned: Recleaned
-    fetched_at: datetime
-    compared: tuple[PageKnowledge, ...] = ()
-
-
-class RefinementRepository:
-    """Brings the store up to date; whoever opened the session commits."""
-
-    def __init__(
-        self, session: Session, project_id: uuid.UUID, *, layer: str | Sequence[str], keep_decisions: int
-    ) -> None:
-        self._session = session
-        self._project_id = project_id
-        self._recleaning = RecleaningRepository(session, project_id, layer=layer, keep_decisions=keep_decisions)
-
-    def write(self, pages: Sequence[Refined]) -> int:
-        """Store the texts, figures and decisions of some pages; return how many still were what they were.
-
-        What a later crawl has learned of a page in the meantime stays.
-        """
-        connection = self._session.connection()
-        contents.lock_project(connection, self._project_id)
-        known = visits.find_states(connection, self._project_id, [page.recleaned.page_key for page in pages])
-        still = [page for page in pages if is_of_version(known.get(page.recleaned.page_key), page.fetched_at)]
-        self._recleaning.write([page.recleaned for page in still])
-        site_configs.forget_stale(connection, self._project_id, [page.recleaned.page_key for page in still])
-        shared.write(connection, pack([one for page in still for one in page.compared], self._project_id))
-        return len(still)
 
 
 def is_of_version(state: StoredState | None, fetched_at: datetime) -> bool:
