@@ -21,7 +21,7 @@ from scrapy_dedup.store.domains import layouts as known_layouts
 from scrapy_dedup.store.domains import registry
 from scrapy_dedup.store.engine.database import Database
 from scrapy_dedup.store.engine.errors import StoreError, shown
-from scrapy_dedup.store.pages import contents, extractions, visits
+from scrapy_dedup.store.pages import contents, visits
 from scrapy_dedup.store.pages import site_configs as configs
 from scrapy_dedup.store.pages.visits import RowBound, decision_bound
 from scrapy_dedup.store.records import lookups, shared
@@ -119,10 +119,10 @@ class ProjectStore:
     urls_asked = asks(visits.urls_asked)
     count_missed = asks(visits.count_missed, lock=True)
     blocks_of_domain = asks(visits.blocks_of_domain)
-    extraction = asks(extractions.find)
-    extractions_of = asks(extractions.of_page)
-    release_extractions = asks(extractions.release, write=True)
-    extraction_figures = asks(extractions.figures)
+    extraction = asks(contents.find_extraction)
+    extractions_of = asks(contents.extractions_of)
+    release_extractions = asks(contents.release_extractions, write=True)
+    extraction_figures = asks(contents.extraction_figures)
     validator_counts = asks(visits.validator_counts)
     run_figures = asks(visits.figures_of_run)
     runs = asks(visits.run_figures)
@@ -181,7 +181,7 @@ class ProjectStore:
     def delete_extractions(self, choice: ExtractionChoice, *, dry_run: bool) -> ExtractionFigures:
         """Delete extractions, or only count them; return how many they are."""
         with self._database.transaction(write=not dry_run) as connection:
-            return extractions.remove(connection, self.id, choice, dry_run=dry_run)
+            return contents.remove_extractions(connection, self.id, choice, dry_run=dry_run)
 
     def changes(
         self, since: uuid.UUID | datetime, *, verdict: str | None = None, domain: str | None = None
@@ -303,7 +303,7 @@ class ProjectStore:
             upsert(connection, Decision, (*_PAGE, "layer"), list(batch.decisions.values()))
             self._decision_bound.hold(connection, len(batch.decisions))
         visits.write_visits(connection, batch, self._visit_bound)
-        extractions.write(connection, self.id, batch, self._keep.extractions)
+        contents.write_extractions(connection, self.id, batch, self._keep.extractions)
         visits.add_counts(connection, batch)
         contents.write_others(connection, self.id, batch)
         registry.add_confidences(connection, self.id, batch.confidences.values())

@@ -1,23 +1,47 @@
-"""What is kept of pages: originals in their versions, answers as they came over the wire, and what visits delivered.
+"""What is kept of pages: originals in their versions, answers as they came over the wire, and what callbacks yielded.
 
-Both count for the size bound, which is held here.
+Originals and answers count for the size bound, which is held here; and it is noted which items visits delivered.
 """
 
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, tuple_, update
+from sqlalchemy import (
+    ColumnClause,
+    ColumnElement,
+    Connection,
+    LargeBinary,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    literal,
+    select,
+    tuple_,
+    update,
+)
 
-from scrapy_dedup.store.engine.codec import unpack_bytes, unpack_json
+from scrapy_dedup.store.engine.codec import column_text, unpack_bytes, unpack_json
 from scrapy_dedup.store.engine.errors import DamagedError
 from scrapy_dedup.store.records.batch import Batch, size_of
-from scrapy_dedup.store.records.lookups import columns_of, read
-from scrapy_dedup.store.records.records import DeliveryRecord, KeepPolicy, ResponseRecord
-from scrapy_dedup.store.tables.models import DeliveryRow, Project, Response, SourceRow, SourceVersion
-from scrapy_dedup.store.tables.statements import Row, change_in, chunks, rows_by, rows_in, table_of, upsert
+from scrapy_dedup.store.records.lookups import columns_of, read, read_extraction, values_of
+from scrapy_dedup.store.records.records import DeliveryRecord, ExtractionRecord, KeepPolicy, ResponseRecord
+from scrapy_dedup.store.records.stored import ExtractionChoice, ExtractionFigures
+from scrapy_dedup.store.tables.columns import by_code_point
+from scrapy_dedup.store.tables.models import (
+    DeliveryRow,
+    Document,
+    Extraction,
+    Project,
+    Response,
+    SourceRow,
+    SourceVersion,
+)
+from scrapy_dedup.store.tables.statements import Row, change_in, chunks, rows_by, rows_in, same_page, table_of, upsert
 
 _KEYS = ("project_id", "page_key")
 # When the bound is passed, what is kept shrinks to this share of it, so that the next time is some pages away.
@@ -334,3 +358,115 @@ def deliveries(connection: Connection, project_id: uuid.UUID, page_key: bytes) -
     """Return which items the last acknowledged visit of a page gave, by giver."""
     rows = connection.execute(_DELIVERIES, {"of_project": project_id, "of_page": page_key})
     return {row.giver: read(row, DeliveryRecord) for row in rows}
+
+
+_COLUMNS = columns_of(Extraction, ExtractionRecord)
+# The lengths stand at the beginning of a row: nothing is unpacked, or read as a whole.
+_PACKED_BYTES = (
+    func.length(Extraction.requests)
+    + func.coalesce(func.length(Extraction.items), 0)
+    + func.coalesce(func.length(Extraction.cb_kwargs), 0)
+)
+_FIGURES = (func.count(), func.coalesce(func.sum(_PACKED_BYTES), 0))
+
+# Asked for every page where outcomes stand in: built once.
+_BY_MEMO = select(*_COLUMNS).where(
+    Extraction.project_id == bindparam("of_project"), Extraction.memo_key == bindparam("of_memo"), Extraction.is_usable
+)
+
+
+def write_extractions(connection: Connection, project_id: uuid.UUID, batch: Batch, kept: int) -> None:
+    """Write the extractions of a batch, and drop all but the newest of their pages."""
+    if not batch.extractions or not kept:
+        return
+    upsert(connection, Extraction, ("project_id", "memo_key"), list(batch.extractions.values()))
+    newest_first = func.row_number().over(
+        partition_by=Extraction.page_key, order_by=(Extraction.created_at.desc(), Extraction.memo_key)
+    )
+    ranked = select(Extraction.memo_key, newest_first.label("rank")).where(Extraction.project_id == project_id)
+    pages = {row["page_key"] for row in batch.extractions.values()}
+    for some in chunks(_crowded(connection, project_id, pages, kept)):
+        of_pages = ranked.where(Extraction.page_key.in_(some)).subquery()
+        old = connection.scalars(select(of_pages.c.memo_key).where(of_pages.c.rank > kept)).all()
+        change_in(connection, delete(Extraction).where(Extraction.project_id == project_id), Extraction.memo_key, old)
+
+
+def _crowded(connection: Connection, project_id: uuid.UUID, pages: Collection[bytes], kept: int) -> list[bytes]:
+    """Return the pages with too many extractions, as the index alone tells."""
+    counted = select(Extraction.page_key).where(Extraction.project_id == project_id)
+    crowded = counted.group_by(Extraction.page_key).having(func.count() > kept)
+    return [key for (key,) in rows_in(connection, crowded, Extraction.page_key, pages)]
+
+
+def find_extraction(connection: Connection, project_id: uuid.UUID, memo_key: bytes) -> ExtractionRecord | None:
+    """Return the extraction with this key, None when it is not held."""
+    row = connection.execute(_BY_MEMO, {"of_project": project_id, "of_memo": memo_key}).first()
+    return read_extraction(row) if row else None
+
+
+def release_extractions(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID) -> None:
+    """Let what a run kept be used."""
+    of_run = (Extraction.project_id == project_id, Extraction.run_id == run_id, ~Extraction.is_usable)
+    released = update(Extraction).where(*of_run).values(is_usable=True)
+    connection.execute(released)
+
+
+def extractions_of(connection: Connection, project_id: uuid.UUID, page_key: bytes) -> list[ExtractionRecord]:
+    """Return the extractions of a page, newest first."""
+    newest_first = (Extraction.created_at.desc(), Extraction.memo_key)
+    found = (
+        values_of(Extraction, ExtractionRecord, project_id)
+        .where(Extraction.page_key == page_key)
+        .order_by(*newest_first)
+    )
+    return [read_extraction(row) for row in connection.execute(found)]
+
+
+def extraction_figures(connection: Connection, project_id: uuid.UUID) -> dict[str, ExtractionFigures]:
+    """Return how many extractions there are and their bytes, by domain, in the order of domains."""
+    sums = (
+        select(Extraction.domain, *_FIGURES)
+        .where(Extraction.project_id == project_id)
+        .group_by(Extraction.domain)
+        .order_by(by_code_point(Extraction.domain))
+    )
+    return {domain: ExtractionFigures(count, int(size)) for domain, count, size in connection.execute(sums)}
+
+
+def remove_extractions(
+    connection: Connection, project_id: uuid.UUID, choice: ExtractionChoice, *, dry_run: bool
+) -> ExtractionFigures:
+    """Delete the chosen extractions, unless it is a dry run; return how many they are and their bytes."""
+    count, size = 0, 0
+    for conditions in _conditions(choice):
+        chosen = (Extraction.project_id == project_id, *conditions)
+        some, some_bytes = connection.execute(select(*_FIGURES).where(*chosen)).one()
+        count, size = count + some, size + int(some_bytes)
+        if some and not dry_run:
+            connection.execute(delete(Extraction).where(*chosen))
+    return ExtractionFigures(count, size)
+
+
+def _conditions(choice: ExtractionChoice) -> Iterator[list[ColumnElement[bool]]]:
+    """Yield conditions of which each chooses others: as many as the keys need statements."""
+    common: list[ColumnElement[bool]] = []
+    if choice.domain is not None:
+        common.append(Extraction.domain == column_text(choice.domain))
+    if choice.created_before is not None:
+        common.append(Extraction.created_at < choice.created_before)
+    if choice.outdated:
+        common.append(~_current())
+    pages = _in_parts(Extraction.page_key, choice.page_keys)
+    memos = _in_parts(Extraction.memo_key, choice.memo_keys)
+    yield from ([*common, *page, *memo] for page in pages for memo in memos)
+
+
+def _current() -> ColumnElement[bool]:
+    """Say in SQL which extractions are of the content that their page has now."""
+    # A page that is known from elsewhere by its URL alone has no content.
+    content = func.coalesce(Document.content_hash, literal(b"", LargeBinary()))
+    return exists().where(same_page(Document, Extraction), content == Extraction.content_hash)
+
+
+def _in_parts(column: ColumnClause[bytes], keys: Collection[bytes] | None) -> list[list[ColumnElement[bool]]]:
+    return [[]] if keys is None else [[column.in_(some)] for some in chunks(set(keys))]
