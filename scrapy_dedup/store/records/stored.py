@@ -12,7 +12,6 @@ from scrapy_dedup.store.records.records import (
     BoilerplateRecord,
     CrawledUrlRecord,
     DecisionRecord,
-    DocumentRecord,
     RunStatus,
     TemplateRecord,
     VisitRecord,
@@ -285,8 +284,8 @@ class StoredAlarm(AlarmRecord, frozen=True, kw_only=True):
     raised_at: datetime
 
 
-class StoredState(DocumentRecord, frozen=True, kw_only=True):
-    """The state of a page's last acknowledged visit, as its document has it, and what is known beside it.
+class StoredState(Struct, frozen=True):
+    """The state of a page's last acknowledged visit; for what stands beside it see `DocumentRecord`.
 
     Attributes:
         run_id: the run that wrote the document last.
@@ -298,15 +297,36 @@ class StoredState(DocumentRecord, frozen=True, kw_only=True):
         stale: why its text is to be made anew, though it did not change.
     """
 
+    page_key: bytes
+    url: str
+    domain: str
     run_id: uuid.UUID | None
+    status: str
+    verdict: str | None
+    title: str | None
+    content_hash: bytes | None
+    cleaned_hash: bytes | None
+    etag: str | None
+    last_modified: str | None
+    validated_at: datetime | None
     first_seen_at: datetime
     last_seen_at: datetime
+    last_changed_at: datetime | None
+    blocks: bytes | None
+    interval_seconds: float | None
+    visits_count: int
+    changes_count: int
+    missed_runs: int
+    gone_at: datetime | None
+    lastmod: datetime | None = None
+    depth: int | None = None
     http_status: int | None = None
     last_crawled_at: datetime | None = None
     document_key: bytes | None = None
     memo_keys: frozenset[bytes] = frozenset()
     stale: str | None = None
     alias_kind: str | None = None
+    body_hash: bytes | None = None
 
 
 class StoredVisit(VisitRecord, frozen=True):
