@@ -14,7 +14,7 @@ from scrapy.settings import BaseSettings
 from sqlalchemy import Connection, Engine, event, make_url
 from sqlalchemy.exc import OperationalError
 
-from scrapy_dedup.store.engine.engines import WRITES
+from scrapy_dedup.store.engine.database import WRITES
 
 COMMIT: Final = "COMMIT"
 FOR_EVER: Final = 1_000_000

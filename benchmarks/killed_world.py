@@ -21,12 +21,12 @@ from benchmarks.forked_crawls import Crawls, Ended
 from scrapy_dedup.core.urls.normal_form import UrlRules, page_key
 from scrapy_dedup.service.cache.cache import verify
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.engine.engines import file_of, make_engine, parse_url
-from scrapy_dedup.store.engine.errors import StoreError
+from scrapy_dedup.store.engine.database import make_engine, parse_url
+from scrapy_dedup.store.engine.errors import StoreError, file_of
 from scrapy_dedup.store.records.stored import StoredRun
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.columns import UtcDateTime
-from scrapy_dedup.store.tables.models import Base
+from scrapy_dedup.store.tables.models import Base, VisitRow
 from scrapy_dedup.store.writer import ProjectStore
 
 PIPELINE, FEED, BATCHES = "pipeline", "feed", "feed in batches"
@@ -303,7 +303,10 @@ class World:
     def _look_at_visits(self, project: ProjectStore, run: StoredRun, reached: dict[str, int]) -> None:
         """Check that what was served to visits that count has arrived."""
         paths = {page_key(self._url(path), _RULES): path for path in reached}
-        for visit in project.visits_of_run(run.id):
+        visits = select(VisitRow.page_key, VisitRow.verdict).where(VisitRow.run_id == run.id)
+        with project.transaction() as connection:
+            found = connection.execute(visits.order_by(VisitRow.at, VisitRow.page_key)).all()
+        for visit in found:
             path = paths.get(visit.page_key)
             if path is None:
                 continue

@@ -21,9 +21,8 @@ from sqlalchemy import bindparam, select, text
 
 from scrapy_dedup.core.duplicates import promising, resemblance, shingles, sketch_of
 from scrapy_dedup.store.engine.codec import unpack_text
-from scrapy_dedup.store.records import signatures
-from scrapy_dedup.store.records.records import SourceRecord
-from scrapy_dedup.store.records.signatures import SignatureRecord
+from scrapy_dedup.store.records import shared
+from scrapy_dedup.store.records.records import SignatureRecord, SourceRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import SourceRow
 from scrapy_dedup.store.writer import ProjectStore
@@ -134,13 +133,13 @@ def _grow(project: ProjectStore, sizes: Sequence[int], *, one_site: bool) -> Ite
 def _looks(project: ProjectStore, record: SignatureRecord) -> bool:
     assert record.sketch is not None
     with project._database.transaction() as connection:  # noqa: SLF001 (no crawl here whose place it would be)
-        found = signatures.candidates(connection, project.id, record.sketch.bands)
+        found = shared.candidates(connection, project.id, record.sketch.bands)
     return bool(promising(record.sketch, found, _THRESHOLD, 8))
 
 
 def _write(project: ProjectStore, records: list[SignatureRecord]) -> None:
     with project._database.transaction(write=True) as connection:  # noqa: SLF001
-        signatures.write(connection, project.id, records)
+        shared.write_signatures(connection, project.id, records)
 
 
 def _record(number: int, *, one_site: bool = True) -> SignatureRecord:

@@ -15,8 +15,8 @@ from typing import Any
 
 from benchmarks.near_duplicates_cost import AT_ONCE, DOMAIN, SCOPE, key_of
 from scrapy_dedup.core.duplicates import promising, resemblance, shingles, sketch_of
-from scrapy_dedup.store.records import signatures
-from scrapy_dedup.store.records.signatures import SignatureRecord
+from scrapy_dedup.store.records import shared
+from scrapy_dedup.store.records.records import SignatureRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -84,7 +84,7 @@ def _record(number: int, sentences: Sequence[str]) -> SignatureRecord:
 
 def _write(project: ProjectStore, records: list[SignatureRecord]) -> None:
     with project._database.transaction(write=True) as connection:  # noqa: SLF001 (no crawl here)
-        signatures.write(connection, project.id, records)
+        shared.write_signatures(connection, project.id, records)
 
 
 def _look(project: ProjectStore, sentences: Sequence[str], stored: int, copies: int) -> _Found:
@@ -103,7 +103,7 @@ def _look(project: ProjectStore, sentences: Sequence[str], stored: int, copies: 
         mine = sketch_of(own, SCOPE)
         assert mine is not None
         with project._database.transaction() as connection:  # noqa: SLF001
-            candidates = signatures.candidates(connection, project.id, mine.bands)
+            candidates = shared.candidates(connection, project.id, mine.bands)
         looked_at = promising(mine, candidates, _ALIKE, _LOOKED_AT)
         total.lookup_seconds += process_time() - start
         total.candidates += len(candidates)

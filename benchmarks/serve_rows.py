@@ -5,7 +5,7 @@ import uuid
 from datetime import UTC, datetime, timedelta
 
 from scrapy_dedup.store.engine.codec import Packer
-from scrapy_dedup.store.tables.upserts import Row
+from scrapy_dedup.store.tables.statements import Row
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 RUNS = 200

@@ -35,7 +35,7 @@ from scrapy_dedup.store.tables.models import (
     SourceRow,
     VisitRow,
 )
-from scrapy_dedup.store.tables.upserts import Row, table_of
+from scrapy_dedup.store.tables.statements import Row, table_of
 
 PROJECT = "bench"
 KNOWN_DOMAINS = 2_000

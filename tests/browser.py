@@ -13,7 +13,7 @@ from typing import Literal
 
 from playwright.sync_api import Browser, BrowserContext, Page, Request, ViewportSize, sync_playwright
 
-from scrapy_dedup.teacher.finding import NAMES
+from scrapy_dedup.teacher.browser import NAMES
 from tests.servers_here import Started, is_hidden, is_missing, one_for_the_run
 from tests.waiting import wait_for
 

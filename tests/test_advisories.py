@@ -54,7 +54,7 @@ def test_cve_2026_41066_page_reads_no_file_and_names_no_address(tmp_path: Path) 
 
 def test_firecrawl_mcp_194_text_that_nobody_sees_is_shown() -> None:
     pytest.importorskip("mcp", reason="pip install '.[mcp]'")
-    from scrapy_dedup.mcp_server.server import fenced
+    from scrapy_dedup.mcp_server import fenced
 
     unseen = "\u200b\u2060\ufeff\u202e\U000e0041"
 

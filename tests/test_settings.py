@@ -14,9 +14,8 @@ from scrapy.settings import BaseSettings
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.recrawl.plan import FreshRule
 from scrapy_dedup.settings import PARAMETERS, PREFIX, SettingError, Settings, public_name
-from scrapy_dedup.settings.families import FAMILIES, PLACES
-from scrapy_dedup.settings.page import as_markdown
-from scrapy_dedup.settings.parsers import FreshFor, kind_of
+from scrapy_dedup.settings.declared import as_markdown
+from scrapy_dedup.settings.parsers import FAMILIES, PLACES, FreshFor, kind_of
 from tests.tables import table
 
 PROJECT = Path(__file__).parents[1]

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 from uuid import uuid5
 
-from scrapy_dedup.adapters.indexing import Counts
-from scrapy_dedup.adapters.pages import DEFAULTS, NAMESPACE, PAGE_ID, AdapterError, IndexedPage, pages_in
+from scrapy_dedup.adapters.indexing import DEFAULTS, NAMESPACE, PAGE_ID, AdapterError, Counts, IndexedPage, pages_in
 from scrapy_dedup.settings import Settings
 
 try:

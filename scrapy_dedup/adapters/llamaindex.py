@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from scrapy_dedup.adapters.indexing import Counts
-from scrapy_dedup.adapters.pages import DEFAULTS, PAGE_ID, AdapterError, IndexedPage, pages_in
+from scrapy_dedup.adapters.indexing import DEFAULTS, PAGE_ID, AdapterError, Counts, IndexedPage, pages_in
 from scrapy_dedup.settings import Settings
 
 try:

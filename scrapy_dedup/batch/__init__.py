@@ -1,5 +1,5 @@
 """Whole corpora on Spark: the same as `scrapy dedup clean`, by as many machines as there are.
 
-What executors run is `steps_sites`, `steps_pages`, and what they import: no Scrapy, no database. `run` and its siblings
+What executors run is `steps`, and what it imports: no Scrapy, no database. `run` and its siblings
 are the driver's.
 """

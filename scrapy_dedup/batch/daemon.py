@@ -16,7 +16,7 @@ from pyspark.daemon import manager
 
 from scrapy_dedup.service.model_file import verdict_model
 
-_NEEDED: Final = ("pyspark.worker", "scrapy_dedup.batch.steps_pages", "scrapy_dedup.batch.steps_sites")
+_NEEDED: Final = ("pyspark.worker", "scrapy_dedup.batch.steps")
 # Arrow's Python loads it at its first array, if it is there: 70 MB would be 113, and nothing here uses it.
 _NOT_NEEDED: Final = "pandas"
 

@@ -26,11 +26,10 @@ from pyspark.sql import functions as sql
 
 from scrapy_dedup.batch import columns
 from scrapy_dedup.batch.columns import raw, unraw
-from scrapy_dedup.batch.files import InputFile
 from scrapy_dedup.batch.records import WARC_BREAK, Kind, RecordSource, path_of
-from scrapy_dedup.batch.session import BatchError
+from scrapy_dedup.batch.session import BatchError, InputFile
 from scrapy_dedup.batch.shared_facts import CHUNK, LookupWriter, PageTally, line_of
-from scrapy_dedup.batch.steps_pages import (
+from scrapy_dedup.batch.steps import (
     BAD,
     NO_PAGE,
     NO_TEXT,
@@ -38,10 +37,13 @@ from scrapy_dedup.batch.steps_pages import (
     Cutting,
     Finishing,
     KnowledgeFile,
+    Learning,
     LeavingOut,
     Packing,
+    SampleSources,
+    SiteSurvey,
+    Smallest,
 )
-from scrapy_dedup.batch.steps_sites import Learning, SampleSources, SiteSurvey, Smallest
 from scrapy_dedup.service.duplicates.chunking import ACROSS
 from scrapy_dedup.service.files.run import BadInputError, CleaningPlan, CleaningTally, RunOthers
 from scrapy_dedup.service.files.tasks import KnownDomains, Learned

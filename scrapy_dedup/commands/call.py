@@ -24,7 +24,8 @@ from scrapy_dedup.service.projects import Deletion, find_project
 from scrapy_dedup.service.store_policies import keep_policy
 from scrapy_dedup.service.views.explain import UrlError
 from scrapy_dedup.settings import NO_BOT_NAME, SettingError, Settings
-from scrapy_dedup.store.engine.engines import file_of, parse_url
+from scrapy_dedup.store.engine.database import parse_url
+from scrapy_dedup.store.engine.errors import file_of
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 

@@ -59,10 +59,9 @@ from scrapy_dedup.service.recrawl.deliveries import DeliveredFields
 from scrapy_dedup.service.recrawl.recrawling import is_tombstone
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import AwayStoreError, StoreError
-from scrapy_dedup.store.records.page_records import ClaimKey, ClaimKind
-from scrapy_dedup.store.records.records import DecisionRecord
+from scrapy_dedup.store.records.records import ClaimKey, ClaimKind, DecisionRecord
 from scrapy_dedup.store.records.stored import StoredPage
-from scrapy_dedup.store.workers.claims import Lost, Shown
+from scrapy_dedup.store.workers import Lost, Shown
 
 # Between two questions to a store that is away, or of a page of which it is not known yet what becomes of it.
 _PAUSE_SECONDS: Final = 0.3

@@ -34,8 +34,7 @@ from scrapy_dedup.service.duplicates.index import records_of as records_of_page
 from scrapy_dedup.service.stored.refining import Refinement, by_pages, records_of, write_refined
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import StoreError
-from scrapy_dedup.store.records.page_records import PageKnowledge
-from scrapy_dedup.store.records.records import PDF, Record
+from scrapy_dedup.store.records.records import PDF, PageKnowledge, Record
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 

@@ -61,8 +61,8 @@ from scrapy_dedup.service.recrawl.recrawling import plan as make_plan
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.codec import pack_fingerprints, unpack_fingerprints
 from scrapy_dedup.store.engine.errors import DamagedError, StoreError
-from scrapy_dedup.store.knowledge.known_pages import Question
 from scrapy_dedup.store.records.records import BARE, CrawledUrlRecord, DecisionRecord
+from scrapy_dedup.store.records.shared import Question
 from scrapy_dedup.store.records.stored import StoredState
 from scrapy_dedup.store.writer import ProjectStore
 

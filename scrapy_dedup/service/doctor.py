@@ -22,15 +22,13 @@ from scrapy_dedup.report.numbers import short
 from scrapy_dedup.service.crawl.start_check import check_settings
 from scrapy_dedup.settings import PREFIX, SettingError, Settings
 from scrapy_dedup.settings.declared import FIELDS
-from scrapy_dedup.settings.families import FAMILIES, members
-from scrapy_dedup.store.engine.engines import file_of, make_engine, parse_url
-from scrapy_dedup.store.engine.errors import StoreError, shown, translated
-from scrapy_dedup.store.engine.migrating import Refused, Schema
-from scrapy_dedup.store.engine.sqlite_file import inspect_file, log_of
+from scrapy_dedup.settings.parsers import FAMILIES, members
+from scrapy_dedup.store.engine.database import log_of, make_engine, parse_url
+from scrapy_dedup.store.engine.errors import StoreError, file_of, shown, translated
+from scrapy_dedup.store.engine.schema import Refused, Schema, inspect_file
 from scrapy_dedup.store.migrations import HEAD
 from scrapy_dedup.store.store import Store, inspect_other
-from scrapy_dedup.store.tables.models import Base
-from scrapy_dedup.teacher.finding import Missing, find_browser
+from scrapy_dedup.teacher.browser import Missing, find_browser
 from scrapy_dedup.teacher.values import NotShown
 
 DISTRIBUTION: Final = "scrapy-dedup"
@@ -279,7 +277,7 @@ def check_store(url: str, timeout: timedelta) -> DoctorCheck:
 
 def _check(url: URL, timeout: timedelta) -> DoctorCheck:
     path = file_of(url)
-    found = inspect_file(path, timeout, Base.metadata.tables) if path else inspect_other(url, timeout)
+    found = inspect_file(path, timeout) if path else inspect_other(url, timeout)
     if isinstance(found, Refused):
         return DoctorCheck("store", State.WRONG, f"{shown(url)}: {found.reason}", found.way_out)
     if found is Schema.EMPTY:

@@ -20,12 +20,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
-from scrapy_dedup.store.engine.codec import Packer, column_text
+from scrapy_dedup.store.domains import layouts
+from scrapy_dedup.store.engine.codec import column_text
 from scrapy_dedup.store.engine.errors import StoreError
-from scrapy_dedup.store.knowledge import templates
 from scrapy_dedup.store.pages import contents
-from scrapy_dedup.store.records import lookups
-from scrapy_dedup.store.records.batch import template_row
+from scrapy_dedup.store.records.batch import Batch, pack
+from scrapy_dedup.store.records.lookups import find_knowledge, read_boilerplate, read_source, values_of
 from scrapy_dedup.store.records.records import (
     BARE,
     BlockEvidence,
@@ -34,11 +34,11 @@ from scrapy_dedup.store.records.records import (
     Method,
     TemplateRecord,
 )
-from scrapy_dedup.store.records.rows import boilerplate_row, read_boilerplate, read_source
 from scrapy_dedup.store.records.stored import ProjectFigures, StoredBoilerplate, StoredSource
 from scrapy_dedup.store.tables.columns import by_code_point
 from scrapy_dedup.store.tables.models import (
     Base,
+    CrawledUrl,
     CrawlRun,
     DomainBoilerplate,
     NearDuplicate,
@@ -48,7 +48,7 @@ from scrapy_dedup.store.tables.models import (
     SeenUrl,
     SourceRow,
 )
-from scrapy_dedup.store.tables.upserts import upsert
+from scrapy_dedup.store.tables.statements import rows_in, upsert
 
 _PAGES_AT_ONCE = 100
 
@@ -83,22 +83,20 @@ class DomainBoilerplateRepository:
     ) -> StoredBoilerplate:
         """Store what repeats on a domain in place of what was known by the same method."""
         record = BoilerplateRecord(domain, method, tuple(boilerplate_hashes), **stats)
-        row = boilerplate_row(record, project_id, Packer())
+        rows = list(pack([record], project_id).boilerplate.values())
         keys = ("project_id", "domain", "method")
-        upsert(self._session.connection(), DomainBoilerplate, keys, [row], once=("id", "created_at"))
+        upsert(self._session.connection(), DomainBoilerplate, keys, rows, id="once", created_at="once")
         stored = self.get(project_id, domain, method=method)
         assert stored is not None
         return stored
 
     def get(self, project_id: uuid.UUID, domain: str, *, method: Method = "text") -> StoredBoilerplate | None:
         """Return what repeats on a domain by one method, None when that was never analysed."""
-        of_domain = (DomainBoilerplate.domain == column_text(domain), DomainBoilerplate.method == method)
-        row = self._session.execute(lookups.boilerplate(project_id).where(*of_domain)).first()
-        return read_boilerplate(row) if row else None
+        return find_knowledge(self._session.connection(), project_id, domain).get(method)
 
     def list_by_project(self, project_id: uuid.UUID) -> list[StoredBoilerplate]:
         """Return what repeats on every domain, in the order of domain and method."""
-        ordered = lookups.boilerplate(project_id).order_by(
+        ordered = values_of(DomainBoilerplate, StoredBoilerplate, project_id).order_by(
             by_code_point(DomainBoilerplate.domain), DomainBoilerplate.method
         )
         return [read_boilerplate(row) for row in self._session.execute(ordered)]
@@ -166,7 +164,7 @@ class SourceRepository:
         )
         if source_groups is not None:
             of_domain = of_domain.where(SourceRow.source_group.in_(_texts(source_groups)))
-        pages = lookups.sources(project_id).where(kept).order_by(*order)
+        pages = values_of(SourceRow, StoredSource, project_id).where(kept).order_by(*order)
         for keys in self._lots(of_domain.order_by(*order).limit(self._keys_at_once), order):
             for start in range(0, len(keys), _PAGES_AT_ONCE):
                 some = pages.where(SourceRow.page_key.in_(keys[start : start + _PAGES_AT_ONCE]))
@@ -182,7 +180,10 @@ class SourceRepository:
 
     def http_statuses(self, project_id: uuid.UUID, page_keys: Collection[bytes]) -> dict[bytes, int]:
         """Return the status of each page's last fetch, of those that had one."""
-        return lookups.find_http_statuses(self._session.connection(), project_id, page_keys)
+        columns = (CrawledUrl.page_key, CrawledUrl.http_status)
+        of_project = select(*columns).where(CrawledUrl.project_id == project_id, CrawledUrl.http_status.is_not(None))
+        rows = rows_in(self._session.connection(), of_project, CrawledUrl.page_key, page_keys)
+        return {key: status for key, status in rows}  # noqa: C416 (rows are typed, pairs are not)
 
     def set_cleaned(self, project_id: uuid.UUID, cleaned: Iterable[CleanedRecord]) -> int:
         """Store what is left of pages; return how many were given.
@@ -195,16 +196,9 @@ class SourceRepository:
         """
         connection = self._session.connection()
         stored_bytes = _locked(connection, project_id)
-        given = 0
-        packer, records = Packer(), iter(cleaned)
+        given, records = 0, iter(cleaned)
         while lot := list(islice(records, _PAGES_AT_ONCE)):
-            some = {
-                one.page_key: (
-                    column_text(one.cleaned_content),
-                    None if one.report is None else packer.plain_json(one.report),
-                )
-                for one in lot
-            }
+            some = pack(lot, project_id).cleaned
             stored_bytes += contents.set_cleaned(connection, project_id, some)
             given += len(some)
         contents.count_bytes(connection, project_id, stored_bytes)
@@ -224,10 +218,10 @@ class TemplateRepository:
         Raises:
             StoreError: there is no such project.
         """
-        packer, connection = Packer(), self._session.connection()
-        rows = [template_row(record, self._project_id, packer) for record in records]
+        connection, batch = self._session.connection(), Batch(self._project_id)
+        rows = [batch.template_row(record) for record in records]
         _locked(connection, self._project_id)
-        return [templates.add(connection, row) for row in rows]
+        return [layouts.add_template(connection, row) for row in rows]
 
 
 class ProjectRepository:

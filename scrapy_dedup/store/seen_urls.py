@@ -12,9 +12,8 @@ from typing import Any, Final, Self
 from sqlalchemy import URL, Connection, Engine, delete, event, func, insert, select
 
 from scrapy_dedup.store.engine.codec import column_text
-from scrapy_dedup.store.engine.database import Database
-from scrapy_dedup.store.engine.engines import file_of, make_engine, parse_url
-from scrapy_dedup.store.engine.errors import StoreError, shown
+from scrapy_dedup.store.engine.database import Database, make_engine, parse_url
+from scrapy_dedup.store.engine.errors import StoreError, file_of, shown
 from scrapy_dedup.store.tables.columns import now
 from scrapy_dedup.store.tables.models import SeenScope, SeenUrl
 from scrapy_dedup.store.writer import ProjectStore

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from sqlalchemy import URL, Engine, select
 
 from scrapy_dedup.store.engine.codec import column_text
-from scrapy_dedup.store.engine.database import Database
-from scrapy_dedup.store.engine.engines import WRITES, file_of, make_circuit, make_engine, parse_url
-from scrapy_dedup.store.engine.errors import StoreError, shown, translated
-from scrapy_dedup.store.engine.migrating import Refused, Schema, inspect_connection, migrate
-from scrapy_dedup.store.engine.sqlite_file import inspect_file, use_log
+from scrapy_dedup.store.engine.database import WRITES, Database, make_circuit, make_engine, parse_url
+from scrapy_dedup.store.engine.errors import StoreError, file_of, shown, translated
+from scrapy_dedup.store.engine.schema import Refused, Schema, inspect_connection, inspect_file, migrate, use_log
 from scrapy_dedup.store.records.records import KeepPolicy
 from scrapy_dedup.store.tables.columns import by_code_point
-from scrapy_dedup.store.tables.models import Base, Project
-from scrapy_dedup.store.tables.upserts import insert_into
+from scrapy_dedup.store.tables.models import Project
+from scrapy_dedup.store.tables.statements import insert_into
 from scrapy_dedup.store.writer import ProjectStore
 
 if TYPE_CHECKING:
@@ -103,7 +101,7 @@ class Store:
 
 def _open(url: URL, timeout: timedelta, *, create: bool) -> Engine:
     path = file_of(url)
-    found = _allowed(url, inspect_file(path, timeout, Base.metadata.tables) if path else inspect_other(url, timeout))
+    found = _allowed(url, inspect_file(path, timeout) if path else inspect_other(url, timeout))
     if found is Schema.EMPTY and not create:
         raise StoreError(f"store {shown(url)}: there is none yet. Run a crawl first, or check DEDUP_DATABASE_URL.")
     if path:

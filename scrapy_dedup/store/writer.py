@@ -7,68 +7,325 @@ import os
 import socket
 import threading
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
-from typing import Any, Final, Unpack
+from functools import wraps
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar, Unpack
 
 from msgspec.structs import replace
-from sqlalchemy import ColumnClause, ColumnElement, Connection, Table, case, delete, func, select, tuple_, update
+from sqlalchemy import Connection, delete, select
 
-from scrapy_dedup.store.domains import runs as domain_runs
-from scrapy_dedup.store.domains.runs import CrawledDomains
-from scrapy_dedup.store.engine.codec import column_text
+from scrapy_dedup.store import workers
+from scrapy_dedup.store.domains import layouts as known_layouts
+from scrapy_dedup.store.domains import registry
 from scrapy_dedup.store.engine.database import Database
-from scrapy_dedup.store.knowledge import templates
-from scrapy_dedup.store.knowledge.known_pages import asks
-from scrapy_dedup.store.pages import contents, extractions, responses, states, visits
+from scrapy_dedup.store.engine.errors import StoreError, shown
+from scrapy_dedup.store.pages import contents, visits
+from scrapy_dedup.store.pages import site_configs as configs
 from scrapy_dedup.store.pages.visits import RowBound, decision_bound
-from scrapy_dedup.store.records import lookups
-from scrapy_dedup.store.records.batch import Batch, LayoutBatch, pack
-from scrapy_dedup.store.records.page_records import ClaimKey
-from scrapy_dedup.store.records.records import AlarmRecord, KeepPolicy, Record, TemplateStateRecord
-from scrapy_dedup.store.records.stored import Run, StoredWorker, WorkerEnding
-from scrapy_dedup.store.tables.models import (
-    IS_LIVE,
-    IS_OPEN,
-    CrawledUrl,
-    Decision,
-    DomainBoilerplate,
-    Forgotten,
-    LayoutAlarm,
-    LayoutRun,
-    LayoutSignature,
-    LayoutTemplateRow,
-    VisitRow,
+from scrapy_dedup.store.records import lookups, shared
+from scrapy_dedup.store.records.batch import Batch, pack
+from scrapy_dedup.store.records.records import ClaimKey, KeepPolicy, Record, TemplateRecord
+from scrapy_dedup.store.records.stored import (
+    ChangeChoice,
+    ExtractionChoice,
+    ExtractionFigures,
+    MissedPage,
+    Run,
+    StoredChange,
+    WorkerEnding,
 )
-from scrapy_dedup.store.tables.upserts import Row, chunks, insert_into, table_of, upsert
-from scrapy_dedup.store.workers import claims, workers
-from scrapy_dedup.store.workers.claims import Claimant, Lost, Shown
-from scrapy_dedup.store.workers.workers import Ending
+from scrapy_dedup.store.tables.models import CrawledUrl, Decision, DomainBoilerplate, Forgotten, VisitRow
+from scrapy_dedup.store.tables.statements import Row, change_in, upsert
+from scrapy_dedup.store.workers import Claimant, Ending, Lost, Shown
 
 LEASE: Final = timedelta(seconds=60)
 _FORGOTTEN_AT_ONCE: Final = 5_000
-
-# A domain has some ten layouts; where every page has a signature of its own, these would grow with its pages.
-SIGNATURES_KEPT = 2_000
-RUN_COUNTS_KEPT = 2_000
-ALARMS_KEPT = 100
-# A domain that has too many rows shrinks to this share of them, so that cutting is rare.
-_ROOM = 0.9
+_KEYS_AT_ONCE: Final = 5_000
+# Lists show fifty; whoever wants all does not notice.
+_CHANGES_AT_ONCE: Final = 500
 
 Known = tuple[str, str]
 
 _PAGE = ("project_id", "page_key")
-_KEYS_AT_ONCE = 5_000
+
+Found = TypeVar("Found")
+Asked = ParamSpec("Asked")
+Answer = TypeVar("Answer")
 
 
-class CrawlRuns(CrawledDomains):
-    """The part of `ProjectStore` that knows runs and their workers."""
+def asks(
+    function: Callable[Concatenate[Connection, uuid.UUID, Asked], Answer], *, write: bool = False, lock: bool = False
+) -> Callable[Concatenate["ProjectStore", Asked], Answer]:
+    """Return the method that calls a function of the store with the project, in a transaction of its own.
+
+    Args:
+        function: what it does, its docstring says.
+        write: it writes.
+        lock: it writes, and waits for the project's turn.
+    """
+
+    @wraps(function)
+    def ask(project: "ProjectStore", /, *args: Asked.args, **options: Asked.kwargs) -> Answer:
+        with project.transaction(write=write or lock) as connection:
+            if lock:
+                project.lock(connection)
+            return function(connection, project.id, *args, **options)
+
+    return ask
+
+
+def not_weaker(
+    connection: Connection, project_id: uuid.UUID, rows: Mapping[Known, Row], enough_pages: int
+) -> list[Row]:
+    """Return the rows of `domain_boilerplate` that are to be written.
+
+    Args:
+        connection: to read on.
+        project_id: of the project.
+        rows: by domain and method.
+        enough_pages: what rests on so many pages replaces whatever is there.
+    """
+    thin = {domain for (domain, _), row in rows.items() if row["pages_analyzed"] < enough_pages}
+    if not thin:
+        return list(rows.values())
+    columns = (DomainBoilerplate.domain, DomainBoilerplate.method, DomainBoilerplate.pages_analyzed)
+    of_these = (DomainBoilerplate.project_id == project_id, DomainBoilerplate.domain.in_(sorted(thin)))
+    stored = {
+        (domain, method): pages for domain, method, pages in connection.execute(select(*columns).where(*of_these))
+    }
+    return [row for key, row in rows.items() if row["pages_analyzed"] >= min(stored.get(key, 0), enough_pages)]
+
+
+class ProjectStore:
+    """The store bound to a project and, after `begin_run`, to a run. Any thread may use it.
+
+    Every method raises StoreError when the database fails.
+    """
 
     run: Run | None = None
     lease: timedelta = LEASE
     """For how long the worker lives without being heard."""
     shared_since: datetime | None = None
     """When the run began that several workers share; None for a run of one."""
+
+    page_states = asks(visits.find_states)
+    held_responses = asks(contents.find_responses)
+    held_texts = asks(contents.find_texts)
+    deliveries = asks(contents.deliveries)
+    has_pages = asks(visits.has_pages)
+    live_pages = asks(visits.live_pages)
+    urls_asked = asks(visits.urls_asked)
+    count_missed = asks(visits.count_missed, lock=True)
+    blocks_of_domain = asks(visits.blocks_of_domain)
+    extraction = asks(contents.find_extraction)
+    extractions_of = asks(contents.extractions_of)
+    release_extractions = asks(contents.release_extractions, write=True)
+    extraction_figures = asks(contents.extraction_figures)
+    validator_counts = asks(visits.validator_counts)
+    run_figures = asks(visits.figures_of_run)
+    runs = asks(visits.run_figures)
+    _start = asks(visits.start_of)
+    _count_changes = asks(visits.count_changes)
+    held_chunks = asks(shared.chunks_of_pages)
+
+    templates = asks(known_layouts.templates_of)
+    template_versions = asks(known_layouts.template_versions)
+    template_domains = asks(known_layouts.template_domains)
+    template_figures = asks(known_layouts.template_figures)
+    set_template_state = asks(known_layouts.set_template_state, lock=True)
+    layouts = asks(known_layouts.layouts_of)
+    some_domains_with_layouts = asks(known_layouts.some_domains)
+    signatures = asks(known_layouts.signatures_of)
+    alarms = asks(known_layouts.alarms_of)
+    pictures = asks(known_layouts.pictures_of)
+    picture_facts = asks(known_layouts.picture_facts)
+    picture = asks(known_layouts.find_picture)
+    put_picture = asks(known_layouts.put_picture, write=True)
+    site_config = asks(configs.get)
+    site_configs = asks(configs.of_project)
+    url_parameters = asks(configs.parameters_of_project)
+    put_url_parameters = asks(configs.put_parameters, write=True)
+    chunks_of = asks(shared.chunks_of_page)
+    domains_with_status = asks(registry.with_status)
+    registered_domains = asks(registry.find)
+    pages_requested = asks(registry.requested)
+    domains_of_run = asks(registry.of_run)
+    settle_domains = asks(registry.settle, write=True)
+    knowledge = asks(lookups.find_knowledge)
+    is_known = asks(lookups.is_known)
+    page = asks(lookups.find_page)
+    versions = asks(lookups.find_versions)
+    decisions = asks(lookups.find_decisions)
+    document_keys = asks(lookups.find_document_keys)
+    urls_of_document = asks(lookups.find_urls_of_document)
+    documents_in_run = asks(lookups.find_documents)
+    last_runs = asks(lookups.last_runs)
+    workers_of = asks(workers.by_run)
+
+    def __init__(self, database: Database, project_id: uuid.UUID, name: str, keep: KeepPolicy) -> None:
+        """Use `Store.project`."""
+        self.id = project_id
+        self.name = name
+        self._database = database
+        self._keep = keep
+        self._decision_bound = decision_bound(project_id, keep.decisions)
+        self._visit_bound = RowBound(project_id, keep.visits, VisitRow.at, VisitRow.id, a_page=keep.visits_a_page)
+        self._writing = threading.Lock()
+
+    def transaction(self, *, write: bool = False) -> AbstractContextManager[Connection]:
+        """Give a connection for what several functions of the store do together, see `Database.transaction`."""
+        return self._database.transaction(write=write)
+
+    def delete_extractions(self, choice: ExtractionChoice, *, dry_run: bool) -> ExtractionFigures:
+        """Delete extractions, or only count them; return how many they are."""
+        with self._database.transaction(write=not dry_run) as connection:
+            return contents.remove_extractions(connection, self.id, choice, dry_run=dry_run)
+
+    def changes(
+        self, since: uuid.UUID | datetime, *, verdict: str | None = None, domain: str | None = None
+    ) -> Iterator[StoredChange]:
+        """Iterate over the pages found new, changed or removed since an instant, or since a run began.
+
+        Args:
+            since: from then on.
+            verdict: only pages found so.
+            domain: only pages of this one.
+
+        Raises:
+            StoreError: there is no such run.
+        """
+        choice = ChangeChoice(self._start_of(since), verdict, domain)
+
+        def some(connection: Connection, last: StoredChange | None) -> list[StoredChange]:
+            return visits.changes(connection, self.id, replace(choice, after=last), _CHANGES_AT_ONCE)
+
+        return self._stream(some)
+
+    def count_changes(
+        self, since: uuid.UUID | datetime, *, verdict: str | None = None, domain: str | None = None
+    ) -> dict[str, int]:
+        """Return how many changes `changes` gives, by verdict.
+
+        Raises:
+            StoreError: there is no such run.
+        """
+        return self._count_changes(ChangeChoice(self._start_of(since), verdict, domain))
+
+    def _start_of(self, since: uuid.UUID | datetime) -> datetime:
+        start = since if isinstance(since, datetime) else self._start(since)
+        if start is None:
+            raise StoreError(f"there is no run {since} in project {self.name!r}; `scrapy dedup runs` lists them")
+        return start
+
+    def missing_pages(
+        self, run_id: uuid.UUID, domains: Collection[str], *, shared: bool = False
+    ) -> Iterator[MissedPage]:
+        """Iterate over the pages of domains that a run has not found, to the end; see `visits.find_missing`."""
+        with self._database.transaction() as connection:
+            yield from visits.find_missing(connection, self.id, run_id, domains, shared=shared)
+
+    def lock(self, connection: Connection) -> int:
+        """Take this project's turn to write; return how many bytes it holds."""
+        stored_bytes = contents.lock_project(connection, self.id)
+        if stored_bytes is None:
+            name = shown(self._database.url)
+            raise StoreError(
+                f"store {name}: project {self.name!r} was deleted. Start the crawl again to create it anew."
+            )
+        return stored_bytes
+
+    def _stream(self, some: Callable[[Connection, Found | None], list[Found]]) -> Iterator[Found]:
+        """Read in several short transactions, each after the last row before: who stops iterating leaves none open."""
+        last: Found | None = None
+        while True:
+            with self._database.transaction() as connection:
+                rows = some(connection, last)
+            if not rows:
+                return
+            yield from rows
+            last = rows[-1]
+
+    def add_template(self, record: TemplateRecord) -> int:
+        """Add a version of a template, unless it equals the newest one; return the number of the one or the other."""
+        row = Batch(self.id).template_row(record)
+        with self._database.transaction(write=True) as connection:
+            self.lock(connection)
+            return known_layouts.add_template(connection, row)
+
+    def others(self, question: shared.Question) -> shared.Holders:
+        """Return who has what a page has; pages that are not completed count only if this run has them in work."""
+        with self._database.transaction() as connection:
+            return shared.others(connection, self.id, self.run.id if self.run else None, question)
+
+    def texts_of(self, keys: Collection[bytes]) -> dict[bytes, str]:
+        """Return the clean texts of those pages that count for others and whose text is kept."""
+        with self._database.transaction() as connection:
+            return shared.texts(connection, self.id, self.run.id if self.run else None, keys)
+
+    def rewrite_file(self) -> None:
+        """Leave nothing that was deleted in a file, see `Database.rewrite_file`."""
+        self._database.rewrite_file()
+
+    # Writing.
+
+    def write(self, records: Iterable[Record]) -> None:
+        """Write the records in one transaction; of two with the same keys the later one counts.
+
+        Writing the same records twice equals once, but for those that count:
+        ValidatorRecord, ConfidenceRecord, LayoutSignatureRecord and LayoutRunRecord.
+        Call it from the writer's thread: it compresses, and waits for the lock
+        of other processes.
+
+        Raises:
+            StoreError: nothing was written.
+        """
+        with self._writing:
+            batch = pack(records, self.id, self.run.id if self.run else None)
+            if batch:
+                with self._database.transaction(write=True) as connection:
+                    self._write(connection, batch)
+
+    def _write(self, connection: Connection, batch: Batch) -> None:
+        stored_bytes = self.lock(connection)
+        visits.write_documents(connection, self.id, batch)
+        # Of forgotten pages that came again, or whose removal was told, the keys go.
+        told = delete(Forgotten).where(Forgotten.project_id == self.id)
+        change_in(connection, told, Forgotten.page_key, batch.documents.keys() | batch.gone.keys())
+        shared.write(connection, batch)
+        upsert(connection, CrawledUrl, _PAGE, list(batch.urls.values()))
+        boilerplate = not_weaker(connection, self.id, batch.boilerplate, self._keep.enough_pages)
+        upsert(
+            connection, DomainBoilerplate, ("project_id", "domain", "method"), boilerplate, id="once", created_at="once"
+        )
+        if batch.decisions and self._decision_bound.keeps:
+            upsert(connection, Decision, (*_PAGE, "layer"), list(batch.decisions.values()))
+            self._decision_bound.hold(connection, len(batch.decisions))
+        visits.write_visits(connection, batch, self._visit_bound)
+        contents.write_extractions(connection, self.id, batch, self._keep.extractions)
+        visits.add_counts(connection, batch)
+        contents.write_others(connection, self.id, batch)
+        registry.add_confidences(connection, self.id, batch.confidences.values())
+        known_layouts.write_layouts(connection, batch, self.shared_since)
+        contents.write(connection, self.id, batch, stored_bytes, self._keep)
+        workers.release(connection, self.claimant, batch.released)
+
+    def forgotten(self) -> list[bytes]:
+        """Return the keys of forgotten pages whose removal is still to be told, in their order."""
+        some = select(Forgotten.page_key).where(Forgotten.project_id == self.id).order_by(Forgotten.page_key)
+        with self._database.transaction() as connection:
+            return list(connection.scalars(some))
+
+    def finished_keys(self, run_id: uuid.UUID) -> Iterator[bytes]:
+        """Iterate over the page keys whose documents the run completed."""
+
+        def some(connection: Connection, last: tuple[datetime, bytes] | None) -> list[tuple[datetime, bytes]]:
+            return lookups.finished_documents(connection, run_id, last, _KEYS_AT_ONCE)
+
+        return (key for _, key in self._stream(some))
+
+    # Runs and their workers.
 
     def begin_run(
         self, *, spider: str, jobdir: str | None, started_at: datetime, job: str = "", lease: timedelta = LEASE
@@ -90,7 +347,8 @@ class CrawlRuns(CrawledDomains):
                 self.run = workers.begin(connection, self.id, spider=spider, jobdir=jobdir, started_at=started_at)
                 return self.run
             self.lock(connection)
-            joined = workers.join(connection, self.id, workers.Newcomer(job, spider, process_name(), lease, started_at))
+            name = f"{socket.gethostname()}:{os.getpid()}"
+            joined = workers.join(connection, self.id, workers.Newcomer(job, spider, name, lease, started_at))
         alone = not joined.others
         resumed = alone and not joined.is_new
         self.lease, self.shared_since = lease, joined.began_at
@@ -138,12 +396,12 @@ class CrawlRuns(CrawledDomains):
         return Claimant(self.id, self.run.id, self.run.worker)
 
     def claim(self, owner: bytes, keys: Collection[ClaimKey], shown: Shown | None = None) -> Lost:
-        """Claim a title and a text for a page; return what of them another worker has, see `claims.claim`."""
+        """Claim a title and a text for a page; return what of them another worker has, see `workers.claim`."""
         claimant = self.claimant
         if claimant is None:
             return {}
         with self._database.transaction(write=True) as connection:
-            return claims.claim(connection, claimant, owner, keys, shown)
+            return workers.claim(connection, claimant, owner, keys, shown)
 
     def shown_by(self, page_key: bytes) -> Shown | None:
         """Return what is seen of a page of this run that a worker has; None: nothing, or nothing yet."""
@@ -151,7 +409,7 @@ class CrawlRuns(CrawledDomains):
         if claimant is None:
             return None
         with self._database.transaction() as connection:
-            return claims.shown_by(connection, claimant.run_id, page_key)
+            return workers.shown_by(connection, claimant.run_id, page_key)
 
     def forget_claims(self, run_id: uuid.UUID) -> None:
         """Delete the claims of a run that is over, in parts.
@@ -164,266 +422,4 @@ class CrawlRuns(CrawledDomains):
         forgotten = _FORGOTTEN_AT_ONCE
         while forgotten == _FORGOTTEN_AT_ONCE:
             with self._database.transaction(write=True) as connection:
-                forgotten = claims.forget(connection, run_id, _FORGOTTEN_AT_ONCE)
-
-    def workers_of(self, run_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, list[StoredWorker]]:
-        """Return the workers of those runs that have any, in the order in which they began."""
-        found: dict[uuid.UUID, list[StoredWorker]] = {}
-        with self._database.transaction() as connection:
-            for worker in workers.of_runs(connection, self.id, run_ids):
-                found.setdefault(worker.run_id, []).append(worker)
-        return found
-
-
-def process_name() -> str:
-    """Return the name of this process, for people: host and process number."""
-    return f"{socket.gethostname()}:{os.getpid()}"
-
-
-def write(connection: Connection, project_id: uuid.UUID, batch: LayoutBatch) -> None:
-    """Write what a batch says of layouts; whoever calls has locked the project."""
-    _add_signatures(connection, project_id, batch)
-    _add_runs(connection, project_id, batch)
-    templates.write(connection, project_id, batch.templates)
-    for alarm in batch.alarms:
-        _set_alarm(connection, project_id, alarm)
-
-
-def _add_signatures(connection: Connection, project_id: uuid.UUID, batch: LayoutBatch) -> None:
-    """Add counts; the database adds, so that two crawls at once lose none."""
-    if not batch.signatures:
-        return
-    stored, statement = table_of(LayoutSignature).c, insert_into(connection, LayoutSignature)
-    new = statement.excluded
-    values = {
-        "seen_count": stored.seen_count + new.seen_count,
-        "template_id": func.coalesce(new.template_id, stored.template_id),
-        "first_seen_at": case(
-            (new.first_seen_at < stored.first_seen_at, new.first_seen_at), else_=stored.first_seen_at
-        ),
-        "last_seen_at": case((new.last_seen_at > stored.last_seen_at, new.last_seen_at), else_=stored.last_seen_at),
-        "algorithm_version": new.algorithm_version,
-    }
-    keys = ["project_id", "domain", "level", "signature_hash"]
-    rows = [batch.signatures[key] for key in sorted(batch.signatures)]
-    connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=values), rows)
-    group = (LayoutSignature.domain, LayoutSignature.level)
-    order = (LayoutSignature.last_seen_at, LayoutSignature.signature_hash)
-    _hold(connection, project_id, {row["domain"] for row in rows}, group, order, SIGNATURES_KEPT)
-
-
-def _add_runs(connection: Connection, project_id: uuid.UUID, batch: LayoutBatch) -> None:
-    if not batch.runs:
-        return
-    stored, statement = table_of(LayoutRun).c, insert_into(connection, LayoutRun)
-    values = {"pages": stored.pages + statement.excluded.pages, "counted_at": statement.excluded.counted_at}
-    keys = ["project_id", "domain", "layout", "run_id"]
-    rows = [batch.runs[key] for key in sorted(batch.runs)]
-    connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=values), rows)
-    order = (LayoutRun.counted_at, LayoutRun.layout, LayoutRun.run_id)
-    _hold(connection, project_id, {row["domain"] for row in rows}, (LayoutRun.domain,), order, RUN_COUNTS_KEPT)
-
-
-def _set_alarm(connection: Connection, project_id: uuid.UUID, alarm: AlarmRecord) -> None:
-    domain = column_text(alarm.domain)
-    same_layout = (
-        LayoutAlarm.project_id == project_id,
-        LayoutAlarm.domain == domain,
-        LayoutAlarm.layout == alarm.layout,
-    )
-    of_open = update(LayoutAlarm).where(*same_layout, IS_OPEN)
-    if alarm.raised_at is None:
-        connection.execute(of_open.values(cleared_at=alarm.cleared_at))
-        return
-    figures = {
-        "cause": column_text(alarm.cause),
-        "pages_failed": alarm.pages_failed,
-        "pages_looked": alarm.pages_looked,
-    }
-    if connection.execute(of_open.values(figures)).rowcount:
-        return
-    row = {
-        "project_id": project_id,
-        "domain": domain,
-        "layout": alarm.layout,
-        "raised_at": alarm.raised_at,
-        "first_failed_at": alarm.first_failed_at or alarm.raised_at,
-        "cleared_at": alarm.cleared_at,
-        **figures,
-    }
-    # One that was raised at this instant and is cleared by now is not raised again.
-    connection.execute(insert_into(connection, LayoutAlarm).on_conflict_do_nothing(), row)
-    order = (LayoutAlarm.raised_at, LayoutAlarm.layout)
-    _hold(connection, project_id, {domain}, (LayoutAlarm.domain,), order, ALARMS_KEPT)
-
-
-def _hold(
-    connection: Connection,
-    project_id: uuid.UUID,
-    domains: Collection[str],
-    group: Sequence[ColumnClause[Any]],
-    order: Sequence[ColumnClause[Any]],
-    bound: int,
-) -> None:
-    """Forget the oldest rows of the groups that have too many; in their order no two rows of a group are equal."""
-    model = order[0].table
-    assert isinstance(model, Table)
-    some: tuple[ColumnElement[bool], ...] = (model.c.project_id == project_id, model.c.domain.in_(sorted(domains)))
-    too_many = select(*group).where(*some).group_by(*group).having(func.count() > bound)
-    for values in connection.execute(too_many).all():
-        same = (some[0], *(column == value for column, value in zip(group, values, strict=True)))
-        newest_first = (column.desc() for column in order)
-        first_to_go = select(*order).where(*same).order_by(*newest_first).offset(int(bound * _ROOM)).limit(1)
-        last = connection.execute(first_to_go).one()
-        connection.execute(delete(model).where(*same, tuple_(*order) <= tuple_(*last)))
-
-
-def not_weaker(
-    connection: Connection, project_id: uuid.UUID, rows: Mapping[Known, Row], enough_pages: int
-) -> list[Row]:
-    """Return the rows of `domain_boilerplate` that are to be written.
-
-    Args:
-        connection: to read on.
-        project_id: of the project.
-        rows: by domain and method.
-        enough_pages: what rests on so many pages replaces whatever is there.
-    """
-    thin = {domain for (domain, _), row in rows.items() if row["pages_analyzed"] < enough_pages}
-    if not thin:
-        return list(rows.values())
-    columns = (DomainBoilerplate.domain, DomainBoilerplate.method, DomainBoilerplate.pages_analyzed)
-    of_these = (DomainBoilerplate.project_id == project_id, DomainBoilerplate.domain.in_(sorted(thin)))
-    stored = {
-        (domain, method): pages for domain, method, pages in connection.execute(select(*columns).where(*of_these))
-    }
-    return [row for key, row in rows.items() if row["pages_analyzed"] >= min(stored.get(key, 0), enough_pages)]
-
-
-def not_thinner(
-    connection: Connection, project_id: uuid.UUID, batch: LayoutBatch, since: datetime | None
-) -> LayoutBatch:
-    """Return what is to be written of layouts: no template from fewer pages than this run's live one rests on.
-
-    Where a domain was redesigned while the run went on, which an alarm says, every template is written.
-
-    Args:
-        connection: to read on.
-        project_id: of the project.
-        batch: what one worker knows.
-        since: when the run began; None for a run of one worker, which knows what it learned before.
-    """
-    domains = {change["domain"] for change in batch.templates if not isinstance(change, TemplateStateRecord)}
-    if since is None or not domains:
-        return batch
-    raised = select(LayoutAlarm.domain).where(LayoutAlarm.project_id == project_id, LayoutAlarm.raised_at >= since)
-    domains -= set(connection.scalars(raised.where(LayoutAlarm.domain.in_(sorted(domains)))))
-    domains -= {alarm.domain for alarm in batch.alarms}
-    live = (
-        select(LayoutTemplateRow.domain, LayoutTemplateRow.layout, func.max(LayoutTemplateRow.pages))
-        .where(LayoutTemplateRow.project_id == project_id, LayoutTemplateRow.domain.in_(sorted(domains)), IS_LIVE)
-        .where(LayoutTemplateRow.created_at >= since)
-        .group_by(LayoutTemplateRow.domain, LayoutTemplateRow.layout)
-    )
-    pages = {(domain, layout): most for domain, layout, most in connection.execute(live)}
-    kept = [
-        change
-        for change in batch.templates
-        if isinstance(change, TemplateStateRecord)
-        or change["pages"] >= pages.get((change["domain"], change["layout"]), 0)
-    ]
-    return replace(batch, templates=kept)
-
-
-class ProjectStore(CrawlRuns):
-    """The store bound to a project and, after `begin_run`, to a run. Any thread may use it.
-
-    Every method raises StoreError when the database fails.
-    """
-
-    def __init__(self, database: Database, project_id: uuid.UUID, name: str, keep: KeepPolicy) -> None:
-        """Use `Store.project`."""
-        super().__init__(database, project_id, name)
-        self._keep = keep
-        self._decision_bound = decision_bound(project_id, keep.decisions)
-        self._visit_bound = RowBound(project_id, keep.visits, VisitRow.at, VisitRow.id, a_page=keep.visits_a_page)
-        self._writing = threading.Lock()
-
-    def rewrite_file(self) -> None:
-        """Leave nothing that was deleted in a file, see `Database.rewrite_file`."""
-        self._database.rewrite_file()
-
-    # Writing.
-
-    def write(self, records: Iterable[Record]) -> None:
-        """Write the records in one transaction; of two with the same keys the later one counts.
-
-        Writing the same records twice equals once, but for those that count:
-        ValidatorRecord, ConfidenceRecord, LayoutSignatureRecord and LayoutRunRecord.
-        Call it from the writer's thread: it compresses, and waits for the lock
-        of other processes.
-
-        Raises:
-            StoreError: nothing was written.
-        """
-        with self._writing:
-            batch = pack(records, self.id, self.run.id if self.run else None)
-            if batch:
-                with self._database.transaction(write=True) as connection:
-                    self._write(connection, batch)
-
-    def _write(self, connection: Connection, batch: Batch) -> None:
-        stored_bytes = self.lock(connection)
-        states.write_documents(connection, self.id, batch)
-        self._told_of(connection, batch)
-        batch.pages.write(connection, self.id, self.run.id if self.run else None, batch.gone)
-        upsert(connection, CrawledUrl, _PAGE, list(batch.urls.values()))
-        boilerplate = not_weaker(connection, self.id, batch.boilerplate, self._keep.enough_pages)
-        upsert(
-            connection, DomainBoilerplate, ("project_id", "domain", "method"), boilerplate, once=("id", "created_at")
-        )
-        self._write_decisions(connection, batch)
-        visits.write(connection, batch, self._visit_bound)
-        extractions.write(connection, self.id, batch, self._keep.extractions)
-        visits.add(connection, batch)
-        responses.write_others(connection, self.id, batch)
-        domain_runs.add_confidences(connection, self.id, batch.confidences.values())
-        write(connection, self.id, not_thinner(connection, self.id, batch.layouts, self.shared_since))
-        contents.write(connection, self.id, batch, stored_bytes, self._keep)
-        claims.release(connection, self.claimant, batch.released)
-
-    def _told_of(self, connection: Connection, batch: Batch) -> None:
-        """Let go of the keys of forgotten pages that came again, or whose removal was told."""
-        for keys in chunks(batch.documents.keys() | batch.gone.keys()):
-            connection.execute(delete(Forgotten).where(Forgotten.project_id == self.id, Forgotten.page_key.in_(keys)))
-
-    def _write_decisions(self, connection: Connection, batch: Batch) -> None:
-        if batch.decisions and self._decision_bound.keeps:
-            upsert(connection, Decision, (*_PAGE, "layer"), list(batch.decisions.values()))
-            self._decision_bound.hold(connection, len(batch.decisions))
-
-    # Asking.
-
-    knowledge = asks(lookups.find_knowledge)
-    is_known = asks(lookups.is_known)
-    page = asks(lookups.find_page)
-    versions = asks(lookups.find_versions)
-    decisions = asks(lookups.find_decisions)
-    document_keys = asks(lookups.find_document_keys)
-    urls_of_document = asks(lookups.find_urls_of_document)
-    documents_in_run = asks(lookups.find_documents)
-    last_runs = asks(lookups.last_runs)
-
-    def forgotten(self) -> list[bytes]:
-        """Return the keys of forgotten pages whose removal is still to be told, in their order."""
-        some = select(Forgotten.page_key).where(Forgotten.project_id == self.id).order_by(Forgotten.page_key)
-        with self._database.transaction() as connection:
-            return list(connection.scalars(some))
-
-    def finished_keys(self, run_id: uuid.UUID) -> Iterator[bytes]:
-        """Iterate over the page keys whose documents the run completed."""
-
-        def some(connection: Connection, last: tuple[datetime, bytes] | None) -> list[tuple[datetime, bytes]]:
-            return lookups.finished_documents(connection, run_id, last, _KEYS_AT_ONCE)
-
-        return (key for _, key in self._stream(some))
+                forgotten = workers.forget(connection, run_id, _FORGOTTEN_AT_ONCE)

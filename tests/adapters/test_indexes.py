@@ -27,8 +27,7 @@ from llama_index.core.vector_stores import SimpleVectorStore
 from pydantic import Field
 
 from scrapy_dedup.adapters import langchain, llamaindex
-from scrapy_dedup.adapters.indexing import Counts, sync
-from scrapy_dedup.adapters.pages import AdapterError
+from scrapy_dedup.adapters.indexing import AdapterError, Counts, sync
 from scrapy_dedup.core.urls.normal_form import page_key
 from tests.adapters.builders import a_tombstone, a_url, an_item
 

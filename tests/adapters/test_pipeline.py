@@ -1,24 +1,40 @@
 """The Scrapy pipeline: what it makes of a batch, and real crawls with the whole plugin into a vector store."""
+
 # ruff: noqa: E402 - the library may not be there
 
+import gzip
 import json
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+import scrapy
+from hypothesis import given
+from hypothesis import strategies as st
 from scrapy.utils.test import get_crawler
 
+from scrapy_dedup.adapters.indexing import AdapterError, IndexedPage, feed_items, read, removed_sources, stored_items
+from scrapy_dedup.core.pages.fingerprints import content_hash
+from scrapy_dedup.core.urls.normal_form import page_key
+from scrapy_dedup.plugin.crawl.items import PageItem
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+from tests.adapters.builders import SITE, a_tombstone, a_url, an_item
 from tests.adapters.extras import needs
+from tests.store.builders import NOON, a_crawled_url, a_document, a_source
+from tests.store.builders import a_url as a_stored_url
 
 needs("langchain_core", "langchain")
 
 from scrapy_dedup.adapters.indexing import Counts, IndexPipeline
-from scrapy_dedup.adapters.pages import AdapterError, IndexedPage, read
-from tests.adapters.builders import an_item
 
 ROOT = Path(__file__).parents[2]
 MANUAL = {"DEDUP_ACK": "manual"}
@@ -144,3 +160,189 @@ def test_a_pipeline_that_does_not_connect_says_what_to_add() -> None:
 
     with pytest.raises(NotImplementedError, match=r"Bare\.connect: return a VectorIndex or an IngestionIndex"):
         Bare.from_crawler(get_crawler(settings_dict=MANUAL)).open_spider()
+
+
+TRACKED = f"{SITE}/1?utm_source=mail"
+ITEMS = [an_item(1), a_tombstone(2)]
+LINES = "".join(f"{json.dumps(item)}\n" for item in ITEMS).encode()
+
+
+def page_of(item: Any, **settings: Any) -> IndexedPage:
+    page = read(item, Settings.read(settings))
+    assert isinstance(page, IndexedPage)
+    return page
+
+
+class Declared(scrapy.Item):  # type: ignore[misc, unused-ignore]
+    url = scrapy.Field()
+    title = scrapy.Field()
+    cleaned_content = scrapy.Field()
+    dedup = scrapy.Field()
+
+
+@dataclass
+class WithoutReport:
+    link: str
+    cleaned_content: str
+
+
+@pytest.mark.parametrize("make", [dict, Declared, PageItem])
+def test_items_of_any_kind_give_the_same_page(make: Any) -> None:
+    page = page_of(make(**an_item()))
+
+    assert page == page_of(an_item())
+    assert (page.text, page.source) == ("What the page says.", a_url(1))
+    assert page.metadata == {"page_id": page.id, "source": a_url(1), "domain": "www.example.com", "title": "Page 1"}
+    assert page.visit["content_hash"] == content_hash("What the page says.").hex()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        pytest.param(an_item(), an_item(text="Other words."), True, id="content-changed"),
+        pytest.param(an_item(1), an_item(TRACKED), True, id="other-spelling"),
+        pytest.param(an_item(), an_item(run="run-2"), True, id="other-run"),
+        pytest.param(an_item(), a_tombstone(), True, id="tombstone"),
+        pytest.param(an_item(), an_item(project="news"), False, id="other-project"),
+        pytest.param(an_item(1), an_item(2), False, id="other-page"),
+        pytest.param(
+            an_item("copy", page_key=page_key(a_url(1)).hex(), canonical=a_url(1)),
+            a_tombstone("copy"),
+            True,
+            id="alias",
+        ),
+        pytest.param(
+            an_item("copy", page_key=page_key(a_url(1)).hex(), canonical=a_url(1)), an_item(1), False, id="two"
+        ),
+    ],
+)
+def test_the_id_stands_for_project_and_page(one: Any, other: Any, same: bool) -> None:  # noqa: FBT001
+    assert (page_of(one).id == page_of(other).id) is same
+
+
+def test_an_item_without_a_report_is_read_by_the_settings_of_its_crawl() -> None:
+    rules = {"DEDUP_PROJECT": "shop", "DEDUP_URL_FIELD": "link", "DEDUP_URL": {"trailing_slash": True}}
+
+    page = page_of(WithoutReport(f"{SITE}/a/", "Text."), **rules)
+
+    assert (page.id, page.source, page.metadata["domain"]) == (page_of(an_item("a")).id, f"{SITE}/a", "www.example.com")
+
+
+@pytest.mark.parametrize(
+    ("item", "reason"),
+    [
+        pytest.param("text", "no_item", id="no-item"),
+        pytest.param({"cleaned_content": "Text."}, "no_url", id="no-url"),
+        pytest.param({"url": 7, "cleaned_content": "Text."}, "no_url", id="url-is-a-number"),
+        pytest.param({"url": a_url(1), "html": "<p>x"}, "no_text", id="uncleaned"),
+        pytest.param({"url": a_url(1), "cleaned_content": None}, "no_text", id="text-is-null"),
+        pytest.param({"url": a_url(1), "dedup": {"left": "too_large"}}, "no_text", id="left-uncleaned"),
+        pytest.param({"url": a_url(1), "dedup": "damaged"}, "no_text", id="report-is-text"),
+    ],
+)
+def test_what_is_no_page_is_left_with_a_reason(item: Any, reason: str) -> None:
+    assert read(item, Settings()) == reason
+
+
+def test_pages_that_are_removed_or_empty_name_their_source() -> None:
+    items = [an_item(1), a_tombstone(2), an_item(3, text=" \n"), "text"]
+
+    assert removed_sources(items) == [a_url(2), a_url(3)]
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        pytest.param(2.5, 2.5, id="number"),
+        pytest.param(" red\0 ", "red", id="text"),
+        pytest.param(date(2026, 3, 1), "2026-03-01", id="date"),
+        pytest.param(datetime(2026, 3, 1, tzinfo=UTC), "2026-03-01 00:00:00+00:00", id="time"),
+        pytest.param(["a", "b"], '["a", "b"]', id="list"),
+        pytest.param({"b": 1, "a": Decimal("2.50")}, '{"a": "2.50", "b": 1}', id="dict-in-any-order"),
+        pytest.param("x" * 10_000, "x" * 300, id="longer-than-a-chunk"),
+    ],
+)
+def test_author_becomes_flat_metadata(value: Any, kept: Any) -> None:
+    assert page_of(an_item() | {"author": value}).metadata["author"] == kept
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_any_text_can_be_stored_afterwards(text: str) -> None:
+    stored = page_of(an_item(text=text)).text
+
+    assert "\0" not in stored
+    assert stored.encode() is not None
+    assert page_of(an_item(text=stored)).text == stored
+
+
+@pytest.mark.parametrize(
+    "feed",
+    [
+        pytest.param(LINES + b'{"url": "https://www.exam', id="cut-off"),
+        pytest.param(LINES + b"[" * 100_000, id="too-deep"),
+        pytest.param(LINES + b"\xff", id="no-text"),
+        pytest.param(gzip.compress(LINES)[:-9], id="archive-cut-off"),
+    ],
+)
+def test_a_damaged_feed_is_named_after_what_stands_before_the_damage(tmp_path: Path, feed: bytes) -> None:
+    path = tmp_path / "feed.jsonl"
+    path.write_bytes(feed)
+    items = feed_items(str(path))
+
+    assert [next(items), next(items)] == ITEMS
+    with pytest.raises(AdapterError, match=r"feed\.jsonl, near line [23]: damaged .* delete what a killed crawl left"):
+        next(items)
+
+
+class TestStoredItems:
+    @staticmethod
+    def put(project: ProjectStore, name: str, text: str | None = "What is left.", **fields: Any) -> None:
+        shared = {"page_key": page_key(a_stored_url(name)), "url": a_stored_url(name)}
+        alias_of = fields.pop("alias_of", name)
+        project.write(
+            [
+                a_document(**shared, title=f"Page {name}", verdict="new", **fields),
+                a_source(**shared, cleaned_content=text),
+                a_crawled_url(**shared, document_key=page_key(a_stored_url(alias_of))),
+            ]
+        )
+
+    def test_give_the_pages_of_the_crawl_s_items(self, store: Store, project: ProjectStore) -> None:
+        self.put(project, "a")
+        self.put(project, "copy", canonical_url=a_stored_url("canonical"))
+        self.put(project, "gone", gone_at=NOON)
+        self.put(project, "empty", text=None)
+        self.put(project, "alias", alias_of="a")
+        self.put(project, "never-acknowledged", status="processing")
+        self.put(store.project("other"), "elsewhere")
+
+        found = {item["dedup"]["url"]: read(item, Settings()) for item in stored_items(store, project)}
+
+        assert list(found) == sorted(map(a_stored_url, ("a", "copy", "gone", "empty")), key=page_key)
+        assert found.pop(a_stored_url("empty")) == "no_text"
+        for name, page in found.items():
+            text = "" if name == a_stored_url("gone") else "What is left."
+            title = {"title": f"Page {name.rpartition('/')[2]}"}
+            of_item = page_of(an_item(name, text) | title)
+            assert isinstance(page, IndexedPage)
+            assert (page.id, page.source, page.text, page.metadata) == (
+                of_item.id,
+                of_item.source,
+                text,
+                of_item.metadata,
+            )
+            assert (page.visit["fetched_at"], page.visit["last_run"]) == (str(NOON), None)
+
+    def test_are_all_that_are_acknowledged_though_a_later_visit_failed(
+        self, store: Store, project: ProjectStore
+    ) -> None:
+        names = [f"p{number}" for number in range(230)]
+        for name in names:
+            self.put(project, name)
+        project.write(
+            [a_document(page_key=page_key(a_stored_url("p7")), url=a_stored_url("p7"), status="failed", error="503")]
+        )
+
+        urls = [item["dedup"]["url"] for item in stored_items(store, project) if item["cleaned_content"]]
+
+        assert urls == sorted(map(a_stored_url, names), key=page_key)

@@ -15,8 +15,17 @@ from scrapy_dedup.batch.columns import batch_of, schema_of
 from scrapy_dedup.batch.records import RecordSource
 from scrapy_dedup.batch.run import Judge, choose, plan_of
 from scrapy_dedup.batch.shared_facts import CHUNK, LookupWriter
-from scrapy_dedup.batch.steps_pages import PAGE, Cutting, Finishing, KnowledgeFile, LeavingOut
-from scrapy_dedup.batch.steps_sites import Learning, SampleSources, SiteSurvey, Smallest
+from scrapy_dedup.batch.steps import (
+    PAGE,
+    Cutting,
+    Finishing,
+    KnowledgeFile,
+    Learning,
+    LeavingOut,
+    SampleSources,
+    SiteSurvey,
+    Smallest,
+)
 from scrapy_dedup.service.files.run import CleaningPlan, CleaningTally
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from scrapy_dedup.batch.files import Files
-from scrapy_dedup.batch.session import BatchError
+from scrapy_dedup.batch.session import BatchError, Files
 
 
 def put(*names: str) -> None:

@@ -16,11 +16,10 @@ import pyarrow as pa
 from msgspec import to_builtins
 from scrapy.cmdline import execute
 
-from scrapy_dedup.batch import steps_pages, steps_sites
+from scrapy_dedup.batch import steps
 from scrapy_dedup.batch.columns import batch_of, schema_of
-from scrapy_dedup.batch.files import Files
 from scrapy_dedup.batch.run import BatchRun
-from scrapy_dedup.batch.session import started
+from scrapy_dedup.batch.session import Files, started
 from scrapy_dedup.settings import Settings
 from tests.batch import files_on_spark
 from tests.batch.corpora import PATIENT
@@ -44,8 +43,7 @@ class Notes:
 
 def modules(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield what is imported where a step has run."""
-    assert steps_pages.PAGE
-    assert steps_sites.SiteSurvey.__doc__
+    assert steps.SiteSurvey.__doc__
     for _ in batches:
         yield batch_of([(name,) for name in sorted(sys.modules)], schema_of("name string"))
 

@@ -11,7 +11,7 @@ from msgspec import to_builtins
 from scrapy_dedup.batch.columns import raw
 from scrapy_dedup.batch.run import Judge
 from scrapy_dedup.batch.shared_facts import CHUNK, LookupWriter, PageTally, facts_json, keys_of, look_up
-from scrapy_dedup.batch.steps_pages import PAGE, KnowledgeFile
+from scrapy_dedup.batch.steps import PAGE, KnowledgeFile
 from scrapy_dedup.core.duplicates import NO_FIELDS, PageEvidence, blocks_of_text, shingles, sketch_of
 from scrapy_dedup.core.pages.fingerprints import text_hash
 from scrapy_dedup.service.duplicates.chunking import ACROSS, divide

@@ -152,7 +152,7 @@ def test_the_same_is_left_out_counted_planned_and_told_as_by_clean(
 
 
 def test_executors_import_neither_pandas_nor_scrapy_nor_a_database(batch: dict[str, Any]) -> None:
-    assert {"scrapy_dedup.batch.steps_pages", "scrapy_dedup.batch.steps_sites"} <= set(batch["modules"])
+    assert {"scrapy_dedup.batch.steps"} <= set(batch["modules"])
     assert not UNWANTED & set(batch["modules"])
 
 

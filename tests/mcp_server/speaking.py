@@ -10,7 +10,7 @@ import anyio
 from mcp import Client
 from mcp.types import CallToolResult, TextContent, Tool
 
-from scrapy_dedup.mcp_server.server import Desk, make_server
+from scrapy_dedup.mcp_server import Desk, make_server
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.tables.columns import now
 from tests.commands.running import PROJECT, Shop

@@ -13,7 +13,8 @@ from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp.types import CallToolResult
 
-from scrapy_dedup.mcp_server.server import ANSWER_CHARS, LIST_ITEMS, NOTICE, TEXT_CHARS, fenced
+from scrapy_dedup.core.addresses import hosts_of
+from scrapy_dedup.mcp_server import ANSWER_CHARS, LIST_ITEMS, NOTICE, TEXT_CHARS, Guard, fenced
 from tests.commands.running import Shop
 from tests.mcp_server.speaking import CALLS, HOSTILE_URL, answer_of, ask, call, text_of, tools_of
 from tests.service.stored_pages import a_url, html_page, put
@@ -233,3 +234,43 @@ def test_an_answer_that_is_very_deep_is_cut() -> None:
         deep = [deep]
 
     assert "bottom" not in text_of(fenced({"deep": deep}))
+
+
+TOKEN = "right-token"
+OURS = hosts_of("127.0.0.1", 8643, ["Crawls.example.org", "proxy.example:9000"])
+
+
+async def nothing(*_: object) -> None:
+    """Serve nobody."""
+
+
+def status(**headers: str | list[str]) -> int:
+    """Return the status of the refusal, 200 for none."""
+    given = {"host": "127.0.0.1:8643", "authorization": f"Bearer {TOKEN}"} | headers
+    pairs = [
+        (name.encode(), each.encode("latin-1"))
+        for name, value in given.items()
+        for each in ([value] if isinstance(value, str) else value)
+    ]
+    refused = Guard(nothing, TOKEN, OURS).refusal(pairs)
+    return refused.status_code if refused else 200
+
+
+@table("mcp_server/hosts")
+def test_the_host_is_one_of_ours(host: str, answer: int) -> None:
+    assert status(host=host) == answer
+
+
+def test_there_is_one_host() -> None:
+    assert status(host=[]) == 421
+    assert status(host=["127.0.0.1:8643", "127.0.0.1:8643"]) == 421
+
+
+@table("mcp_server/origins")
+def test_a_request_from_a_web_page_is_from_one_of_ours(origin: str, answer: int) -> None:
+    assert status(origin=origin) == answer
+
+
+@table("mcp_server/tokens")
+def test_the_token_is_known(authorization: str | list[str], answer: int) -> None:
+    assert status(authorization=authorization) == answer

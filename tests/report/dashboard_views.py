@@ -10,8 +10,8 @@ from scrapy_dedup.service.stored.template_upkeep import SelectorLine, ShownTempl
 from scrapy_dedup.service.templates.layout_figures import DomainLayout
 from scrapy_dedup.service.views.page_lists import ListedPage, PageList
 from scrapy_dedup.service.views.undoing import KeptEntry, KeptKind
+from scrapy_dedup.store.domains.layouts import PictureFacts
 from scrapy_dedup.store.domains.registry import StoredDomain
-from scrapy_dedup.store.knowledge.layout_pictures import PictureFacts
 from scrapy_dedup.store.records.stored import LayoutFigures, RepeatedBlock, StoredAlarm, StoredTemplate, TemplateFigures
 from scrapy_dedup.web.dashboard.domains import DomainView, LayoutView
 from scrapy_dedup.web.dashboard.templates import TemplateView
@@ -75,7 +75,7 @@ def a_hostile_view() -> DomainView:
         "BLACKLISTED", domain_name=ALL, twin=ALL, joined_to=ALL, blacklisted_by=ALL, blacklist_reason=ALL * 900
     )
     figures = replace(FIGURES, domain=ALL, state=ALL, reason=ALL, kind=ALL, url_pattern=ALL)
-    picture = PictureFacts(7, ALL, NOON, 5, 5, to_builtins(boxes()))
+    picture = PictureFacts("www.example.com", 7, ALL, NOON, 5, 5, to_builtins(boxes()))
     page = replace(PAGE, url="javascript:window.__ran=1", title=ALL * 1_000, status=ALL, verdict=ALL, chars_in=None)
     return a_view(
         domain=ALL,

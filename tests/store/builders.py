@@ -6,10 +6,11 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from scrapy_dedup.store.records.page_records import ChunksRecord, StoredChunk
+from scrapy_dedup.core.chunks.chunks import StoredChunk
 from scrapy_dedup.store.records.records import (
     AlarmRecord,
     BoilerplateRecord,
+    ChunksRecord,
     CrawledUrlRecord,
     DecisionRecord,
     DocumentRecord,
@@ -18,12 +19,12 @@ from scrapy_dedup.store.records.records import (
     LayoutSignatureRecord,
     ResponseRecord,
     SeenRecord,
+    SignatureRecord,
     SourceRecord,
     TemplateRecord,
     TemplateStateRecord,
     VisitRecord,
 )
-from scrapy_dedup.store.records.signatures import SignatureRecord
 from scrapy_dedup.store.records.stored import StoredDocument, StoredSource, StoredState, StoredUrl
 from scrapy_dedup.store.tables.models import Document
 from scrapy_dedup.store.writer import ProjectStore

@@ -12,9 +12,8 @@ from sqlalchemy import URL, Engine, inspect, text
 from sqlalchemy.exc import DBAPIError
 
 from scrapy_dedup.store import migrations
-from scrapy_dedup.store.engine import migrating
-from scrapy_dedup.store.engine.engines import WRITES, make_engine, parse_url
-from scrapy_dedup.store.engine.migrating import VERSION_TABLE, Schema
+from scrapy_dedup.store.engine.database import WRITES, make_engine, parse_url
+from scrapy_dedup.store.engine.schema import VERSION_TABLE, Schema, inspect_connection, migrate, upgrade
 from scrapy_dedup.store.migrations import HEAD, REVISIONS
 from scrapy_dedup.store.store import DEFAULT_TIMEOUT, Store
 from scrapy_dedup.store.tables.models import Base
@@ -46,7 +45,7 @@ def migrated(url: URL) -> Iterator[Engine]:
     """A database that every migration was run on."""
     with an_engine(url) as engine:
         with engine.begin() as connection:
-            migrating.upgrade(connection)
+            upgrade(connection)
         yield engine
 
 
@@ -94,9 +93,9 @@ def test_a_present_schema_is_left_alone(url: URL) -> None:
         before = dump(store)
 
     with an_engine(url) as engine:
-        assert migrating.migrate(engine) is None
+        assert migrate(engine) is None
         with engine.connect() as connection:
-            assert migrating.inspect_connection(connection) is Schema.CURRENT
+            assert inspect_connection(connection) is Schema.CURRENT
             if connection.dialect.name == "sqlite":
                 assert connection.scalar(text("PRAGMA foreign_keys")) == 1
 
@@ -110,6 +109,6 @@ def test_a_migration_that_fails_changes_nothing(url: URL) -> None:
             connection.execute(text("CREATE TABLE decisions (id INTEGER)"))  # in the way of one of the tables
 
         with pytest.raises(DBAPIError, match="already exists"), engine.begin() as connection:
-            migrating.upgrade(connection)
+            upgrade(connection)
 
         assert inspect(engine).get_table_names() == ["decisions"]

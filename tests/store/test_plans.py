@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import Connection, event
 
 from scrapy_dedup.store.engine.database import Database
-from scrapy_dedup.store.knowledge.known_pages import Question
-from scrapy_dedup.store.pages.page_lists import ListPlace, PageLists
+from scrapy_dedup.store.pages.reads import ListPlace, PageLists
 from scrapy_dedup.store.records.records import KeepPolicy
+from scrapy_dedup.store.records.shared import Question
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import Base

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import URL, text
 
-from scrapy_dedup.store.engine import migrating
+from scrapy_dedup.store.engine import schema
 from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.records.records import CleanedRecord
 from scrapy_dedup.store.repositories import SourceRepository
@@ -92,7 +92,7 @@ def test_a_store_of_an_unknown_schema_stays_as_it_is(postgresql: Server, url: UR
 def test_a_lock_that_outlasts_the_timeout_stops(postgresql: Server, url: URL) -> None:
     """Another process creates the tables, and does not come to an end."""
     with closing(postgresql.connect(str(url.database))) as other:
-        other.execute(f"SELECT pg_advisory_lock({migrating._POSTGRESQL_LOCK})")
+        other.execute(f"SELECT pg_advisory_lock({schema._POSTGRESQL_LOCK})")
 
         refused(url, r"lock timeout.*longer than the timeout")
 

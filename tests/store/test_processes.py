@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import URL, text
 
-from scrapy_dedup.store.engine import migrating
+from scrapy_dedup.store.engine import schema
 from scrapy_dedup.store.migrations import HEAD
 from scrapy_dedup.store.records.records import KeepPolicy
 from scrapy_dedup.store.store import Store
@@ -20,8 +20,8 @@ STEPS = 8
 
 def opened(url: str, _number: int) -> int:
     """Return how often this process created the tables."""
-    create, times = migrating.create, []
-    migrating.create = lambda *given: (times.append(1), create(*given))  # type: ignore[assignment,func-returns-value]
+    create, times = schema.create, []
+    schema.create = lambda *given: (times.append(1), create(*given))  # type: ignore[assignment,func-returns-value]
     with Store.open(url, timeout=timedelta(seconds=20)) as store:
         store.project("shop")
     return len(times)

@@ -4,10 +4,17 @@ import uuid
 import pytest
 from sqlalchemy import insert, text
 
-from scrapy_dedup.store.knowledge.layout_pictures import StoredPicture
-from scrapy_dedup.store.knowledge.url_parameters import StoredParameter
-from scrapy_dedup.store.records.page_records import ClaimKey, ClaimKind
-from scrapy_dedup.store.records.records import BlockEvidence, CleanedRecord, DeliveryRecord, KeepPolicy, ValidatorRecord
+from scrapy_dedup.store.domains.layouts import StoredPicture
+from scrapy_dedup.store.pages.site_configs import StoredParameter
+from scrapy_dedup.store.records.records import (
+    BlockEvidence,
+    ClaimKey,
+    ClaimKind,
+    CleanedRecord,
+    DeliveryRecord,
+    KeepPolicy,
+    ValidatorRecord,
+)
 from scrapy_dedup.store.repositories import BoilerplateStats, DomainBoilerplateRepository, SourceRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import (

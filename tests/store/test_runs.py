@@ -3,7 +3,7 @@ import pytest
 from scrapy_dedup.store.records.records import RunStatus
 from scrapy_dedup.store.records.stored import Run
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.workers.workers import RUNS_KEPT
+from scrapy_dedup.store.workers import RUNS_KEPT
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import NOON, a_time
 from tests.tables import table

@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 from sqlalchemy import URL, text, update
 
 from scrapy_dedup.core.duplicates import shingles, sketch_of
+from scrapy_dedup.store.domains.layouts import RUN_COUNTS_KEPT, SIGNATURES_KEPT
 from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.records.records import BlockEvidence, CleanedRecord, KeepPolicy, Record, ValidatorRecord
 from scrapy_dedup.store.repositories import ProjectRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import Base, SourceRow
-from scrapy_dedup.store.writer import RUN_COUNTS_KEPT, SIGNATURES_KEPT, ProjectStore
+from scrapy_dedup.store.writer import ProjectStore
 from tests.store.at_once import at_once
 from tests.store.builders import (
     DOMAIN,
@@ -190,24 +191,6 @@ def test_any_record_round_trips(
     assert source.content == content
     assert (source.title is None, source.cleaned_content is None) == (title is None, cleaned is None)
     assert lasting_project.decisions(a_key(1))[0].detail == detail
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9)), max_size=12), st.integers(1, 4))
-def test_how_records_are_split_into_batches_changes_nothing(
-    lasting_project: ProjectStore, steps: list[tuple[str, int]], size: int
-) -> None:
-    def final(project: ProjectStore) -> list[object]:
-        return [document_of(project, name).chars_in for name in "abc"]
-
-    records = [a_document(name, chars_in=number) for name, number in [("a", 0), ("b", 0), ("c", 0), *steps]]
-
-    lasting_project.write(records)
-    at_once = final(lasting_project)
-    for start in range(0, len(records), size):
-        lasting_project.write(records[start : start + size])
-
-    assert final(lasting_project) == at_once
 
 
 def test_one_thread_may_write_while_others_read(store: Store, project: ProjectStore) -> None:

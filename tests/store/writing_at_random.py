@@ -4,10 +4,17 @@ import random
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from scrapy_dedup.store.knowledge.url_parameters import StoredParameter
 from scrapy_dedup.store.pages import site_configs
-from scrapy_dedup.store.records.page_records import ClaimKey, ClaimKind, ReleaseRecord
-from scrapy_dedup.store.records.records import ConfidenceRecord, GoneRecord, Record, ValidatorRecord
+from scrapy_dedup.store.pages.site_configs import StoredParameter
+from scrapy_dedup.store.records.records import (
+    ClaimKey,
+    ClaimKind,
+    ConfidenceRecord,
+    GoneRecord,
+    Record,
+    ReleaseRecord,
+    ValidatorRecord,
+)
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import (

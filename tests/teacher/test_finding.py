@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_dedup.teacher.finding import (
+from scrapy_dedup.teacher.browser import (
     INSTALL_EXTRA,
     INSTALL_OWN,
     VARIABLE,

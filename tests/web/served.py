@@ -13,7 +13,7 @@ from scrapy_dedup.service.domains.registry import DomainService
 from scrapy_dedup.service.patterns import put_config
 from scrapy_dedup.service.stored.analysis import DomainDedupService
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.knowledge.layout_pictures import StoredPicture
+from scrapy_dedup.store.domains.layouts import StoredPicture
 from scrapy_dedup.store.records.records import AlarmRecord, VisitRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore

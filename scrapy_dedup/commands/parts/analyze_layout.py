@@ -46,8 +46,7 @@ from scrapy_dedup.service.teacher.layout_picture import AnalyzedPage, FoundField
 from scrapy_dedup.service.teacher.teaching import NEARLY_EMPTY
 from scrapy_dedup.service.views.explain import keys_of
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.teacher.browser import Browser
-from scrapy_dedup.teacher.finding import Missing, find_browser
+from scrapy_dedup.teacher.browser import Browser, Missing, find_browser
 from scrapy_dedup.teacher.values import NotShown, RenderedPage, Showing
 
 _PNG_SIZE: Final = struct.Struct(">II")

@@ -25,8 +25,8 @@ from scrapy_dedup.commands.verbs.clean import CleanKnowledge, CleanOutcome, open
 from scrapy_dedup.core.errors import DedupError
 
 if TYPE_CHECKING:
-    from scrapy_dedup.batch.files import Files
     from scrapy_dedup.batch.run import BatchRun
+    from scrapy_dedup.batch.session import Files
 
 # Behind OUT. A plan leaves alone what a batch writes at the same time.
 _PART: Final = ".part"
@@ -79,8 +79,8 @@ def run(call: Call) -> int:
 
 
 def _run(call: Call, spark: Any, watcher: Any) -> int:
-    from scrapy_dedup.batch.files import Files  # noqa: PLC0415
     from scrapy_dedup.batch.run import BatchRun  # noqa: PLC0415
+    from scrapy_dedup.batch.session import Files  # noqa: PLC0415
 
     options = call.options
     files = Files(spark)

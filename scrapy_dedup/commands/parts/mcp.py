@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from scrapy_dedup.commands.call import DONE, Call, CommandError
 
 if TYPE_CHECKING:
-    from scrapy_dedup.mcp_server.server import Desk
+    from scrapy_dedup.mcp_server import Desk
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +27,7 @@ def run(call: Call) -> int:
         import mcp  # noqa: F401, PLC0415 (an extra: only this verb needs it)
     except ImportError as error:
         raise CommandError("mcp needs the MCP SDK: run pip install 'scrapy_dedup[mcp]'") from error
-    from scrapy_dedup.mcp_server.server import Desk  # noqa: PLC0415 (as above)
+    from scrapy_dedup.mcp_server import Desk  # noqa: PLC0415 (as above)
 
     with call.served() as store:
         _serve(call, Desk(store, call.settings, call.project))
@@ -37,7 +37,7 @@ def run(call: Call) -> int:
 def _serve(call: Call, desk: "Desk") -> None:
     import anyio  # noqa: PLC0415 (as above)
 
-    from scrapy_dedup.mcp_server.server import ListenAddress, make_server, serve_http, serve_stdio  # noqa: PLC0415 (as above)
+    from scrapy_dedup.mcp_server import ListenAddress, make_server, serve_http, serve_stdio  # noqa: PLC0415 (as above)
 
     settings, options = call.settings, call.options
     server = make_server(desk, with_blacklist=settings.mcp_blacklist)

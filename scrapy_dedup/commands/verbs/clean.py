@@ -48,7 +48,8 @@ from scrapy_dedup.service.store_policies import keep_policy
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.service.templates.site_records import site_of, template_record
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.engine.engines import file_of, parse_url
+from scrapy_dedup.store.engine.database import parse_url
+from scrapy_dedup.store.engine.errors import file_of
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 

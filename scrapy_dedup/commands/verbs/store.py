@@ -18,9 +18,9 @@ from scrapy_dedup.plugin.crawl.run_state import database_url
 from scrapy_dedup.report.numbers import count
 from scrapy_dedup.service.projects import Deletion
 from scrapy_dedup.store.engine.copying import copy_store
-from scrapy_dedup.store.engine.engines import file_of, parse_url
-from scrapy_dedup.store.engine.errors import shown
-from scrapy_dedup.store.upkeep.garbage import find_garbage, remove_garbage
+from scrapy_dedup.store.engine.database import parse_url
+from scrapy_dedup.store.engine.errors import file_of, shown
+from scrapy_dedup.store.upkeep.forgetting import find_garbage, remove_garbage
 
 _OLDER_THAN: Final = timedelta(days=180)
 

@@ -17,14 +17,8 @@ from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FeedExporter
 
 from scrapy_dedup.core.recrawl.values import DamagedValueError, KeepLimits, Unkeepable, decode, encode
-from scrapy_dedup.store.records.page_records import (
-    ChunksRecord,
-    chunks_from,
-    chunks_values,
-    signature_from,
-    signature_values,
-)
 from scrapy_dedup.store.records.records import (
+    ChunksRecord,
     CleanedRecord,
     ConfidenceRecord,
     CrawledUrlRecord,
@@ -36,9 +30,13 @@ from scrapy_dedup.store.records.records import (
     LeaseRecord,
     Record,
     SeenRecord,
+    SignatureRecord,
     VisitRecord,
+    chunks_from,
+    chunks_values,
+    signature_from,
+    signature_values,
 )
-from scrapy_dedup.store.records.signatures import SignatureRecord
 
 logger = logging.getLogger(__name__)
 

@@ -36,7 +36,7 @@ from scrapy_dedup.plugin.resilience.discovery import Discovery, SignpostReader
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.service.exploring import ExploredPage, Explorer, Lineage
 from scrapy_dedup.store.engine.errors import StoreError
-from scrapy_dedup.store.knowledge.url_parameters import StoredParameter
+from scrapy_dedup.store.pages.site_configs import StoredParameter
 from scrapy_dedup.store.records.records import DecisionRecord
 
 _MOST_FETCHED = 200_000

@@ -54,7 +54,6 @@ from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.service.teacher.teaching import PagesToShow, PageToShow
 from scrapy_dedup.service.templates.site_records import site_of
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.page_records import ReleaseRecord
 from scrapy_dedup.store.records.records import (
     AliasKind,
     BoilerplateRecord,
@@ -63,6 +62,7 @@ from scrapy_dedup.store.records.records import (
     DocumentRecord,
     Method,
     Record,
+    ReleaseRecord,
     TemplateRecord,
 )
 from scrapy_dedup.store.records.stored import Run, StoredBoilerplate, StoredSource, StoredTemplate

@@ -31,9 +31,8 @@ from scrapy_dedup.service.recrawl.recrawling import Judgement
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.pages.responses import HeldText
-from scrapy_dedup.store.records.page_records import ClaimKey
-from scrapy_dedup.store.records.records import BARE, PDF, Field, Method, SourceRecord
+from scrapy_dedup.store.pages.contents import HeldText
+from scrapy_dedup.store.records.records import BARE, PDF, ClaimKey, Field, Method, SourceRecord
 
 if TYPE_CHECKING:
     from scrapy_dedup.core.pdf.text import PdfText

@@ -12,7 +12,7 @@ from typing import Final, Generic, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from scrapy_dedup.core.chunks.chunks import StoredChunk
+from scrapy_dedup.core.chunks.chunks import HOLDING, StoredChunk
 from scrapy_dedup.core.duplicates import (
     DUPLICATE,
     LAYERS,
@@ -32,19 +32,19 @@ from scrapy_dedup.service.duplicates.chunking import JudgedChunk, PageChunks, ac
 from scrapy_dedup.service.duplicates.page_facts import PageFacts
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.knowledge.known_pages import Holders, Question
-from scrapy_dedup.store.records.page_records import (
-    HOLDING,
+from scrapy_dedup.store.records.records import (
     ChunksRecord,
     ClaimKey,
     ClaimKind,
+    DecisionRecord,
     ForgetRecord,
     PageKnowledge,
+    Record,
+    SignatureRecord,
     Twin,
 )
-from scrapy_dedup.store.records.records import DecisionRecord, Record
-from scrapy_dedup.store.records.signatures import BandMatch, SignatureRecord
-from scrapy_dedup.store.workers.claims import Lost
+from scrapy_dedup.store.records.shared import BandMatch, Holders, Question
+from scrapy_dedup.store.workers import Lost
 from scrapy_dedup.store.writer import ProjectStore
 
 # As for sketches of aliases: what is on its way to the store is less.

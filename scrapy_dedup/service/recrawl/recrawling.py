@@ -43,7 +43,7 @@ from scrapy_dedup.core.recrawl.verdicts import (
 from scrapy_dedup.service.policies import recrawl_policy
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import DamagedStoreError
-from scrapy_dedup.store.pages.responses import HeldText
+from scrapy_dedup.store.pages.contents import HeldText
 from scrapy_dedup.store.records.records import (
     ExtractionRecord,
     Fetched,

@@ -21,7 +21,7 @@ from scrapy_dedup.report.values import (
     SharedChunk,
 )
 from scrapy_dedup.settings import LAYERS, Settings
-from scrapy_dedup.store.pages.ledger_reads import DroppedPages, LedgerReads, StoredAlias, StoredShare
+from scrapy_dedup.store.pages.reads import DroppedPages, Reads, StoredAlias, StoredShare
 from scrapy_dedup.store.records.stored import StoredRun
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
@@ -248,8 +248,8 @@ def make_ledger(
     if shown is None:
         return None
     with store.session(read_only=True) as session:
-        of_run = LedgerReads(session, project.id, shown.id).dropped()
-        reads = LedgerReads(session, project.id, chosen.id if chosen is not None else None)
+        of_run = Reads(session, project.id, shown.id).dropped()
+        reads = Reads(session, project.id, chosen.id if chosen is not None else None)
         # Without a tokenizer the sizes say nothing, and there may be millions of them.
         sizes = reads.chunk_sizes() if settings.chunk_tokenizer else (0, 0)
         tokens = tokens_of(settings, *sizes)
@@ -260,11 +260,11 @@ def make_ledger(
         return _with_lists(told, reads) if lists else told
 
 
-def _with_lists(ledger: Ledger, reads: LedgerReads) -> Ledger:
+def _with_lists(ledger: Ledger, reads: Reads) -> Ledger:
     """Return the ledger with what is stored now."""
     return replace(
         ledger,
-        domains=tuple(reads.domains()),
+        domains=tuple(reads.ledger_domains()),
         aliases=tuple(group_aliases(reads.aliases(_MOST_ALIASES))[:ALIAS_GROUPS]),
         shared=tuple(_shared(one) for one in reads.shared(SHARED_CHUNKS)),
     )

@@ -41,8 +41,7 @@ from scrapy_dedup.service.templates.layout_figures import (
 from scrapy_dedup.service.views.changes import ChangesChoice, PageChange, Since, iterate_changes
 from scrapy_dedup.service.views.explain import JudgedBlock, judged_blocks, own_removals, page_blocks, told
 from scrapy_dedup.settings import LAYERS, Settings
-from scrapy_dedup.store.knowledge.layout_pictures import StoredPicture
-from scrapy_dedup.store.pages.ledger_reads import LedgerReads
+from scrapy_dedup.store.domains.layouts import StoredPicture
 from scrapy_dedup.store.pages.reads import Reads
 from scrapy_dedup.store.records.stored import (
     DomainFigures,
@@ -190,7 +189,7 @@ def make_report(
         reads_of = run.id if run is not None else None
         reads = Reads(session, project.id, reads_of)
         domains = reads.domains()
-        cuts = {layer: _Cuts.read(LedgerReads(session, project.id, reads_of), layer) for layer in LAYERS_OF_BLOCKS}
+        cuts = {layer: _Cuts.read(Reads(session, project.id, reads_of), layer) for layer in LAYERS_OF_BLOCKS}
         pages_fetched = reads.pages_fetched()
         repeated = _repeated(session, project, settings, [each.domain for each in domains])
         keys = reads.pages_by_share(SAMPLE_PAGES)
@@ -220,7 +219,7 @@ class _Cuts(Struct, frozen=True):
     """By domain."""
 
     @classmethod
-    def read(cls, reads: LedgerReads, layer: str) -> Self:
+    def read(cls, reads: Reads, layer: str) -> Self:
         """Return the sums of a layer's decisions."""
         blocks, chars = 0, Counter[str]()
         for domain, reason in reads.removed_reasons(layer):

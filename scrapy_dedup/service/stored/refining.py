@@ -42,23 +42,24 @@ from scrapy_dedup.store.engine.codec import column_text
 from scrapy_dedup.store.engine.errors import DamagedStoreError
 from scrapy_dedup.store.pages import site_configs
 from scrapy_dedup.store.pages.reads import Reads
-from scrapy_dedup.store.records.document_chunks import STALE_CHUNK
-from scrapy_dedup.store.records.page_records import ChunksRecord, PageKnowledge
 from scrapy_dedup.store.records.records import (
+    ChunksRecord,
     CleanedRecord,
     DecisionRecord,
     DocumentRecord,
     ExtractionRecord,
     Method,
+    PageKnowledge,
     Record,
+    SignatureRecord,
     TemplateRecord,
     TemplateStateRecord,
 )
-from scrapy_dedup.store.records.signatures import SignatureRecord
+from scrapy_dedup.store.records.shared import STALE_CHUNK
 from scrapy_dedup.store.records.stored import StoredSource, StoredState
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.upkeep.recleaning import Recleaned, Refined, RefinementRepository, is_of_version
+from scrapy_dedup.store.upkeep.recleaning import Recleaned, RecleaningRepository, Refined, is_of_version
 from scrapy_dedup.store.writer import ProjectStore
 
 _PAGES_WRITTEN_AT_ONCE: Final = 100
@@ -128,8 +129,8 @@ def write_refined(store: Store, project: ProjectStore, settings: Settings, recor
     """
     pages = list(_pages(records))
     with store.session() as session:
-        repository = RefinementRepository(session, project.id, layer=LAYERS, keep_decisions=settings.keep_decisions)
-        written = repository.write(pages)
+        repository = RecleaningRepository(session, project.id, layer=LAYERS, keep_decisions=settings.keep_decisions)
+        written = repository.write_refined(pages)
         session.commit()
     return written
 

@@ -10,6 +10,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate, Removal
+from scrapy_dedup.core.chunks.chunks import StoredChunk
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.fingerprints import to_hex
 from scrapy_dedup.core.urls.normal_form import extract_domain, normalize_url, page_key
@@ -24,9 +25,8 @@ from scrapy_dedup.service.policies import url_rules
 from scrapy_dedup.service.store_policies import stored_rules
 from scrapy_dedup.service.templates.site_records import site_of
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.pages.ledger_reads import LedgerReads
-from scrapy_dedup.store.records import document_chunks
-from scrapy_dedup.store.records.page_records import StoredChunk
+from scrapy_dedup.store.pages.reads import Reads
+from scrapy_dedup.store.records import shared
 from scrapy_dedup.store.records.records import HTML_FIELDS
 from scrapy_dedup.store.records.stored import (
     StoredBoilerplate,
@@ -289,8 +289,8 @@ def _beside_others(
 ) -> tuple[tuple[StoredChunk, ...], dict[bytes, str], ExplainedLike | None]:
     """Return a document's chunks, the URLs of pages that give some of them, and the page that one is like."""
     with store.session(read_only=True) as session:
-        chunks = document_chunks.of_page(session.connection(), project.id, document_key)
-        reads = LedgerReads(session, project.id)
+        chunks = shared.chunks_of_page(session.connection(), project.id, document_key)
+        reads = Reads(session, project.id)
         like = reads.likeness(page_key)
         asked = {one.holder for one in chunks if one.holder is not None} | ({like.keeper} if like else set())
         urls = reads.urls(asked)

@@ -19,7 +19,7 @@ from typing import Any, Final, Literal, TypeVar
 from msgspec import DecodeError, Struct, json
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.store.pages.page_lists import ListedPage, ListPlace, PageLists
+from scrapy_dedup.store.pages.reads import ListedPage, ListPlace, PageLists
 from scrapy_dedup.store.records.records import DocumentStatus, Verdict
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore

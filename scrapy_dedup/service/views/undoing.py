@@ -23,7 +23,7 @@ from scrapy_dedup.service.cut.site_patterns import PDF_PATTERN, TEXT_PATTERN, na
 from scrapy_dedup.service.patterns import PAGES_TRIED, Changed, merged, put_config, stored_config, try_config
 from scrapy_dedup.service.views.explain import keys_of
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.pages.ledger_reads import LedgerReads
+from scrapy_dedup.store.pages.reads import Reads
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -68,7 +68,7 @@ def kept_things(store: Store, project: ProjectStore, domain: str | None = None) 
     with store.session(read_only=True) as session:
         configs = [(one.domain, SiteConfig.from_json(dict(one.config))) for one in rows]
         pages = [bytes.fromhex(entry) for _, config in configs for entry in config.keep_pages]
-        urls = LedgerReads(session, project.id).urls(pages)
+        urls = Reads(session, project.id).urls(pages)
     return [
         KeptEntry(kind, name, entry, urls.get(bytes.fromhex(entry), entry) if kind is KeptKind.PAGE else entry)
         for name, config in configs
@@ -202,7 +202,7 @@ def _page(store: Store, project: ProjectStore, url: str, domain: str | None, set
     crawled = page.crawled_url
     if page.document is None and crawled is not None and crawled.alias_kind == "redirect" and crawled.document_key:
         with store.session(read_only=True) as session:
-            target = LedgerReads(session, project.id).urls([crawled.document_key])
+            target = Reads(session, project.id).urls([crawled.document_key])
         raise UndoError(f"{url} is a redirect: name the page that it leads to, {', '.join(target.values())}")
     return KeptEntry(KeptKind.PAGE, keys.domain, keys.page_key.hex(), url)
 
@@ -225,7 +225,7 @@ def _domains_of_block(store: Store, project: ProjectStore, digits: str, domain: 
     expressions: set[str] = set()
     key = from_hex(digits)
     with store.session(read_only=True) as session:
-        for of_domain, decision in LedgerReads(session, project.id).removals(LAYERS, domain):
+        for of_domain, decision in Reads(session, project.id).removals(LAYERS, domain):
             removal = removals_in(decision).get(key)
             if removal is not None and removal.rule.name in (TEXT_PATTERN, PDF_PATTERN):
                 expressions.add(removal.rule.path)
@@ -246,7 +246,7 @@ def _domains_of_rule(store: Store, project: ProjectStore, name: str, domain: str
 def _rules(store: Store, project: ProjectStore, domain: str | None) -> Iterator[tuple[str, bytes, frozenset[str]]]:
     """Iterate over (domain, page key, names of the rules) of all removals."""
     with store.session(read_only=True) as session:
-        for of_domain, decision in LedgerReads(session, project.id).removals(LAYERS, domain):
+        for of_domain, decision in Reads(session, project.id).removals(LAYERS, domain):
             rules = {removal.rule for removal in removals_in(decision).values()}
             yield of_domain, decision.page_key, frozenset(name for rule in rules for name in names_of(rule))
 

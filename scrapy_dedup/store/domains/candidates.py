@@ -3,15 +3,15 @@
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 from msgspec import Struct
 from sqlalchemy import Connection, insert, select, update
 
 from scrapy_dedup.store.domains.registry import among, some_of
 from scrapy_dedup.store.engine.codec import column_text, row_of
+from scrapy_dedup.store.records.lookups import columns_of, read
 from scrapy_dedup.store.tables.models import CandidateRow, DiscoverySession
-from scrapy_dedup.store.tables.upserts import table_of
+from scrapy_dedup.store.tables.statements import table_of
 
 NEW = "new"
 """The outcome of a URL that became a candidate."""
@@ -33,15 +33,9 @@ class NewCandidate(Struct, frozen=True):
     rank: int | None = None
 
 
-class StoredCandidate(Struct, frozen=True):
+class StoredCandidate(NewCandidate, frozen=True, kw_only=True):
     """A candidate, and when it came."""
 
-    url: str
-    engine: str
-    domain_name: str
-    title: str | None
-    confidence: float | None
-    rank: int | None
     session_id: uuid.UUID
     session_name: str | None
     outcome: str
@@ -96,14 +90,11 @@ def of_domains(
     connection: Connection, project_id: uuid.UUID, names: Collection[str], limit: int
 ) -> list[StoredCandidate]:
     """Return the last candidates of some domains, newest first."""
-    of_candidate = ("url", "engine", "domain_name", "title", "confidence", "rank", "session_id")
-    columns: list[Any] = [getattr(CandidateRow, name) for name in of_candidate]
-    columns += [DiscoverySession.name, CandidateRow.outcome, CandidateRow.created_at]
     found = (
-        select(*columns)
+        select(*columns_of(CandidateRow, StoredCandidate), DiscoverySession.name.label("session_name"))
         .outerjoin(DiscoverySession, DiscoverySession.session_id == CandidateRow.session_id)
         .where(CandidateRow.project_id == project_id, CandidateRow.domain_name.in_(sorted(names)))
         .order_by(CandidateRow.id.desc())
         .limit(limit)
     )
-    return [StoredCandidate(*row) for row in connection.execute(found)]
+    return [read(row, StoredCandidate) for row in connection.execute(found)]

@@ -19,7 +19,7 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.store.domains.registry import LIKE_ESCAPE, StoredDomain, like, of_project
 from scrapy_dedup.store.engine.codec import column_text
 from scrapy_dedup.store.tables.models import CrawledUrl, Document, Domain
-from scrapy_dedup.store.tables.upserts import chunks, table_of
+from scrapy_dedup.store.tables.statements import rows_in, same_page, table_of
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -269,15 +269,10 @@ def some_pages(connection: Connection, project_id: uuid.UUID, name: str, limit: 
 
 def contents_of(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]) -> dict[bytes, PageContent]:
     """Return what those of the URLs held that were crawled."""
-    document = (Document.project_id == CrawledUrl.project_id) & (Document.page_key == CrawledUrl.page_key)
     columns = (CrawledUrl.page_key, CrawledUrl.document_key, Document.cleaned_hash, Document.content_hash)
-    both = select(*columns).outerjoin(Document, document & (Document.status == "completed"))
-    found = {}
-    for some in chunks(keys):
-        of_these = (CrawledUrl.project_id == project_id, CrawledUrl.page_key.in_(some))
-        for key, *content in connection.execute(both.where(*of_these)):
-            found[key] = PageContent(*content)
-    return found
+    both = select(*columns).outerjoin(Document, same_page(Document, CrawledUrl) & (Document.status == "completed"))
+    of_project = both.where(CrawledUrl.project_id == project_id)
+    return {key: PageContent(*content) for key, *content in rows_in(connection, of_project, CrawledUrl.page_key, keys)}
 
 
 def count_pages(connection: Connection, project_id: uuid.UUID, names: Collection[str]) -> dict[str, int]:

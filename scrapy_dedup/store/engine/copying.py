@@ -14,15 +14,15 @@ from typing import Any, Final
 
 from sqlalchemy import URL, Connection, Result, Table, func, insert, select, text
 
-from scrapy_dedup.store.engine.engines import WRITES, file_of, make_engine, parse_url
-from scrapy_dedup.store.engine.errors import StoreError, shown, translated
-from scrapy_dedup.store.engine.migrating import VERSION_TABLE, Refused, Schema, create, inspect_connection
+from scrapy_dedup.store.engine.database import WRITES, make_engine, parse_url
+from scrapy_dedup.store.engine.errors import StoreError, file_of, shown, translated
+from scrapy_dedup.store.engine.schema import MAGIC, VERSION_TABLE, Refused, Schema, create, inspect_connection
 from scrapy_dedup.store.tables.models import Base, Project
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
 """Given what is counted, and how many there are; gives what is told of how many more are done."""
 
-_MAGIC: Final = b"SQLite format 3\0"
+
 # A row may hold a page of some megabytes.
 _ROWS_AT_ONCE: Final = 250
 _ANOTHER_FILE: Final = "Take another file."
@@ -163,7 +163,7 @@ def _reading(url: URL, timeout: timedelta) -> Iterator[Connection]:
         if path.exists() and not path.is_file():
             raise StoreError(f"{path}: it is no regular file. {_ANOTHER_FILE}")
         with path.open("rb") as file:
-            if file.read(len(_MAGIC)) != _MAGIC:
+            if file.read(len(MAGIC)) != MAGIC:
                 raise StoreError(f"{path}: it is no SQLite file, so neither a store nor a backup. {_ANOTHER_FILE}")
     with _transaction(url, timeout, url, writes=False) as connection:
         if path is None:

@@ -1,19 +1,220 @@
+"""An open database: its engine, sessions and transactions, and what SQLite and PostgreSQL need to behave alike."""
+
 import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from datetime import timedelta
+from math import ceil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import URL, Connection, Engine
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.pool import NullPool, QueuePool, StaticPool
 
 from scrapy_dedup.store.engine.circuit import Circuit
-from scrapy_dedup.store.engine.engines import WRITES, file_of
-from scrapy_dedup.store.engine.errors import AwayStoreError, StoreError, shown, translated
-from scrapy_dedup.store.engine.sqlite_file import empty_log, is_long, log_of
+from scrapy_dedup.store.engine.codec import column_text, to_json
+from scrapy_dedup.store.engine.errors import AwayStoreError, StoreError, file_of, shown, translated
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
+
+
+# An engine with this option opens its transactions for writing.
+WRITES = "scrapy_dedup_writes"
+# Of what SQLite keeps of a file in memory, in KiB, for each connection. Keys are random: a batch touches pages all over
+# the indexes. Whoever reads needs the upper levels of their trees, and has nothing left of it once somebody writes.
+_CACHE_WRITING = 16_000
+_CACHE_READING = 4_000
+_CACHE = "scrapy_dedup_cache"
+# For a try whether a server is there; libpq takes no less.
+_TRIAL = timedelta(seconds=2)
+
+
+def parse_url(url: str | URL) -> URL:
+    """Return the URL of a database that the store can use.
+
+    Raises:
+        StoreError: it is not a URL, or names neither SQLite nor PostgreSQL.
+    """
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        example = "such as sqlite:///.scrapy/dedup.db"
+        raise StoreError(f"store: DEDUP_DATABASE_URL is not a database URL; write one {example}") from error
+    if parsed.drivername not in {"sqlite", "sqlite+pysqlite"} and parsed.get_backend_name() != "postgresql":
+        raise StoreError(
+            f"store {shown(parsed)}: {parsed.drivername} is not supported. Use sqlite:///PATH or postgresql+psycopg://..."
+        )
+    if "@" in (parsed.host or ""):
+        # What stands before it is a part of the password.
+        example = "postgresql+psycopg://NAME:PASSWORD@HOST/DATABASE"
+        raise StoreError(f"store {example}: DEDUP_DATABASE_URL has two @. Write the one in the password as %40.")
+    if (parsed.database or "").startswith("file:"):
+        raise StoreError(f"store {shown(parsed)}: SQLite URIs are not supported. Write sqlite:///PATH.")
+    return parsed
+
+
+def make_engine(url: URL, timeout: timedelta) -> Engine:
+    """Return an engine for use by several threads.
+
+    Raises:
+        StoreError: the driver is not installed.
+    """
+    arguments: dict[str, Any] = {"hide_parameters": True, "json_serializer": lambda value: column_text(to_json(value))}
+    try:
+        if url.get_backend_name() == "postgresql":
+            engine = create_engine(url, pool_pre_ping=True, connect_args=_patience(url, timeout), **arguments)
+            _prepare_postgresql(engine, timeout)
+            return engine
+        engine = create_engine(
+            url,
+            # In memory every thread must meet the one connection that holds the data.
+            poolclass=QueuePool if file_of(url) else StaticPool,
+            connect_args={"timeout": timeout.total_seconds(), "check_same_thread": False},
+            **arguments,
+        )
+    except (NoSuchModuleError, ModuleNotFoundError) as error:
+        raise StoreError(f"store {shown(url)}: {error}. Run pip install 'scrapy_dedup[postgresql]'.") from error
+    _prepare_sqlite(engine)
+    if file_of(url):
+        _hold_to_file(engine, url)
+    return engine
+
+
+def make_circuit(url: URL, engine: Engine) -> Circuit | None:
+    """Return what knows whether an engine's server can be reached; None for a file, and for another driver."""
+    if url.get_driver_name() != "psycopg":
+        return None
+    # It takes long to import, for those who do not need it.
+    from scrapy_dedup.store.engine.watched import watch  # noqa: PLC0415
+
+    trial = create_engine(url, poolclass=NullPool, connect_args=_patience(url, _TRIAL), hide_parameters=True)
+
+    def connect() -> None:
+        with translated(url), trial.connect():
+            pass
+
+    circuit = Circuit(connect)
+    watch(engine, circuit)
+    return circuit
+
+
+def _patience(url: URL, timeout: timedelta) -> dict[str, Any]:
+    """Return for how long to wait for a connection, and for a network that is silent, unless the URL says it."""
+    if not url.get_driver_name().startswith("psycopg"):
+        return {}
+    # Whole seconds, of which libpq takes 2 at least.
+    seconds = max(2, ceil(timeout.total_seconds()))
+    quiet = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": seconds * 1000}
+    given = {"connect_timeout": seconds, **quiet}
+    return {name: value for name, value in given.items() if name not in url.query}
+
+
+def _prepare_postgresql(engine: Engine, timeout: timedelta) -> None:
+    milliseconds = max(1, round(timeout.total_seconds() * 1000))
+
+    def on_connect(connection: Any, _record: object) -> None:
+        # Not among the options of the connection, which a pooler between here and the server may refuse.
+        cursor = connection.cursor()
+        cursor.execute(f"SET lock_timeout = {milliseconds}")
+        # A crawler whose machine has gone must not hold its locks for the two hours that are usual.
+        cursor.execute("SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3")
+        cursor.close()
+        connection.commit()
+
+    event.listen(engine, "connect", on_connect)
+
+
+def _prepare_sqlite(engine: Engine) -> None:
+    def on_connect(connection: sqlite3.Connection, _record: object) -> None:
+        # Python's driver would begin transactions late and only before some statements: `on_begin` does it.
+        connection.isolation_level = None
+        connection.execute("PRAGMA foreign_keys = ON")
+        # With a WAL, NORMAL can lose the last commits when the power fails, never the database.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        # Of the pages that two batches both wrote, a log of 16 MB moves one into the file.
+        connection.execute("PRAGMA wal_autocheckpoint = 4000")
+
+    def on_begin(connection: Connection) -> None:
+        # A transaction that reads first and writes later fails at once when another process wrote in between.
+        writes = connection.get_execution_options().get(WRITES, False)
+        _set_cache(connection, _CACHE_WRITING if writes else _CACHE_READING)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    event.listen(engine, "connect", on_connect)
+    event.listen(engine, "begin", on_begin)
+
+
+def _hold_to_file(engine: Engine, url: URL) -> None:
+    """Refuse to go on where another file has come in the place of the one that was opened, or none.
+
+    SQLite would write the old one, which nobody sees again, and play its log into the new one, which is damaged then
+    (https://www.sqlite.org/howtocorrupt.html#_unlinking_or_renaming_a_database_file_while_in_use).
+    """
+    path, opened = file_of(url), list[tuple[int, int]]()
+    assert path is not None
+
+    def identity() -> tuple[int, int] | None:
+        try:
+            found = path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def check(*_: object) -> None:
+        if opened and identity() != opened[0]:
+            raise StoreError(
+                f"store {shown(url)}: its file was deleted or replaced while it was in use. Put it back, or move"
+                " away what the old one left (-wal, -shm) and start again."
+            )
+
+    def on_connect(*_: object) -> None:
+        if not opened and (found := identity()) is not None:
+            opened.append(found)
+
+    event.listen(engine, "do_connect", check)
+    event.listen(engine, "connect", on_connect)
+    event.listen(engine, "begin", check, insert=True)
+
+
+def _set_cache(connection: Connection, kibibytes: int) -> None:
+    """Bound what a connection keeps in memory; as the pool gives one to readers and writers alike, at each begin."""
+    if connection.info.get(_CACHE) != kibibytes:
+        connection.exec_driver_sql(f"PRAGMA cache_size = -{kibibytes}")
+        connection.info[_CACHE] = kibibytes
+
+
+# SQLite's log begins anew by itself only when nobody reads from it: readers that overlap, as those of a crawl do, let
+# it grow (https://www.sqlite.org/wal.html#avoiding_excessively_large_wal_files). Four of what a large batch writes, in
+# bytes:
+LONGEST = 128_000_000
+# Reading what one page asks for takes less; those who read for longer are not waited for.
+_PATIENCE_MILLISECONDS = 200
+
+
+def log_of(path: Path) -> Path:
+    """Return where the log of a database is."""
+    return path.with_name(f"{path.name}-wal")
+
+
+def is_long(path: Path) -> bool:
+    """Return whether the log of a database has grown beyond what it needs."""
+    try:
+        return log_of(path).stat().st_size > LONGEST
+    except OSError:
+        return False
+
+
+def empty_log(connection: sqlite3.Connection) -> None:
+    """Move what is in the log into the file, and cut it to nothing; while somebody reads for long, it stays.
+
+    Raises:
+        sqlite3.Error: such as a full disk; what was committed is safe.
+    """
+    connection.execute(f"PRAGMA busy_timeout = {_PATIENCE_MILLISECONDS}")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 class Database:

@@ -94,6 +94,13 @@ def shown(url: URL) -> str:
     return url.update_query_dict(secret).render_as_string(hide_password=True)
 
 
+def file_of(url: URL) -> Path | None:
+    """Return the SQLite file that the URL names; None for a database in memory or on a server."""
+    if url.get_backend_name() != "sqlite" or url.database in {None, "", ":memory:"}:
+        return None
+    return Path(str(url.database)).absolute()
+
+
 @contextmanager
 def translated(url: URL) -> Iterator[None]:
     """Turn what SQLAlchemy and the codec raise inside into a StoreError."""
@@ -107,7 +114,7 @@ def translated(url: URL) -> Iterator[None]:
         # further lines.
         cause = str(getattr(error, "orig", None) or error)
         first_line = cause.partition("\n")[0].rstrip(".")[:_LONGEST_CAUSE]
-        path = _file_of(url)
+        path = file_of(url)
         if is_full(cause, path) or getattr(getattr(error, "orig", None), "sqlstate", None) == _DISK_FULL:
             raise FullStoreError(f"store {shown(url)}: {first_line}. {FREE_SPACE}", free_bytes(path)) from error
         kind = _kind_of(error, url, cause)
@@ -130,11 +137,6 @@ def is_full(cause: str, path: Path | None) -> bool:
     # SQLite's index of its log cannot grow.
     free = free_bytes(path) if _IO_ERROR in cause.lower() else None
     return free is not None and free < _NEXT_TO_NOTHING
-
-
-def _file_of(url: URL) -> Path | None:
-    in_file = url.get_backend_name() == "sqlite" and url.database not in (None, "", ":memory:")
-    return Path(str(url.database)).absolute() if in_file else None
 
 
 def _kind_of(error: SQLAlchemyError, url: URL, cause: str) -> type[StoreError]:

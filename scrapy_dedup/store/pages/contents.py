@@ -1,19 +1,47 @@
-"""The originals of pages: which versions are kept, and how the size bound is held."""
+"""What is kept of pages: originals in their versions, answers as they came over the wire, and what callbacks yielded.
+
+Originals and answers count for the size bound, which is held here; and it is noted which items visits delivered.
+"""
 
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, tuple_, update
+from sqlalchemy import (
+    ColumnClause,
+    ColumnElement,
+    Connection,
+    LargeBinary,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    literal,
+    select,
+    tuple_,
+    update,
+)
 
-from scrapy_dedup.store.pages import responses
-from scrapy_dedup.store.records.batch import Batch
-from scrapy_dedup.store.records.records import KeepPolicy
-from scrapy_dedup.store.records.rows import size_of
-from scrapy_dedup.store.tables.models import Project, SourceRow, SourceVersion
-from scrapy_dedup.store.tables.upserts import Row, chunks, table_of, upsert
+from scrapy_dedup.store.engine.codec import column_text, unpack_bytes, unpack_json
+from scrapy_dedup.store.engine.errors import DamagedError
+from scrapy_dedup.store.records.batch import Batch, size_of
+from scrapy_dedup.store.records.lookups import columns_of, read, read_extraction, values_of
+from scrapy_dedup.store.records.records import DeliveryRecord, ExtractionRecord, KeepPolicy, ResponseRecord
+from scrapy_dedup.store.records.stored import ExtractionChoice, ExtractionFigures
+from scrapy_dedup.store.tables.columns import by_code_point
+from scrapy_dedup.store.tables.models import (
+    DeliveryRow,
+    Document,
+    Extraction,
+    Project,
+    Response,
+    SourceRow,
+    SourceVersion,
+)
+from scrapy_dedup.store.tables.statements import Row, change_in, chunks, rows_by, rows_in, same_page, table_of, upsert
 
 _KEYS = ("project_id", "page_key")
 # When the bound is passed, what is kept shrinks to this share of it, so that the next time is some pages away.
@@ -34,9 +62,9 @@ def write(connection: Connection, project_id: uuid.UUID, batch: Batch, stored_by
     if not keep.versions or not (batch.sources or batch.cleaned or batch.responses):
         return
     total = stored_bytes + keep_pages(connection, project_id, batch.sources, batch.cleaned, keep.versions)
-    total += responses.write(connection, project_id, batch.responses)
+    total += _write_responses(connection, project_id, batch.responses)
     if keep.max_bytes is not None and total > keep.max_bytes:
-        total -= drop_oldest(connection, project_id, total - room_after(keep.max_bytes))
+        total -= drop_oldest(connection, project_id, total - int(keep.max_bytes * _ROOM))
     count_bytes(connection, project_id, total)
 
 
@@ -98,13 +126,7 @@ def set_cleaned(
 def _held(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]) -> dict[bytes, HeldContent]:
     columns = (SourceRow.page_key, SourceRow.fetched_at, SourceRow.content_bytes, SourceRow.cleaned_bytes)
     of_project = select(*columns).where(SourceRow.project_id == project_id)
-    return {
-        key: HeldContent(fetched_at, content_bytes, cleaned_bytes)
-        for some in chunks(keys)
-        for key, fetched_at, content_bytes, cleaned_bytes in connection.execute(
-            of_project.where(SourceRow.page_key.in_(some))
-        )
-    }
+    return {key: HeldContent(*held) for key, *held in rows_in(connection, of_project, SourceRow.page_key, keys)}
 
 
 def _keep_versions(
@@ -135,11 +157,10 @@ def _move_to_versions(
     )
     of_project = select(*columns).where(SourceRow.project_id == project_id, SourceRow.content.is_not(None))
     moved = [
-        dict(row)
-        for some in chunks(later)
-        for row in connection.execute(of_project.where(SourceRow.page_key.in_(some))).mappings()
+        dict(row._mapping)  # noqa: SLF001 (SQLAlchemy's public name for it)
+        for row in rows_in(connection, of_project, SourceRow.page_key, later)
         # The same text packs to the same bytes.
-        if row["content"] != replaced[row["page_key"]]["content"]
+        if row.content != replaced[row.page_key]["content"]
     ]
     if moved:
         connection.execute(insert(SourceVersion), moved)
@@ -190,18 +211,13 @@ def drop_oldest(connection: Connection, project_id: uuid.UUID, excess: int) -> i
     Returns how many.
     """
     freed = 0
-    for drop in (_drop_oldest_versions, responses.drop_oldest, _empty_oldest_pages):
+    for drop in (_drop_oldest_versions, _drop_oldest_responses, _empty_oldest_pages):
         while freed < excess:
             some = drop(connection, project_id, excess - freed)
             if not some:
                 break
             freed += some
     return freed
-
-
-def room_after(max_bytes: int) -> int:
-    """Return to how many bytes a project that passed its bound shrinks."""
-    return int(max_bytes * _ROOM)
 
 
 def _drop_oldest_versions(connection: Connection, project_id: uuid.UUID, excess: int) -> int:
@@ -211,13 +227,8 @@ def _drop_oldest_versions(connection: Connection, project_id: uuid.UUID, excess:
         .order_by(SourceVersion.fetched_at, SourceVersion.page_key)
         .limit(_DROPPED_AT_ONCE)
     )
-    dropped, freed = [], 0
-    for key, fetched_at, content_bytes in connection.execute(oldest).all():
-        if freed >= excess:
-            break
-        dropped.append((key, fetched_at))
-        freed += content_bytes
-    _delete_versions(connection, project_id, dropped)
+    dropped, freed = _first_of(connection, oldest, excess)
+    _delete_versions(connection, project_id, [(key, fetched_at) for key, fetched_at, _ in dropped])
     return freed
 
 
@@ -229,15 +240,233 @@ def _empty_oldest_pages(connection: Connection, project_id: uuid.UUID, excess: i
         .order_by(SourceRow.fetched_at, SourceRow.page_key)
         .limit(_DROPPED_AT_ONCE)
     )
-    emptied: list[bytes] = []
+    emptied, freed = _first_of(connection, oldest, excess)
+    nothing = {"content": None, "content_bytes": 0, "cleaned_content": None, "cleaned_bytes": 0, "report": None}
+    without = update(SourceRow).where(SourceRow.project_id == project_id).values(nothing)
+    change_in(connection, without, SourceRow.page_key, [key for key, _ in emptied])
+    return freed
+
+
+def _first_of(connection: Connection, oldest: Any, excess: int) -> tuple[list[Any], int]:
+    """Return the first rows of a statement whose last column, a size, comes to so many bytes, and to how many."""
+    found: list[Any] = []
     freed = 0
-    for key, stored_bytes in connection.execute(oldest).all():
+    for row in connection.execute(oldest).all():
         if freed >= excess:
             break
-        emptied.append(key)
-        freed += stored_bytes
-    if emptied:
-        nothing = {"content": None, "content_bytes": 0, "cleaned_content": None, "cleaned_bytes": 0, "report": None}
-        of_pages = (SourceRow.project_id == project_id, SourceRow.page_key.in_(emptied))
-        connection.execute(update(SourceRow).where(*of_pages).values(nothing))
+        found.append(row)
+        freed += row[-1]
+    return found, freed
+
+
+_RESPONSE_KEYS = ("project_id", "wire_key")
+
+
+class HeldText(Struct, frozen=True):
+    """What was cut from a page: its text, and a plain report of what else stands on its items."""
+
+    page_key: bytes
+    field: str
+    cleaned_content: str
+    report: Mapping[str, object]
+    fetched_at: datetime
+    """Of the version that it was cut from: that of another visit may have been written since."""
+
+
+_RESPONSES = select(*columns_of(Response, ResponseRecord), Response.is_packed).where(
+    Response.project_id == bindparam("of_project"), Response.wire_key.in_(bindparam("keys", expanding=True))
+)
+_TEXTS = select(*columns_of(SourceRow, HeldText)).where(
+    SourceRow.project_id == bindparam("of_project"),
+    SourceRow.page_key.in_(bindparam("keys", expanding=True)),
+    SourceRow.report.is_not(None),
+    SourceRow.cleaned_content.is_not(None),
+)
+_DELIVERIES = select(*columns_of(DeliveryRow, DeliveryRecord)).where(
+    DeliveryRow.project_id == bindparam("of_project"), DeliveryRow.page_key == bindparam("of_page")
+)
+
+
+def find_responses(
+    connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]
+) -> dict[bytes, ResponseRecord | None]:
+    """Return the answers that are held, by key; None for one that is damaged."""
+    found: dict[bytes, ResponseRecord | None] = {}
+    for row in rows_by(connection, _RESPONSES, keys, of_project=project_id):
+        body = unpack_bytes if row.is_packed else bytes
+        try:
+            found[row.wire_key] = read(row, ResponseRecord, headers=_unpack_headers, body=body)
+        except (DamagedError, ValueError, TypeError):
+            found[row.wire_key] = None
+    return found
+
+
+def _unpack_headers(packed: bytes) -> list[tuple[str, str]]:
+    return [(str(name), str(value)) for name, value in unpack_json(packed)]
+
+
+def find_texts(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]) -> dict[bytes, HeldText]:
+    """Return what was cut from pages, by key, as far as it can be read."""
+    found: dict[bytes, HeldText] = {}
+    for row in rows_by(connection, _TEXTS, keys, of_project=project_id):
+        try:
+            held = read(row, HeldText, report=unpack_json)
+        except DamagedError:
+            continue
+        if isinstance(held.report, dict):
+            found[row.page_key] = held
+    return found
+
+
+def _write_responses(connection: Connection, project_id: uuid.UUID, rows: Mapping[bytes, Row]) -> int:
+    """Write answers; return by how many bytes the project grew."""
+    if not rows:
+        return 0
+    sizes = select(func.coalesce(func.sum(Response.body_bytes), 0)).where(Response.project_id == project_id)
+    held = sum(size for (size,) in rows_in(connection, sizes, Response.wire_key, rows))
+    upsert(connection, Response, _RESPONSE_KEYS, list(rows.values()))
+    return int(sum(row["body_bytes"] for row in rows.values())) - int(held)
+
+
+def write_others(connection: Connection, project_id: uuid.UUID, batch: Batch) -> None:
+    """Write which answers still hold, and what visits delivered."""
+    if batch.validated:
+        table = table_of(Response)
+        of_key = (table.c.project_id == bindparam("of_project")) & (table.c.wire_key == bindparam("of_key"))
+        rows = [
+            {"of_project": project_id, "of_key": key, "validated_at": at} for key, at in sorted(batch.validated.items())
+        ]
+        connection.execute(update(table).where(of_key), rows)
+    upsert(connection, DeliveryRow, ("project_id", "page_key", "giver"), list(batch.deliveries.values()))
+
+
+def _drop_oldest_responses(connection: Connection, project_id: uuid.UUID, excess: int) -> int:
+    """Drop the answers that came longest ago, so many bytes of them; return how many bytes went."""
+    oldest = (
+        select(Response.wire_key, Response.body_bytes)
+        .where(Response.project_id == project_id)
+        .order_by(Response.received_at, Response.wire_key)
+        .limit(_DROPPED_AT_ONCE)
+    )
+    dropped, freed = _first_of(connection, oldest, excess)
+    of_project = delete(Response).where(Response.project_id == project_id)
+    change_in(connection, of_project, Response.wire_key, [key for key, _ in dropped])
     return freed
+
+
+def deliveries(connection: Connection, project_id: uuid.UUID, page_key: bytes) -> dict[bytes, DeliveryRecord]:
+    """Return which items the last acknowledged visit of a page gave, by giver."""
+    rows = connection.execute(_DELIVERIES, {"of_project": project_id, "of_page": page_key})
+    return {row.giver: read(row, DeliveryRecord) for row in rows}
+
+
+_COLUMNS = columns_of(Extraction, ExtractionRecord)
+# The lengths stand at the beginning of a row: nothing is unpacked, or read as a whole.
+_PACKED_BYTES = (
+    func.length(Extraction.requests)
+    + func.coalesce(func.length(Extraction.items), 0)
+    + func.coalesce(func.length(Extraction.cb_kwargs), 0)
+)
+_FIGURES = (func.count(), func.coalesce(func.sum(_PACKED_BYTES), 0))
+
+# Asked for every page where outcomes stand in: built once.
+_BY_MEMO = select(*_COLUMNS).where(
+    Extraction.project_id == bindparam("of_project"), Extraction.memo_key == bindparam("of_memo"), Extraction.is_usable
+)
+
+
+def write_extractions(connection: Connection, project_id: uuid.UUID, batch: Batch, kept: int) -> None:
+    """Write the extractions of a batch, and drop all but the newest of their pages."""
+    if not batch.extractions or not kept:
+        return
+    upsert(connection, Extraction, ("project_id", "memo_key"), list(batch.extractions.values()))
+    newest_first = func.row_number().over(
+        partition_by=Extraction.page_key, order_by=(Extraction.created_at.desc(), Extraction.memo_key)
+    )
+    ranked = select(Extraction.memo_key, newest_first.label("rank")).where(Extraction.project_id == project_id)
+    pages = {row["page_key"] for row in batch.extractions.values()}
+    for some in chunks(_crowded(connection, project_id, pages, kept)):
+        of_pages = ranked.where(Extraction.page_key.in_(some)).subquery()
+        old = connection.scalars(select(of_pages.c.memo_key).where(of_pages.c.rank > kept)).all()
+        change_in(connection, delete(Extraction).where(Extraction.project_id == project_id), Extraction.memo_key, old)
+
+
+def _crowded(connection: Connection, project_id: uuid.UUID, pages: Collection[bytes], kept: int) -> list[bytes]:
+    """Return the pages with too many extractions, as the index alone tells."""
+    counted = select(Extraction.page_key).where(Extraction.project_id == project_id)
+    crowded = counted.group_by(Extraction.page_key).having(func.count() > kept)
+    return [key for (key,) in rows_in(connection, crowded, Extraction.page_key, pages)]
+
+
+def find_extraction(connection: Connection, project_id: uuid.UUID, memo_key: bytes) -> ExtractionRecord | None:
+    """Return the extraction with this key, None when it is not held."""
+    row = connection.execute(_BY_MEMO, {"of_project": project_id, "of_memo": memo_key}).first()
+    return read_extraction(row) if row else None
+
+
+def release_extractions(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID) -> None:
+    """Let what a run kept be used."""
+    of_run = (Extraction.project_id == project_id, Extraction.run_id == run_id, ~Extraction.is_usable)
+    released = update(Extraction).where(*of_run).values(is_usable=True)
+    connection.execute(released)
+
+
+def extractions_of(connection: Connection, project_id: uuid.UUID, page_key: bytes) -> list[ExtractionRecord]:
+    """Return the extractions of a page, newest first."""
+    newest_first = (Extraction.created_at.desc(), Extraction.memo_key)
+    found = (
+        values_of(Extraction, ExtractionRecord, project_id)
+        .where(Extraction.page_key == page_key)
+        .order_by(*newest_first)
+    )
+    return [read_extraction(row) for row in connection.execute(found)]
+
+
+def extraction_figures(connection: Connection, project_id: uuid.UUID) -> dict[str, ExtractionFigures]:
+    """Return how many extractions there are and their bytes, by domain, in the order of domains."""
+    sums = (
+        select(Extraction.domain, *_FIGURES)
+        .where(Extraction.project_id == project_id)
+        .group_by(Extraction.domain)
+        .order_by(by_code_point(Extraction.domain))
+    )
+    return {domain: ExtractionFigures(count, int(size)) for domain, count, size in connection.execute(sums)}
+
+
+def remove_extractions(
+    connection: Connection, project_id: uuid.UUID, choice: ExtractionChoice, *, dry_run: bool
+) -> ExtractionFigures:
+    """Delete the chosen extractions, unless it is a dry run; return how many they are and their bytes."""
+    count, size = 0, 0
+    for conditions in _conditions(choice):
+        chosen = (Extraction.project_id == project_id, *conditions)
+        some, some_bytes = connection.execute(select(*_FIGURES).where(*chosen)).one()
+        count, size = count + some, size + int(some_bytes)
+        if some and not dry_run:
+            connection.execute(delete(Extraction).where(*chosen))
+    return ExtractionFigures(count, size)
+
+
+def _conditions(choice: ExtractionChoice) -> Iterator[list[ColumnElement[bool]]]:
+    """Yield conditions of which each chooses others: as many as the keys need statements."""
+    common: list[ColumnElement[bool]] = []
+    if choice.domain is not None:
+        common.append(Extraction.domain == column_text(choice.domain))
+    if choice.created_before is not None:
+        common.append(Extraction.created_at < choice.created_before)
+    if choice.outdated:
+        common.append(~_current())
+    pages = _in_parts(Extraction.page_key, choice.page_keys)
+    memos = _in_parts(Extraction.memo_key, choice.memo_keys)
+    yield from ([*common, *page, *memo] for page in pages for memo in memos)
+
+
+def _current() -> ColumnElement[bool]:
+    """Say in SQL which extractions are of the content that their page has now."""
+    # A page that is known from elsewhere by its URL alone has no content.
+    content = func.coalesce(Document.content_hash, literal(b"", LargeBinary()))
+    return exists().where(same_page(Document, Extraction), content == Extraction.content_hash)
+
+
+def _in_parts(column: ColumnClause[bytes], keys: Collection[bytes] | None) -> list[list[ColumnElement[bool]]]:
+    return [[]] if keys is None else [[column.in_(some)] for some in chunks(set(keys))]

@@ -1,17 +1,76 @@
-"""What a report reads: figures of one run, or of all that is stored of a project."""
+"""What reports, ledgers, explanations, lists of pages and indexes read of what is stored of a project."""
 
 import heapq
 import uuid
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
+from typing import Annotated, Any
 
-from sqlalchemy import ColumnElement, Float, Select, cast, func, select
+from msgspec import Meta, Struct
+from sqlalchemy import ColumnElement, Float, Select, case, cast, func, select, tuple_
 from sqlalchemy.orm import Session
 
-from scrapy_dedup.store.records.rows import read_evidence
-from scrapy_dedup.store.records.stored import DomainFigures, RepeatedBlock
+from scrapy_dedup.core.chunks.chunks import GIVEN, HOLDING
+from scrapy_dedup.core.runs import LedgerDomain
+from scrapy_dedup.store.engine.codec import column_text, unpack_json
+from scrapy_dedup.store.records import lookups
+from scrapy_dedup.store.records.lookups import read, read_evidence
+from scrapy_dedup.store.records.stored import DomainFigures, RepeatedBlock, StoredDecision
 from scrapy_dedup.store.tables.columns import by_code_point
-from scrapy_dedup.store.tables.models import CrawledUrl, Decision, Document, DomainBoilerplate, SourceRow
+from scrapy_dedup.store.tables.models import (
+    CrawledUrl,
+    Decision,
+    Document,
+    DocumentChunk,
+    DomainBoilerplate,
+    PageSignature,
+    SourceRow,
+)
+from scrapy_dedup.store.tables.statements import rows_in, same_page, table_of
+
+_DECISION = lookups.columns_of(Decision, StoredDecision)
+_ROWS_AT_ONCE = 500
+_DROPPED = "dropped"
+
+
+class DroppedPages(Struct, frozen=True):
+    """Pages that a layer left out whole, with what the pages have that stand for them.
+
+    Attributes:
+        pages: of which the page is known that stands for each.
+        chars: characters of the clean texts of those.
+        chunks: that those gave.
+    """
+
+    pages: int
+    chars: int
+    chunks: int
+
+
+class StoredAlias(Struct, frozen=True, order=True):
+    """A URL that another page stands for; found_by is redirect, canonical or a layer."""
+
+    url: str
+    target: str
+    found_by: str
+
+
+class StoredShare(Struct, frozen=True):
+    """A text that several pages have as a chunk; (URL, whether it gives it) of some, those that do first."""
+
+    content_hash: bytes
+    pages: int
+    sample: str
+    chars: int
+    places: tuple[tuple[str, bool], ...]
+
+
+class StoredLikeness(Struct, frozen=True):
+    """The page that another is like; layer is None where it went out all the same."""
+
+    keeper: bytes
+    layer: str | None
+    jaccard: float | None
 
 
 class Reads:
@@ -53,9 +112,12 @@ class Reads:
 
         Keys are hashes, so that these are spread evenly; pages whose URL is not known are left out.
         """
-        same_page = (CrawledUrl.project_id == Decision.project_id) & (CrawledUrl.page_key == Decision.page_key)
         chosen = (Decision.project_id == self._project_id, Decision.layer == layer, Decision.action == action)
-        found = select(Decision.page_key, Decision.reason, CrawledUrl.url).join(CrawledUrl, same_page).where(*chosen)
+        found = (
+            select(Decision.page_key, Decision.reason, CrawledUrl.url)
+            .join(CrawledUrl, same_page(CrawledUrl, Decision))
+            .where(*chosen)
+        )
         if self._run_id is not None:
             found = found.where(Decision.run_id == self._run_id)
         return [
@@ -107,19 +169,342 @@ class Reads:
         if domain is not None:
             rows = rows.where(DomainBoilerplate.domain == domain)
         for name, method, pages_analyzed, hashes, packed in self._session.execute(rows):
-            evidence = read_evidence(packed) or {}
+            evidence = read_evidence(packed) if packed is not None else {}
             for fingerprint in hashes:
                 if fingerprint in evidence:
                     pages, path, sample = evidence[fingerprint]
                     yield RepeatedBlock(name, method, fingerprint, pages, pages_analyzed, path, sample)
 
     def _kept(self) -> Select[Any]:
-        same_page = (SourceRow.project_id == Document.project_id) & (SourceRow.page_key == Document.page_key)
         is_kept = (SourceRow.content.is_not(None), Document.chars_in > 0)
-        return select(Document.page_key).join(SourceRow, same_page).where(*self._completed(), *is_kept)
+        return (
+            select(Document.page_key)
+            .join(SourceRow, same_page(SourceRow, Document))
+            .where(*self._completed(), *is_kept)
+        )
 
     def _completed(self) -> Sequence[ColumnElement[bool]]:
         conditions = [Document.project_id == self._project_id, Document.status == "completed"]
         if self._run_id is not None:
             conditions.append(Document.run_id == self._run_id)
         return conditions
+
+    def dropped(self) -> dict[str, DroppedPages]:
+        """Return what the layers left out whole, by layer."""
+        of_keeper = (Document.project_id == CrawledUrl.project_id) & (Document.page_key == CrawledUrl.document_key)
+        of_chunk = (DocumentChunk.project_id == CrawledUrl.project_id) & (
+            DocumentChunk.page_key == CrawledUrl.document_key
+        )
+        chosen = [Decision.project_id == self._project_id, Decision.action == _DROPPED]
+        chosen.append(CrawledUrl.document_key != CrawledUrl.page_key)
+        if self._run_id is not None:
+            chosen.append(Decision.run_id == self._run_id)
+        pages = (
+            select(Decision.layer, func.count(), func.sum(Document.chars_out))
+            .join(CrawledUrl, same_page(CrawledUrl, Decision))
+            .join(Document, of_keeper)
+            .where(*chosen, Document.chars_out.is_not(None))
+            .group_by(Decision.layer)
+        )
+        given = (
+            select(Decision.layer, func.count())
+            .join(CrawledUrl, same_page(CrawledUrl, Decision))
+            .join(DocumentChunk, of_chunk)
+            .where(*chosen, DocumentChunk.state.in_(GIVEN))
+            .group_by(Decision.layer)
+        )
+        counts = {layer: number for layer, number in self._session.execute(given)}  # noqa: C416 (rows are typed, pairs are not)
+        return {
+            layer: DroppedPages(number, int(chars or 0), counts.get(layer, 0))
+            for layer, number, chars in self._session.execute(pages)
+        }
+
+    def ledger_domains(self) -> list[LedgerDomain]:
+        """Return the sums of every domain, those with most pages first, ties by name."""
+        documents = (
+            select(Document.domain, func.count(), func.sum(Document.chars_in), func.sum(Document.chars_out))
+            .where(*self._went_out())
+            .group_by(Document.domain)
+        )
+        found = {
+            domain: [pages, 0, int(chars_in or 0), int(chars_out or 0), 0, 0]
+            for domain, pages, chars_in, chars_out in self._session.execute(documents)
+        }
+        others = [CrawledUrl.project_id == self._project_id, CrawledUrl.document_key != CrawledUrl.page_key]
+        others.append(CrawledUrl.status.in_(("alias", "duplicate")))
+        if self._run_id is not None:
+            others.append(CrawledUrl.run_id == self._run_id)
+        aliases = select(CrawledUrl.domain, func.count()).where(*others).group_by(CrawledUrl.domain)
+        for domain, number in self._session.execute(aliases):
+            found.setdefault(domain, [0] * 6)[1] = number
+        given = func.sum(case((DocumentChunk.state.in_(GIVEN), 1), else_=0))
+        chunked = (
+            select(Document.domain, func.count(), given)
+            .join(Document, same_page(Document, DocumentChunk))
+            .where(DocumentChunk.project_id == self._project_id, *self._went_out())
+            .group_by(Document.domain)
+        )
+        for domain, number, handed_on in self._session.execute(chunked):
+            found.setdefault(domain, [0] * 6)[4:] = [number, int(handed_on or 0)]
+        sums = [LedgerDomain(domain, *figures) for domain, figures in found.items()]
+        return sorted(sums, key=lambda one: (-one.pages, -one.aliases, one.domain))
+
+    def removed_reasons(self, layer: str) -> Iterator[tuple[str, str]]:
+        """Iterate over (domain, reason) of a layer's removals from the pages that went out."""
+        found = select(Document.domain, Decision.reason).join(Document, same_page(Document, Decision))
+        found = found.where(*self._went_out(), Decision.layer == layer, Decision.action == "removed")
+        rows = self._session.execute(found.execution_options(yield_per=_ROWS_AT_ONCE))
+        yield from ((domain, reason) for domain, reason in rows)
+
+    def aliases(self, limit: int) -> Iterator[StoredAlias]:
+        """Iterate over URLs that another page stands for, in the order of their keys, at most so many."""
+        other = table_of(Decision).alias()
+        why = other.c
+        of_why = same_page(why, CrawledUrl) & (why.action == _DROPPED)
+        of_keeper = (Document.project_id == CrawledUrl.project_id) & (Document.page_key == CrawledUrl.document_key)
+        chosen = [CrawledUrl.project_id == self._project_id, CrawledUrl.document_key != CrawledUrl.page_key]
+        if self._run_id is not None:
+            chosen.append(CrawledUrl.run_id == self._run_id)
+        # A page that one layer dropped once and another one later has a decision of each: the later one counts.
+        found = (
+            select(CrawledUrl.page_key, CrawledUrl.url, Document.url, CrawledUrl.alias_kind, why.layer)
+            .join(Document, of_keeper)
+            .outerjoin(other, of_why)
+            .where(*chosen)
+            .order_by(CrawledUrl.page_key, why.decided_at.desc(), why.layer)
+        )
+        last, left = b"", limit
+        with self._session.execute(found.execution_options(yield_per=_ROWS_AT_ONCE)) as rows:
+            for key, url, target, kind, layer in rows:
+                if key == last:
+                    continue
+                if not left:
+                    return
+                last, left = key, left - 1
+                yield StoredAlias(url, target, kind or layer or "unknown")
+
+    def chunk_sizes(self) -> tuple[int, int]:
+        """Return the sizes, and the characters, of all chunks together."""
+        sums = select(func.sum(DocumentChunk.size), func.sum(DocumentChunk.chars))
+        size, chars = self._session.execute(sums.where(DocumentChunk.project_id == self._project_id)).one()
+        return int(size or 0), int(chars or 0)
+
+    def shared(self, limit: int, places: int = 6) -> list[StoredShare]:
+        """Return the texts that most pages have as a chunk, of as many pages the one with the lowest hash first."""
+        number = func.count(DocumentChunk.page_key.distinct())
+        grouped = (
+            select(DocumentChunk.content_hash, number)
+            .where(DocumentChunk.project_id == self._project_id)
+            .group_by(DocumentChunk.content_hash)
+            .having(number > 1)
+            .order_by(number.desc(), DocumentChunk.content_hash)
+            .limit(limit)
+        )
+        return [self._share(key, pages, places) for key, pages in self._session.execute(grouped).all()]
+
+    def _share(self, content_hash: bytes, pages: int, places: int) -> StoredShare:
+        holds = case((DocumentChunk.state.in_(HOLDING), 0), else_=1)
+        rows = self._session.execute(
+            select(Document.url, DocumentChunk.state, DocumentChunk.sample, DocumentChunk.chars)
+            .join(Document, same_page(Document, DocumentChunk))
+            .where(DocumentChunk.project_id == self._project_id, DocumentChunk.content_hash == content_hash)
+            .order_by(holds, DocumentChunk.page_key, DocumentChunk.position)
+            .limit(places)
+        ).all()
+        found = {url: state in HOLDING for url, state, *_ in reversed(rows)}
+        first = rows[0] if rows else None
+        urls = dict.fromkeys(row[0] for row in rows)
+        return StoredShare(
+            content_hash=content_hash,
+            pages=pages,
+            sample=first[2] if first else "",
+            chars=first[3] if first else 0,
+            places=tuple((url, found[url]) for url in urls),
+        )
+
+    def likeness(self, page_key: bytes) -> StoredLikeness | None:
+        """Return which page stands for one, or which one it is nearly like."""
+        asked = select(PageSignature.keeper, PageSignature.layer, PageSignature.jaccard)
+        row = self._session.execute(
+            asked.where(PageSignature.project_id == self._project_id, PageSignature.page_key == page_key)
+        ).first()
+        if row is None or row[0] is None:
+            return None
+        return StoredLikeness(row[0], row[1], row[2])
+
+    def urls(self, keys: Collection[bytes]) -> dict[bytes, str]:
+        """Return the URLs of some pages, by key."""
+        found: dict[bytes, str] = {}
+        for model in (CrawledUrl, Document):
+            of_project = select(model.page_key, model.url).where(model.project_id == self._project_id)
+            found |= {key: url for key, url in rows_in(self._session, of_project, model.page_key, set(keys))}  # noqa: C416 (as above)
+        return found
+
+    def removals(self, layers: Sequence[str], domain: str | None = None) -> Iterator[tuple[str, StoredDecision]]:
+        """Iterate over the decisions by which some layers removed blocks, each with its page's domain."""
+        chosen = [Decision.layer.in_(layers), Decision.action == "removed", Document.status == "completed"]
+        chosen.append(Decision.project_id == self._project_id)
+        if domain is not None:
+            chosen.append(Document.domain == column_text(domain))
+        found = (
+            select(Document.domain.label("of_domain"), *_DECISION)
+            .join(Document, same_page(Document, Decision))
+            .where(*chosen)
+        )
+        ordered = found.order_by(by_code_point(Document.domain), Decision.page_key, Decision.layer)
+        for row in self._session.execute(ordered.execution_options(yield_per=_ROWS_AT_ONCE)):
+            yield row.of_domain, read(row, StoredDecision, detail=unpack_json)
+
+    def _went_out(self) -> list[ColumnElement[bool]]:
+        return [*self._completed(), Document.chars_in.is_not(None)]
+
+
+# Nobody reads more of one in a list, and a page may claim one of ten megabytes.
+TITLE_CHARS = 1_000
+
+
+class ListedPage(Struct, frozen=True):
+    """A page's document, as lists show it.
+
+    Attributes:
+        title: its first thousand characters.
+        chars_in, chars_out: of its text as it came and as it went out; None where it has no item.
+        updated_at: when anything about it was last written, by which lists are ordered.
+        last_seen_at: of its last acknowledged visit; None for a page that never had one.
+    """
+
+    page_key: bytes
+    url: str
+    domain: str
+    title: str | None
+    status: str
+    verdict: str | None
+    chars_in: int | None
+    chars_out: int | None
+    updated_at: datetime
+    last_seen_at: datetime | None
+    last_changed_at: datetime | None
+    gone_at: datetime | None
+
+
+class ListPlace(Struct, frozen=True):
+    """Where a list was left: after this page."""
+
+    updated_at: Annotated[datetime, Meta(tz=True)]
+    page_key: Annotated[bytes, Meta(min_length=16, max_length=16)]
+
+
+class PageMark(Struct, frozen=True):
+    """A page in a list, as little of it as is needed to choose it."""
+
+    place: ListPlace
+    status: str
+    verdict: str | None
+
+
+_LISTED: list[Any] = [
+    *(Document.page_key, Document.url, Document.domain, func.substr(Document.title, 1, TITLE_CHARS)),
+    *(Document.status, Document.verdict, Document.chars_in, Document.chars_out, Document.updated_at),
+    *(Document.last_seen_at, Document.last_changed_at, Document.gone_at),
+]
+_ORDER = (Document.updated_at, Document.page_key)
+
+
+class PageLists:
+    """Reads lists of pages; every question is answered from an index, in its order."""
+
+    def __init__(self, session: Session, project_id: uuid.UUID, domain: str | None = None) -> None:
+        self._session = session
+        self._of = [Document.project_id == project_id]
+        self._project_id = project_id
+        if domain is not None:
+            self._of.append(Document.domain == column_text(domain))
+
+    def some(self, after: ListPlace | None, limit: int) -> list[ListedPage]:
+        """Return so many pages that come after a place, newest first, ties by key."""
+        return [ListedPage(*row) for row in self._session.execute(self._behind(_LISTED, after, limit))]
+
+    def marks(self, after: ListPlace | None, limit: int) -> list[PageMark]:
+        """Return so many pages as `some` does, in little: a tenth of the work."""
+        rows = self._session.execute(self._behind([*_ORDER, Document.status, Document.verdict], after, limit))
+        return [PageMark(ListPlace(updated_at, key), status, verdict) for updated_at, key, status, verdict in rows]
+
+    def pages(self, keys: Collection[bytes]) -> list[ListedPage]:
+        """Return the pages with these keys, of those that there are, newest first."""
+        rows = rows_in(self._session, select(*_LISTED).where(*self._of), Document.page_key, keys)
+        found = [ListedPage(*row) for row in rows]
+        return sorted(found, key=lambda page: (page.updated_at, page.page_key), reverse=True)
+
+    def _behind(self, columns: list[Any], after: ListPlace | None, limit: int) -> Select[Any]:
+        chosen: list[ColumnElement[bool]] = list(self._of)
+        if after is not None:
+            chosen.append(tuple_(*_ORDER) < tuple_(after.updated_at, after.page_key))
+        newest_first = [column.desc() for column in _ORDER]
+        return select(*columns).where(*chosen).order_by(*newest_first).limit(limit)
+
+    def count(self, most: int) -> int | None:
+        """Return how many pages there are, None if they are more than so many: counting a million takes a while."""
+        some = select(Document.page_key).where(*self._of).limit(most + 1).subquery()
+        found = self._session.scalar(select(func.count()).select_from(some)) or 0
+        return found if found <= most else None
+
+    def texts(self, keys: Collection[bytes], most_chars: int) -> dict[bytes, str]:
+        """Return the beginnings of the clean texts of some pages, by key; pages without one are left out."""
+        text = func.substr(SourceRow.cleaned_content, 1, most_chars)
+        asked = select(SourceRow.page_key, text).where(
+            SourceRow.project_id == self._project_id, SourceRow.cleaned_content.is_not(None)
+        )
+        rows = rows_in(self._session, asked, SourceRow.page_key, keys)
+        return {key: cleaned for key, cleaned in rows}  # noqa: C416 (as above)
+
+
+_PAGES_AT_ONCE = 100
+
+
+class StoredText(Struct, frozen=True):
+    """What is left of a page that was acknowledged at least once.
+
+    Attributes:
+        document_key: of the document that the page's URL stands for; None where the URL itself is not stored.
+        fetched_at, cleaned_content: None where no original is kept.
+        gone_at: when it was declared removed.
+    """
+
+    page_key: bytes
+    url: str
+    domain: str
+    title: str | None
+    verdict: str | None
+    run_id: uuid.UUID | None
+    last_seen_at: datetime
+    gone_at: datetime | None
+    document_key: bytes | None
+    fetched_at: datetime | None
+    cleaned_content: str | None
+
+
+_TEXT: list[Any] = [
+    *(Document.page_key, Document.url, Document.domain, Document.title, Document.verdict),
+    *(Document.run_id, Document.last_seen_at, Document.gone_at, CrawledUrl.document_key),
+    *(SourceRow.fetched_at, SourceRow.cleaned_content),
+]
+_OF_PAGE = (
+    select(*_TEXT)
+    .outerjoin(SourceRow, same_page(SourceRow, Document))
+    .outerjoin(CrawledUrl, same_page(CrawledUrl, Document))
+    .where(Document.last_seen_at.is_not(None))
+    .order_by(Document.page_key)
+    .limit(_PAGES_AT_ONCE)
+)
+
+
+def iterate_texts(session: Session, project_id: uuid.UUID) -> Iterator[StoredText]:
+    """Iterate over pages in the order of their keys, gone ones included; a hundred are in memory at a time."""
+    some = _OF_PAGE.where(Document.project_id == project_id)
+    last: bytes | None = None
+    while True:
+        rows = session.execute(some if last is None else some.where(Document.page_key > last)).all()
+        yield from (StoredText(*row) for row in rows)
+        if len(rows) < _PAGES_AT_ONCE:
+            return
+        last = rows[-1][0]

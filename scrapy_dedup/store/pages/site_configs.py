@@ -1,18 +1,22 @@
-"""What people decided about the sites of a project, and the pages that are to be cleaned again for it."""
+"""What people decided about the sites of a project, and the pages that are to be cleaned again for it.
+
+And which parameters of their URLs were found to change nothing, with the counts that say so.
+"""
 
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Connection, CursorResult, Select, delete, select, update
+from sqlalchemy import Connection, delete, update
 
-from scrapy_dedup.store.engine.codec import column_text
+from scrapy_dedup.store.engine.codec import column_text, row_of
 from scrapy_dedup.store.pages import contents
+from scrapy_dedup.store.records.lookups import values_of
 from scrapy_dedup.store.tables.columns import by_code_point
-from scrapy_dedup.store.tables.models import Document, SiteConfigRow
-from scrapy_dedup.store.tables.upserts import chunks, table_of, upsert
+from scrapy_dedup.store.tables.models import Document, SiteConfigRow, UrlParameter
+from scrapy_dedup.store.tables.statements import change_in, upsert
 
 STALE: Final = "config"
 """Why a page is to be cleaned again: what people decided about its site is another now."""
@@ -34,13 +38,15 @@ class StoredSiteConfig(Struct, frozen=True):
 
 def get(connection: Connection, project_id: uuid.UUID, domain: str) -> StoredSiteConfig | None:
     """Return what is decided about a domain; None where nothing is."""
-    row = connection.execute(_all(project_id).where(SiteConfigRow.domain == column_text(domain))).first()
+    row = connection.execute(
+        values_of(SiteConfigRow, StoredSiteConfig, project_id).where(SiteConfigRow.domain == column_text(domain))
+    ).first()
     return StoredSiteConfig(*row) if row else None
 
 
 def of_project(connection: Connection, project_id: uuid.UUID) -> list[StoredSiteConfig]:
     """Return what is decided about all domains, in their order."""
-    ordered = _all(project_id).order_by(by_code_point(SiteConfigRow.domain))
+    ordered = values_of(SiteConfigRow, StoredSiteConfig, project_id).order_by(by_code_point(SiteConfigRow.domain))
     return [StoredSiteConfig(*row) for row in connection.execute(ordered)]
 
 
@@ -71,33 +77,48 @@ def unset(connection: Connection, project_id: uuid.UUID, domain: str) -> int:
     """Forget what is decided about a domain; return how many pages are to be cleaned again."""
     contents.lock_project(connection, project_id)
     of_domain = (SiteConfigRow.project_id == project_id, SiteConfigRow.domain == column_text(domain))
-    if not _rows(connection.execute(delete(SiteConfigRow).where(*of_domain))):
+    if not connection.execute(delete(SiteConfigRow).where(*of_domain)).rowcount:
         return 0
     return _mark_stale(connection, project_id, domain)
 
 
 def forget_stale(connection: Connection, project_id: uuid.UUID, page_keys: Collection[bytes]) -> int:
     """Note that pages were cleaned again; return how many of them waited for it."""
-    document, waited = table_of(Document), 0
-    for some in chunks(page_keys):
-        waiting = (document.c.project_id == project_id, document.c.page_key.in_(some), document.c.stale.is_not(None))
-        waited += _rows(connection.execute(update(document).where(*waiting).values(stale=None)))
-    return waited
+    waiting = update(Document).where(Document.project_id == project_id, Document.stale.is_not(None))
+    return change_in(connection, waiting.values(stale=None), Document.page_key, page_keys)
 
 
 def _mark_stale(connection: Connection, project_id: uuid.UUID, domain: str) -> int:
-    return _rows(connection.execute(update(Document).where(*_completed(project_id, domain)).values(stale=STALE)))
+    of_domain = (Document.project_id == project_id, Document.domain == column_text(domain))
+    completed = update(Document).where(*of_domain, Document.status == "completed")
+    return connection.execute(completed.values(stale=STALE)).rowcount
 
 
-def _completed(project_id: uuid.UUID, domain: str) -> tuple[ColumnElement[bool], ...]:
-    return (Document.project_id == project_id, Document.domain == column_text(domain), Document.status == "completed")
+class StoredParameter(Struct, frozen=True):
+    """One parameter.
+
+    Attributes:
+        same: pages that were the same with it and without it, or with two values of it.
+        different: pages that were not.
+        ignored: it is left out of page keys.
+    """
+
+    domain: str
+    name: str
+    same: int
+    different: int
+    ignored: bool
+    seen_at: datetime
 
 
-def _all(project_id: uuid.UUID) -> Select[tuple[str, Mapping[str, Any], int, datetime]]:
-    columns = (SiteConfigRow.domain, SiteConfigRow.config, SiteConfigRow.version, SiteConfigRow.updated_at)
-    return select(*columns).where(SiteConfigRow.project_id == project_id)
+def parameters_of_project(connection: Connection, project_id: uuid.UUID) -> list[StoredParameter]:
+    """Return what is known of all domains' parameters, in the order of domains and names."""
+    order = (by_code_point(UrlParameter.domain), by_code_point(UrlParameter.name))
+    found = values_of(UrlParameter, StoredParameter, project_id).order_by(*order)
+    return [StoredParameter(*row) for row in connection.execute(found)]
 
 
-def _rows(result: object) -> int:
-    assert isinstance(result, CursorResult)
-    return result.rowcount
+def put_parameters(connection: Connection, project_id: uuid.UUID, parameters: Iterable[StoredParameter]) -> None:
+    """Store what is known now in place of what was known of the same parameters."""
+    rows = [row_of(one, project_id=project_id) for one in parameters]
+    upsert(connection, UrlParameter, ("project_id", "domain", "name"), rows)

@@ -1,29 +1,231 @@
-"""The ledger of visits, and the bounds of what is kept."""
+"""Visits: the state of pages between two crawls, the ledger of visits, and the bounds of what is kept of it."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
 from msgspec.structs import replace
-from sqlalchemy import ColumnClause, ColumnElement, Connection, Integer, Table, and_, cast, delete, func, select, tuple_
+from sqlalchemy import (
+    Boolean,
+    ColumnClause,
+    ColumnElement,
+    Connection,
+    Integer,
+    Table,
+    and_,
+    bindparam,
+    case,
+    cast,
+    exists,
+    func,
+    or_,
+    select,
+    tuple_,
+    update,
+)
 
+from scrapy_dedup.store import workers
 from scrapy_dedup.store.engine.codec import column_text
-from scrapy_dedup.store.records.batch import Batch
-from scrapy_dedup.store.records.lookups import columns_of, find_run, last_runs
+from scrapy_dedup.store.records.batch import AS_STORED, BEGUN, LARGEST, VALIDATOR_COUNTS, Batch
+from scrapy_dedup.store.records.lookups import columns_of, find_run, last_runs, read
 from scrapy_dedup.store.records.records import ValidatorRecord
-from scrapy_dedup.store.records.rows import VALIDATOR_COUNTS
 from scrapy_dedup.store.records.stored import (
     ChangeChoice,
+    MissedPage,
     RunFigures,
     StoredChange,
     StoredRun,
+    StoredState,
     StoredVisit,
     StoredWorker,
 )
-from scrapy_dedup.store.tables.models import NO_RUN, CrawlRun, Decision, Document, DomainValidators, VisitRow
-from scrapy_dedup.store.tables.upserts import insert_into, table_of, upsert
-from scrapy_dedup.store.workers import workers
+from scrapy_dedup.store.tables.columns import now
+from scrapy_dedup.store.tables.models import (
+    NO_RUN,
+    CrawledUrl,
+    CrawlRun,
+    Decision,
+    Document,
+    DomainValidators,
+    Extraction,
+    VisitRow,
+)
+from scrapy_dedup.store.tables.statements import How, change_in, cut, rows_by, same_page, table_of, upsert
+
+_PAGE = ("project_id", "page_key")
+_GONE = (404, 410)
+_ROWS_AT_ONCE = 1_000
+
+_DOCUMENT = table_of(Document)
+_SEEN_AGAIN = (
+    update(_DOCUMENT)
+    .where(_DOCUMENT.c.project_id == bindparam("of_project"), _DOCUMENT.c.page_key == bindparam("of_page"))
+    .values(
+        run_id=bindparam("run_id"),
+        status="completed",
+        error=None,
+        verdict=bindparam("verdict"),
+        updated_at=bindparam("seen_at"),
+        last_seen_at=bindparam("seen_at"),
+        first_seen_at=func.coalesce(_DOCUMENT.c.first_seen_at, bindparam("seen_at", type_=_DOCUMENT.c.updated_at.type)),
+        etag=bindparam("etag"),
+        last_modified=bindparam("last_modified"),
+        interval_seconds=bindparam("interval_seconds"),
+        visits_count=case(
+            (_DOCUMENT.c.visits_count > bindparam("visits_count"), _DOCUMENT.c.visits_count),
+            else_=bindparam("visits_count"),
+        ),
+        missed_runs=0,
+        gone_at=None,
+        stale=case((bindparam("is_renewed", type_=Boolean), None), else_=_DOCUMENT.c.stale),
+        **{
+            name: func.coalesce(bindparam(f"new_{name}", type_=_DOCUMENT.c[name].type), _DOCUMENT.c[name])
+            for name in AS_STORED
+        },
+    )
+)
+
+# Another page has a duplicate's content: where it goes, nothing is removed.
+THERE = (Document.gone_at.is_(None), or_(Document.verdict.is_(None), Document.verdict != "duplicate"))
+
+
+def write_documents(connection: Connection, project_id: uuid.UUID, batch: Batch) -> None:
+    """Write the documents of a batch, whole and in part."""
+    # Who could not ask what was known of a page writes as if it were new.
+    how: dict[str, How] = {"first_seen_at": "once", **dict.fromkeys(LARGEST, "largest")}
+    upsert(connection, Document, _PAGE, list(batch.documents.values()), **how)
+    if batch.seen:
+        connection.execute(_SEEN_AGAIN, [batch.seen[key] for key in sorted(batch.seen)])
+    upsert(connection, Document, _PAGE, list(batch.begun.values()), only=BEGUN)
+    for at in sorted(set(batch.gone.values())):
+        keys = [key for key, gone_at in batch.gone.items() if gone_at == at]
+        set_gone(connection, project_id, keys, at)
+
+
+# One question a request: of these the statement is built once.
+_STATES = (
+    select(
+        *columns_of(Document, StoredState),
+        CrawledUrl.http_status,
+        CrawledUrl.last_crawled_at,
+        CrawledUrl.document_key,
+        CrawledUrl.alias_kind,
+        Extraction.memo_key,
+    )
+    .outerjoin(CrawledUrl, same_page(CrawledUrl, Document))
+    .outerjoin(Extraction, same_page(Extraction, Document))
+    .where(
+        Document.project_id == bindparam("of_project"),
+        Document.page_key.in_(bindparam("keys", expanding=True)),
+        Document.last_seen_at.is_not(None),
+    )
+)
+
+
+def find_states(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]) -> dict[bytes, StoredState]:
+    """Return the states of those pages that have an acknowledged visit, by key."""
+    found: dict[bytes, StoredState] = {}
+    memo_keys: dict[bytes, set[bytes]] = {}
+    for row in rows_by(connection, _STATES, keys, of_project=project_id):
+        if row.page_key not in found:
+            found[row.page_key] = read(row, StoredState)
+        if row.memo_key is not None:
+            memo_keys.setdefault(row.page_key, set()).add(row.memo_key)
+    return found | {key: replace(found[key], memo_keys=frozenset(held)) for key, held in memo_keys.items()}
+
+
+def live_pages(connection: Connection, project_id: uuid.UUID, domains: Collection[str]) -> dict[str, int]:
+    """Return how many pages of each of these domains are there and not gone; domains without any are left out."""
+    counted = (
+        select(Document.domain, func.count().label("pages"))
+        .where(*_of_domains(project_id, domains), Document.last_seen_at.is_not(None), *THERE)
+        .group_by(Document.domain)
+    )
+    return {row.domain: row.pages for row in connection.execute(counted)}
+
+
+def find_missing(
+    connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID, domains: Collection[str], *, shared: bool = False
+) -> Iterator[MissedPage]:
+    """Iterate over the pages of the domains that a run has not found.
+
+    Not found is a page that no visit was acknowledged for since the run began,
+    unless its URL was tried and gave an error, which says nothing; 404 and 410 do. Pages that another spider saw last
+    are left out: it may crawl another part of the domain. Of a run that several workers share also those are left out
+    that one of them wrote, whatever its clock said.
+    """
+    of_run = (CrawlRun.id == run_id, CrawlRun.project_id == project_id)
+    started_at = connection.scalar(select(CrawlRun.started_at).where(*of_run))
+    if started_at is None:
+        return
+    tried_in_vain = exists().where(
+        same_page(CrawledUrl, Document),
+        CrawledUrl.last_crawled_at >= started_at,
+        CrawledUrl.status.in_(("failed", "skipped")),
+        or_(CrawledUrl.http_status.is_(None), CrawledUrl.http_status.not_in(_GONE)),
+    )
+    this_spider = select(CrawlRun.spider).where(*of_run).scalar_subquery()
+    runs = select(CrawlRun.id).where(CrawlRun.project_id == project_id, CrawlRun.spider == this_spider)
+    of_spider = or_(Document.run_id.is_(None), Document.run_id.in_(runs))
+    not_found = [Document.last_seen_at < started_at, *THERE, of_spider, ~tried_in_vain]
+    if shared:
+        not_found.append(Document.run_id.is_distinct_from(run_id))
+    some = select(*columns_of(Document, MissedPage)).where(*_of_domains(project_id, domains), *not_found)
+    for row in connection.execute(some.execution_options(yield_per=_ROWS_AT_ONCE)):
+        yield MissedPage(*row)
+
+
+def urls_asked(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID) -> dict[str, tuple[int, int]]:
+    """Return of how many URLs of each domain a run wrote something down, and how many failed; 404 is an answer."""
+    failed = and_(
+        CrawledUrl.status == "failed", or_(CrawledUrl.http_status.is_(None), CrawledUrl.http_status.not_in(_GONE))
+    )
+    counted = select(CrawledUrl.domain, func.count(), func.count().filter(failed)).where(
+        CrawledUrl.project_id == project_id, CrawledUrl.run_id == run_id, CrawledUrl.status != "alias"
+    )
+    rows = connection.execute(counted.group_by(CrawledUrl.domain))
+    return {domain: (urls, failures) for domain, urls, failures in rows}
+
+
+def count_missed(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID, keys: Collection[bytes]) -> bool:
+    """Count a complete run for the pages that it did not find; a second time counts nothing, and says so."""
+    first = update(CrawlRun).where(
+        CrawlRun.id == run_id, CrawlRun.project_id == project_id, CrawlRun.missed_counted_at.is_(None)
+    )
+    if not connection.execute(first.values(missed_counted_at=now())).rowcount:
+        return False
+    missed = update(Document).where(Document.project_id == project_id).values(missed_runs=Document.missed_runs + 1)
+    change_in(connection, missed, Document.page_key, keys)
+    return True
+
+
+def set_gone(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes], at: datetime) -> int:
+    """Declare pages removed; return how many had not been."""
+    there = update(Document).where(Document.project_id == project_id, Document.gone_at.is_(None))
+    return change_in(connection, there.values(gone_at=at, verdict="removed"), Document.page_key, keys)
+
+
+def _of_domains(project_id: uuid.UUID, domains: Iterable[str]) -> tuple[ColumnElement[bool], ...]:
+    return Document.project_id == project_id, Document.domain.in_(sorted({column_text(name) for name in domains}))
+
+
+def blocks_of_domain(connection: Connection, project_id: uuid.UUID, domain: str, limit: int) -> list[bytes]:
+    """Return the blocks of so many documents of a domain, as they were packed."""
+    some = (
+        select(Document.blocks)
+        .where(*_of_domains(project_id, [domain]), Document.blocks.is_not(None), Document.gone_at.is_(None))
+        .order_by(Document.page_key)
+        .limit(limit)
+    )
+    return [blocks for (blocks,) in connection.execute(some) if blocks is not None]
+
+
+def has_pages(connection: Connection, project_id: uuid.UUID) -> bool:
+    """Return whether the project has any document."""
+    one = select(Document.page_key).where(Document.project_id == project_id).limit(1)
+    return connection.execute(one).first() is not None
+
 
 # A table that is full shrinks to this share, so that counting and cutting are rare.
 _ROOM = 0.9
@@ -70,7 +272,7 @@ class RowBound:
             self._bound = self._allowed(connection)
         if self._at_most > self._bound:
             self._at_most = max(1, int(self._bound * _ROOM))
-            self._cut(connection, self._at_most)
+            cut(connection, self._order, self._at_most, self._of_project)
 
     def _allowed(self, connection: Connection) -> int:
         if self._a_page is None:
@@ -79,12 +281,6 @@ class RowBound:
         documents = self._documents.limit(self._most // self._a_page + 1).subquery()
         number = connection.scalar(select(func.count()).select_from(documents)) or 0
         return min(self._most, max(_FEW, self._a_page * number))
-
-    def _cut(self, connection: Connection, room: int) -> None:
-        newest_first = (column.desc() for column in self._order)
-        newest_to_go = select(*self._order).where(self._of_project).order_by(*newest_first).offset(room).limit(1)
-        last = connection.execute(newest_to_go).one()
-        connection.execute(delete(self._model).where(self._of_project, tuple_(*self._order) <= tuple_(*last)))
 
 
 def decision_bound(project_id: uuid.UUID, bound: int) -> RowBound:
@@ -95,25 +291,14 @@ def decision_bound(project_id: uuid.UUID, bound: int) -> RowBound:
 CHANGES = ("new", "changed", "removed")
 
 _VISIT = columns_of(VisitRow, StoredVisit)
-_SAME_PAGE = and_(Document.project_id == VisitRow.project_id, Document.page_key == VisitRow.page_key)
+_SAME_PAGE = same_page(Document, VisitRow)
 
 
-def write(connection: Connection, batch: Batch, bound: RowBound) -> None:
+def write_visits(connection: Connection, batch: Batch, bound: RowBound) -> None:
     """Write the visits of a batch, and drop the oldest when there are too many."""
     if batch.visits and bound.keeps:
         upsert(connection, VisitRow, ("project_id", "run_id", "at", "page_key"), list(batch.visits.values()))
         bound.hold(connection, len(batch.visits))
-
-
-def of_run(
-    connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID, after: StoredVisit | None, limit: int
-) -> list[StoredVisit]:
-    """Return so many visits of a run, in the order of time and key."""
-    order = (VisitRow.at, VisitRow.page_key)
-    some = select(*_VISIT).where(VisitRow.project_id == project_id, VisitRow.run_id == run_id)
-    if after:
-        some = some.where(tuple_(*order) > tuple_(after.at, after.page_key))
-    return [_read(row) for row in connection.execute(some.order_by(*order).limit(limit))]
 
 
 def changes(connection: Connection, project_id: uuid.UUID, choice: ChangeChoice, limit: int) -> list[StoredChange]:
@@ -182,9 +367,7 @@ def _figures(connection: Connection, project_id: uuid.UUID, runs: Sequence[Store
     found: dict[uuid.UUID, list[Any]] = {}
     for row in connection.execute(sums):
         found.setdefault(row.run_id, []).append(row)
-    shared: dict[uuid.UUID, list[StoredWorker]] = {}
-    for worker in workers.of_runs(connection, project_id, [run.id for run in runs]):
-        shared.setdefault(worker.run_id, []).append(worker)
+    shared = workers.by_run(connection, project_id, [run.id for run in runs])
     return [_add_up(run, found.get(run.id, []), shared.get(run.id, ())) for run in runs]
 
 
@@ -206,17 +389,14 @@ def _read(row: Any) -> StoredVisit:
     return replace(visit, run_id=None) if visit.run_id == NO_RUN else visit
 
 
-def add(connection: Connection, batch: Batch) -> None:
-    """Add a batch's counts to those that are stored; the database adds, so that two crawls at once lose none."""
-    if not batch.validators:
-        return
-    stored, statement = table_of(DomainValidators).c, insert_into(connection, DomainValidators)
-    sums = {name: stored[name] + statement.excluded[name] for name in VALIDATOR_COUNTS}
-    rows = [batch.validators[domain] for domain in sorted(batch.validators)]
-    connection.execute(statement.on_conflict_do_update(index_elements=["project_id", "domain"], set_=sums), rows)
+def add_counts(connection: Connection, batch: Batch) -> None:
+    """Add a batch's counts to those that are stored."""
+    rows = list(batch.validators.values())
+    how: dict[str, How] = dict.fromkeys(VALIDATOR_COUNTS, "added")
+    upsert(connection, DomainValidators, ("project_id", "domain"), rows, **how)
 
 
-def find(connection: Connection, project_id: uuid.UUID, domain: str) -> ValidatorRecord:
+def validator_counts(connection: Connection, project_id: uuid.UUID, domain: str) -> ValidatorRecord:
     """Return the counts of a domain, all 0 where there are none."""
     counts = select(*(getattr(DomainValidators, name) for name in VALIDATOR_COUNTS)).where(
         DomainValidators.project_id == project_id, DomainValidators.domain == column_text(domain)

@@ -1,23 +1,20 @@
-"""The records of one write, packed."""
+"""The records of one write as rows, packed."""
 
 import json
 import uuid
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from datetime import datetime
+from functools import singledispatchmethod
 from typing import Any
 
-from msgspec import Struct, field
-from msgspec.structs import astuple
-from sqlalchemy import Connection
-from sqlalchemy import Row as Result
+from msgspec import Struct
 
 from scrapy_dedup.core.pages.fingerprints import to_digits
-from scrapy_dedup.store.engine.codec import Packer, column_text, row_of, to_json, unpack_json
-from scrapy_dedup.store.records import document_chunks, signatures
-from scrapy_dedup.store.records.page_records import ChunksRecord, ForgetRecord, PageKnowledge, ReleaseRecord
+from scrapy_dedup.store.engine.codec import Packer, column_text, row_of, to_json
 from scrapy_dedup.store.records.records import (
     AlarmRecord,
     BoilerplateRecord,
+    ChunksRecord,
     CleanedRecord,
     ConfidenceRecord,
     CrawledUrlRecord,
@@ -25,14 +22,16 @@ from scrapy_dedup.store.records.records import (
     DeliveryRecord,
     DocumentRecord,
     ExtractionRecord,
+    ForgetRecord,
     GoneRecord,
-    LayoutKnowledge,
     LayoutRunRecord,
     LayoutSignatureRecord,
     LeaseRecord,
     Record,
+    ReleaseRecord,
     ResponseRecord,
     SeenRecord,
+    SignatureRecord,
     SourceRecord,
     TemplateRecord,
     TemplateStateRecord,
@@ -40,56 +39,195 @@ from scrapy_dedup.store.records.records import (
     ValidatorRecord,
     VisitRecord,
 )
-from scrapy_dedup.store.records.rows import (
-    AS_STORED,
-    VALIDATOR_COUNTS,
-    boilerplate_row,
-    decision_row,
-    document_row,
-    extraction_row,
-    response_row,
-    seen_row,
-    source_row,
-    url_row,
-    visit_row,
-)
-from scrapy_dedup.store.records.signatures import SignatureRecord
-from scrapy_dedup.store.records.stored import StoredTemplate
 from scrapy_dedup.store.tables.columns import now
 from scrapy_dedup.store.tables.models import NO_RUN
-from scrapy_dedup.store.tables.upserts import Row
+from scrapy_dedup.store.tables.statements import Row
+
+VALIDATOR_COUNTS = ("sent", "not_modified", "useless", "changed_304", "lastmod_right", "lastmod_wrong")
+# What a page that was seen again may leave as it is.
+AS_STORED = ("validated_at", "blocks", "body_hash", "lastmod")
+# What a document that is begun again, or failed, takes over; its last good state stays.
+BEGUN = ("url", "domain", "run_id", "status", "error", "updated_at")
+# Counts that only grow: who could not ask what was known of a page counts from nothing.
+LARGEST = ("visits_count", "changes_count")
+_LARGEST_STATUS = 999
 
 
-class LayoutBatch(Struct, frozen=True):
-    """What one write says of layouts: counts are added up by their keys, all else stays in its order."""
+class Batch:
+    """Rows by their keys: of two records with the same keys the later one counts, or they are added up."""
 
-    signatures: dict[tuple[str, int, int], Row] = field(default_factory=dict)
-    runs: dict[tuple[str, int], Row] = field(default_factory=dict)
-    templates: list[Row | TemplateStateRecord] = field(default_factory=list)
-    alarms: list[AlarmRecord] = field(default_factory=list)
+    def __init__(self, project_id: uuid.UUID, run_id: uuid.UUID | None = None) -> None:
+        """Begin without records; what is written belongs to the project, and to the run."""
+        self.project_id = project_id
+        self.run_id = run_id
+        self._packer = Packer()
+        # Of contents; of what is left of a page its text and packed report.
+        self.sources: dict[bytes, Row] = {}
+        self.cleaned: dict[bytes, tuple[str, bytes | None]] = {}
+        self.responses: dict[bytes, Row] = {}
+        self.validated: dict[bytes, datetime] = {}
+        self.deliveries: dict[tuple[bytes, bytes], Row] = {}
+        self.extractions: dict[bytes, Row] = {}
+        # Documents, and what changes them without replacing them: pages seen again, begun or failed, and gone.
+        self.documents: dict[bytes, Row] = {}
+        self.seen: dict[bytes, Row] = {}
+        self.begun: dict[bytes, Row] = {}
+        self.gone: dict[bytes, datetime] = {}
+        self.urls: dict[bytes, Row] = {}
+        self.decisions: dict[tuple[bytes, str], Row] = {}
+        self.visits: dict[tuple[datetime, bytes], Row] = {}
+        # Of domains and their layouts.
+        self.boilerplate: dict[tuple[str, str], Row] = {}
+        self.validators: dict[str, Row] = {}
+        self.confidences: dict[str, ConfidenceRecord] = {}
+        self.layout_signatures: dict[tuple[str, int, int], Row] = {}
+        self.layout_runs: dict[tuple[str, int], Row] = {}
+        self.templates: list[Row | TemplateStateRecord] = []
+        self.alarms: list[AlarmRecord] = []
+        # What pages share, pages that are not to be found any more, and claims that are free again.
+        self.signatures: dict[bytes, SignatureRecord] = {}
+        self.forgotten: set[bytes] = set()
+        self.chunks: dict[bytes, ChunksRecord | ForgetRecord] = {}
+        self.released: list[ReleaseRecord] = []
 
     def __bool__(self) -> bool:
-        return any(astuple(self))
+        return any(one for one in vars(self).values() if isinstance(one, dict | list | set))
 
-    def add(self, record: LayoutKnowledge, project_id: uuid.UUID, run_id: uuid.UUID | None, packer: Packer) -> None:
-        """Add what one record says."""
-        match record:
-            case LayoutSignatureRecord():
-                self._add_signature(record, project_id)
-            case LayoutRunRecord():
-                self._add_run(record, project_id, run_id)
-            case TemplateRecord():
-                self.templates.append(template_row(record, project_id, packer))
-            case TemplateStateRecord():
-                self.templates.append(record)
-            case AlarmRecord():
-                self.alarms.append(record)
+    @singledispatchmethod
+    def add(self, record: Record) -> None:
+        """Add a record."""
+        raise TypeError(type(record))
 
-    def _add_signature(self, record: LayoutSignatureRecord, project_id: uuid.UUID) -> None:
+    @add.register
+    def _(self, record: SourceRecord) -> None:
+        earlier = self.sources.get(record.page_key)
+        if earlier is not None and record.fetched_at < earlier["fetched_at"]:
+            return
+        content = self._packer.text(record.content)
+        packed = {"content": content, "content_bytes": len(content), "report": self._plain(record.report)}
+        row = self._row(record, **packed)
+        self.sources[record.page_key] = row | {"cleaned_bytes": size_of(row["cleaned_content"])}
+        self.cleaned.pop(record.page_key, None)  # it belonged to the original before
+
+    @add.register
+    def _(self, record: CleanedRecord) -> None:
+        self.cleaned[record.page_key] = column_text(record.cleaned_content), self._plain(record.report)
+
+    @add.register
+    def _(self, record: ResponseRecord) -> None:
+        # What the server packed does not become smaller.
+        is_packed = not any(name.lower() == "content-encoding" for name, _ in record.headers)
+        body = self._packer.body(record.body) if is_packed else record.body
+        packed = {"headers": self._plain(record.headers), "is_packed": is_packed, "body": body}
+        self.responses[record.wire_key] = self._row(record, **packed, body_bytes=len(body))
+        self.validated.pop(record.wire_key, None)
+
+    @add.register
+    def _(self, record: ValidatedRecord) -> None:
+        self.validated[record.wire_key] = record.validated_at
+
+    @add.register
+    def _(self, record: DeliveryRecord) -> None:
+        self.deliveries[record.page_key, record.giver] = self._row(record)
+
+    @add.register
+    def _(self, record: ExtractionRecord) -> None:
+        """Add it; one of no run may be used at once."""
+        self.extractions[record.memo_key] = self._row(
+            record,
+            run_id=self.run_id,
+            is_usable=self.run_id is None,
+            cb_kwargs=self._plain(record.cb_kwargs or None),
+            requests=self._plain(record.requests),
+            items=self._plain(record.items),
+        )
+
+    @add.register
+    def _(self, record: DocumentRecord) -> None:
+        """Add it where it belongs by its status."""
+        key, acknowledged = record.page_key, record.status == "completed"
+        row = self._row(
+            record,
+            run_id=self.run_id,
+            first_seen_at=(record.first_seen_at or record.updated_at) if acknowledged else None,
+            last_seen_at=(record.last_seen_at or record.updated_at) if acknowledged else None,
+            stale=None,
+        )
+        if acknowledged:
+            self.gone.pop(key, None)
+            earlier = (self.documents.get(key), self.seen.pop(key, None), self.begun.pop(key, None))
+            self.documents[key] = row | _largest(row, *earlier)
+        elif key in self.begun:
+            self.begun[key] = {**self.begun[key], **{name: row[name] for name in BEGUN}}
+        else:
+            self.begun[key] = row
+
+    @add.register
+    def _(self, record: SeenRecord) -> None:
+        """Add the values for the update of a document."""
+        self.gone.pop(record.page_key, None)
+        begun = self.begun.pop(record.page_key, None)
+        earlier = self.seen.get(record.page_key, {})
+        renamed = {"page_key": "of_page", "at": "seen_at"} | {name: f"new_{name}" for name in AS_STORED}
+        named = row_of(record, run_id=self.run_id, of_project=self.project_id)
+        row = {renamed.get(name, name): value for name, value in named.items()}
+        row |= _largest(row, earlier, begun)
+        names = [f"new_{name}" for name in AS_STORED]
+        as_before = {name: earlier.get(name) for name in names if row[name] is None}
+        self.seen[record.page_key] = row | as_before
+
+    @add.register
+    def _(self, record: GoneRecord) -> None:
+        self.gone.setdefault(record.page_key, record.at)
+
+    @add.register
+    def _(self, record: VisitRecord) -> None:
+        status = _status(record.http_status)
+        row = self._row(record, run_id=self.run_id or NO_RUN, http_status=status)
+        self.visits[record.at, record.page_key] = row
+
+    @add.register
+    def _(self, record: CrawledUrlRecord) -> None:
+        row = self._row(record, run_id=self.run_id, http_status=_status(record.http_status))
+        self.urls[record.page_key] = row
+
+    @add.register
+    def _(self, record: DecisionRecord) -> None:
+        detail = None if record.detail is None else self._packer.json(record.detail)
+        self.decisions[record.page_key, record.layer] = self._row(record, run_id=self.run_id, detail=detail)
+
+    @add.register
+    def _(self, record: BoilerplateRecord) -> None:
+        moment = now()
+        row = self._row(
+            record,
+            id=uuid.uuid4(),
+            boilerplate_hashes=list(record.boilerplate_hashes),
+            evidence=None if record.evidence is None else self._packer.json(record.evidence),
+            created_at=moment,
+            updated_at=moment,
+        )
+        self.boilerplate[row["domain"], row["method"]] = row
+
+    @add.register
+    def _(self, record: ValidatorRecord) -> None:
+        row = self._row(record)
+        earlier = self.validators.get(row["domain"])
+        if earlier:
+            row |= {name: earlier[name] + row[name] for name in VALIDATOR_COUNTS}
+        self.validators[row["domain"]] = row
+
+    @add.register
+    def _(self, record: ConfidenceRecord) -> None:
+        before = self.confidences.get(record.domain)
+        self.confidences[record.domain] = record if before is None else before + record
+
+    @add.register
+    def _(self, record: LayoutSignatureRecord) -> None:
         domain = column_text(record.domain)
         key = (domain, record.level, record.signature_hash)
         row = {
-            "project_id": project_id,
+            "project_id": self.project_id,
             "domain": domain,
             "level": record.level,
             "signature_hash": record.signature_hash,
@@ -99,208 +237,98 @@ class LayoutBatch(Struct, frozen=True):
             "last_seen_at": record.at,
             "algorithm_version": record.algorithm_version,
         }
-        earlier = self.signatures.get(key)
+        earlier = self.layout_signatures.get(key)
         if earlier:
             row["seen_count"] += earlier["seen_count"]
             row["first_seen_at"] = min(record.at, earlier["first_seen_at"])
             row["last_seen_at"] = max(record.at, earlier["last_seen_at"])
             row["template_id"] = earlier["template_id"] if record.layout is None else record.layout
-        self.signatures[key] = row
+        self.layout_signatures[key] = row
 
-    def _add_run(self, record: LayoutRunRecord, project_id: uuid.UUID, run_id: uuid.UUID | None) -> None:
+    @add.register
+    def _(self, record: LayoutRunRecord) -> None:
         domain = column_text(record.domain)
-        earlier = self.runs.get((domain, record.layout))
-        self.runs[domain, record.layout] = {
-            "project_id": project_id,
+        earlier = self.layout_runs.get((domain, record.layout))
+        self.layout_runs[domain, record.layout] = {
+            "project_id": self.project_id,
             "domain": domain,
             "layout": record.layout,
-            "run_id": run_id or NO_RUN,
+            "run_id": self.run_id or NO_RUN,
             "pages": record.pages + (earlier["pages"] if earlier else 0),
             "first_url": earlier["first_url"] if earlier else column_text(record.url),
             "counted_at": now(),
         }
 
+    @add.register
+    def _(self, record: TemplateRecord) -> None:
+        self.templates.append(self.template_row(record))
 
-def template_row(record: TemplateRecord, project_id: uuid.UUID, packer: Packer) -> Row:
-    """Return a row of `layout_templates` without its version."""
-    return row_of(
-        record,
-        project_id=project_id,
-        fingerprint=to_digits(record.layout),
-        state_at=record.created_at,
-        selectors=_as_read_back(record.selectors),
-        overrides=_as_read_back(record.overrides),
-        paths=packer.json(record.paths),
-        body=packer.json(record.body),
-    )
+    @add.register
+    def _(self, record: TemplateStateRecord) -> None:
+        self.templates.append(record)
+
+    @add.register
+    def _(self, record: AlarmRecord) -> None:
+        self.alarms.append(record)
+
+    @add.register
+    def _(self, record: SignatureRecord) -> None:
+        self.signatures[record.page_key] = record
+        self.forgotten.discard(record.page_key)
+
+    @add.register
+    def _(self, record: ForgetRecord) -> None:
+        self.signatures.pop(record.page_key, None)
+        self.forgotten.add(record.page_key)
+        self.chunks[record.page_key] = record
+
+    @add.register
+    def _(self, record: ChunksRecord) -> None:
+        self.chunks[record.page_key] = record
+
+    @add.register
+    def _(self, record: ReleaseRecord) -> None:
+        self.released.append(record)
+
+    @add.register
+    def _(self, record: LeaseRecord) -> None:
+        """Add nothing: whoever writes gives it back."""
+
+    def template_row(self, record: TemplateRecord) -> Row:
+        """Return a row of `layout_templates` without its version, which is known once the project is locked."""
+        return self._row(
+            record,
+            fingerprint=to_digits(record.layout),
+            state_at=record.created_at,
+            selectors=_as_read_back(record.selectors),
+            overrides=_as_read_back(record.overrides),
+            paths=self._packer.json(record.paths),
+            body=self._packer.json(record.body),
+        )
+
+    def _row(self, record: Struct, **more: Any) -> Row:
+        return row_of(record, project_id=self.project_id, **more)
+
+    def _plain(self, value: object) -> bytes | None:
+        return None if value is None else self._packer.plain_json(value)
+
+
+def pack(records: Iterable[Record], project_id: uuid.UUID, run_id: uuid.UUID | None = None) -> Batch:
+    """Return the records as rows; all compression happens here, before any lock is taken."""
+    batch = Batch(project_id, run_id)
+    for record in records:
+        batch.add(record)
+    return batch
+
+
+def size_of(cleaned: str | None) -> int:
+    """Return how many bytes a cleaned text counts for in the size bound."""
+    return len(cleaned.encode()) if cleaned else 0
 
 
 def _as_read_back(value: object) -> Any:
     """Return a plain value as a JSON column gives it back, so that the two can be compared."""
     return json.loads(column_text(to_json(value)))
-
-
-def read_template(row: Result[Any]) -> StoredTemplate:
-    """Return the value of a row of `layout_templates`."""
-    values = dict(row._mapping)  # noqa: SLF001 (SQLAlchemy's public name for it)
-    for name in ("paths", "body"):
-        values[name] = unpack_json(values[name])
-    return StoredTemplate(**values)
-
-
-# What a document that is begun again, or failed, takes over; its last good state stays.
-BEGUN = ("url", "domain", "run_id", "status", "error", "updated_at")
-# Counts that only grow: who could not ask what was known of a page counts from nothing.
-LARGEST = ("visits_count", "changes_count")
-
-
-class PageBatch(Struct):
-    """The last word about each page."""
-
-    signatures: dict[bytes, SignatureRecord] = field(default_factory=dict)
-    forgotten: set[bytes] = field(default_factory=set)
-    """Pages that are not to be found any more."""
-    chunks: dict[bytes, ChunksRecord | ForgetRecord] = field(default_factory=dict)
-
-    def __bool__(self) -> bool:
-        return bool(self.signatures or self.forgotten or self.chunks)
-
-    def add(self, record: PageKnowledge) -> None:
-        """Add a record."""
-        key = record.page_key
-        if isinstance(record, SignatureRecord):
-            self.signatures[key] = record
-            self.forgotten.discard(key)
-        elif isinstance(record, ForgetRecord):
-            self.signatures.pop(key, None)
-            self.forgotten.add(key)
-            self.chunks[key] = record
-        else:
-            self.chunks[key] = record
-
-    def write(
-        self, connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID | None, gone: Collection[bytes]
-    ) -> None:
-        """Write it, after the documents: who counts depends on them. Pages that are gone hold nothing any more."""
-        signatures.forget(connection, project_id, self.forgotten.union(gone))
-        signatures.write(connection, project_id, self.signatures.values())
-        document_chunks.write(connection, project_id, run_id, self.chunks | {key: ForgetRecord(key) for key in gone})
-
-
-class Batch(Struct, frozen=True):
-    """Rows by their keys: of two records with the same keys the later one counts."""
-
-    sources: dict[bytes, Row] = field(default_factory=dict)
-    cleaned: dict[bytes, tuple[str, bytes | None]] = field(default_factory=dict)
-    """Text and packed report."""
-    documents: dict[bytes, Row] = field(default_factory=dict)
-    # What changes documents without replacing them: pages seen again, and pages that are begun or failed.
-    seen: dict[bytes, Row] = field(default_factory=dict)
-    begun: dict[bytes, Row] = field(default_factory=dict)
-    gone: dict[bytes, datetime] = field(default_factory=dict)
-    urls: dict[bytes, Row] = field(default_factory=dict)
-    decisions: dict[tuple[bytes, str], Row] = field(default_factory=dict)
-    boilerplate: dict[tuple[str, str], Row] = field(default_factory=dict)
-    visits: dict[tuple[datetime, bytes], Row] = field(default_factory=dict)
-    extractions: dict[bytes, Row] = field(default_factory=dict)
-    responses: dict[bytes, Row] = field(default_factory=dict)
-    validated: dict[bytes, datetime] = field(default_factory=dict)
-    deliveries: dict[tuple[bytes, bytes], Row] = field(default_factory=dict)
-    validators: dict[str, Row] = field(default_factory=dict)
-    confidences: dict[str, ConfidenceRecord] = field(default_factory=dict)
-    layouts: LayoutBatch = field(default_factory=LayoutBatch)
-    pages: PageBatch = field(default_factory=PageBatch)
-    released: list[ReleaseRecord] = field(default_factory=list)
-
-    def __bool__(self) -> bool:
-        return any(astuple(self))
-
-    def add_content(self, record: SourceRecord | CleanedRecord, project_id: uuid.UUID, packer: Packer) -> None:
-        """Add a page's original, or what is left of it."""
-        if isinstance(record, SourceRecord):
-            earlier = self.sources.get(record.page_key)
-            if earlier is not None and record.fetched_at < earlier["fetched_at"]:
-                return
-            self.sources[record.page_key] = source_row(record, project_id, packer)
-            self.cleaned.pop(record.page_key, None)  # it belonged to the original before
-        else:
-            report = None if record.report is None else packer.plain_json(record.report)
-            self.cleaned[record.page_key] = column_text(record.cleaned_content), report
-
-    def add_answer(
-        self,
-        record: ExtractionRecord | ResponseRecord | ValidatedRecord | DeliveryRecord,
-        project_id: uuid.UUID,
-        run_id: uuid.UUID | None,
-        packer: Packer,
-    ) -> None:
-        """Add what a server answered, that it still holds, or what came of it."""
-        if isinstance(record, ExtractionRecord):
-            self.extractions[record.memo_key] = extraction_row(record, project_id, run_id, packer)
-        elif isinstance(record, ResponseRecord):
-            self.responses[record.wire_key] = response_row(record, project_id, packer)
-            self.validated.pop(record.wire_key, None)
-        elif isinstance(record, ValidatedRecord):
-            self.validated[record.wire_key] = record.validated_at
-        else:
-            self.deliveries[record.page_key, record.giver] = row_of(record, project_id=project_id)
-
-    def add_document(self, record: DocumentRecord, project_id: uuid.UUID, run_id: uuid.UUID | None) -> None:
-        """Add a document's row where it belongs by its status."""
-        key, row = record.page_key, document_row(record, project_id, run_id)
-        if record.status == "completed":
-            self.gone.pop(key, None)
-            earlier = (self.documents.get(key), self.seen.pop(key, None), self.begun.pop(key, None))
-            self.documents[key] = row | _largest(row, *earlier)
-        elif key in self.begun:
-            self.begun[key] = {**self.begun[key], **{name: row[name] for name in BEGUN}}
-        else:
-            self.begun[key] = row
-
-    def add_state(self, record: SeenRecord | GoneRecord, project_id: uuid.UUID, run_id: uuid.UUID | None) -> None:
-        """Add that a page was seen again, or that it is gone."""
-        if isinstance(record, GoneRecord):
-            self.gone.setdefault(record.page_key, record.at)
-        else:
-            self.add_seen(record, project_id, run_id)
-
-    def add_seen(self, record: SeenRecord, project_id: uuid.UUID, run_id: uuid.UUID | None) -> None:
-        """Add what a page that was seen again changes."""
-        self.gone.pop(record.page_key, None)
-        begun = self.begun.pop(record.page_key, None)
-        earlier = self.seen.get(record.page_key, {})
-        row = seen_row(record, project_id, run_id)
-        row |= _largest(row, earlier, begun)
-        names = [f"new_{name}" for name in AS_STORED]
-        as_before = {name: earlier.get(name) for name in names if row[name] is None}
-        self.seen[record.page_key] = row | as_before
-
-    def add_knowledge(
-        self,
-        record: LayoutKnowledge | PageKnowledge | ReleaseRecord,
-        project_id: uuid.UUID,
-        run_id: uuid.UUID | None,
-        packer: Packer,
-    ) -> None:
-        """Add what a record says of layouts, or of what pages have in common, or might have."""
-        if isinstance(record, ReleaseRecord):
-            self.released.append(record)
-        elif isinstance(record, SignatureRecord | ChunksRecord | ForgetRecord):
-            self.pages.add(record)
-        else:
-            self.layouts.add(record, project_id, run_id, packer)
-
-    def add_counts(self, record: ValidatorRecord | ConfidenceRecord, project_id: uuid.UUID) -> None:
-        """Add counts to those of the same domain."""
-        if isinstance(record, ConfidenceRecord):
-            before = self.confidences.get(record.domain)
-            self.confidences[record.domain] = record if before is None else before + record
-            return
-        row = row_of(record, project_id=project_id)
-        earlier = self.validators.get(row["domain"])
-        if earlier:
-            row |= {name: earlier[name] + row[name] for name in VALIDATOR_COUNTS}
-        self.validators[row["domain"]] = row
 
 
 def _largest(row: Row, *earlier: Row | None) -> Row:
@@ -309,32 +337,6 @@ def _largest(row: Row, *earlier: Row | None) -> Row:
     return {name: max(one.get(name) or 0 for one in rows) for name in LARGEST if row.get(name) is not None}
 
 
-def pack(records: Iterable[Record], project_id: uuid.UUID, run_id: uuid.UUID | None) -> Batch:
-    """Return the records as rows; all compression happens here, before any lock is taken."""
-    batch, packer = Batch(), Packer()
-    for record in records:
-        match record:
-            case SourceRecord() | CleanedRecord():
-                batch.add_content(record, project_id, packer)
-            case DocumentRecord():
-                batch.add_document(record, project_id, run_id)
-            case SeenRecord() | GoneRecord():
-                batch.add_state(record, project_id, run_id)
-            case VisitRecord():
-                batch.visits[record.at, record.page_key] = visit_row(record, project_id, run_id)
-            case ValidatorRecord() | ConfidenceRecord():
-                batch.add_counts(record, project_id)
-            case CrawledUrlRecord():
-                batch.urls[record.page_key] = url_row(record, project_id, run_id)
-            case DecisionRecord():
-                batch.decisions[record.page_key, record.layer] = decision_row(record, project_id, run_id, packer)
-            case BoilerplateRecord():
-                row = boilerplate_row(record, project_id, packer)
-                batch.boilerplate[row["domain"], row["method"]] = row
-            case ExtractionRecord() | ResponseRecord() | ValidatedRecord() | DeliveryRecord():
-                batch.add_answer(record, project_id, run_id, packer)
-            case LeaseRecord():
-                pass  # whoever writes gives it back
-            case _:
-                batch.add_knowledge(record, project_id, run_id, packer)
-    return batch
+def _status(given: int | None) -> int | None:
+    """Return an HTTP status; None for what is none: a server may send any number of digits."""
+    return given if given is not None and 0 <= given <= _LARGEST_STATUS else None

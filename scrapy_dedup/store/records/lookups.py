@@ -1,14 +1,17 @@
-"""Questions that a crawl asks about its project; each is one or a few statements by key."""
+"""Questions that a crawl asks about its project, each one or a few statements by key; rows read back as values."""
 
 import uuid
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection, Select, bindparam, select, tuple_
+from sqlalchemy import Row as Result
 
-from scrapy_dedup.store.engine.codec import column_text, unpack_text
-from scrapy_dedup.store.records.rows import read_boilerplate, read_decision, read_source
+from scrapy_dedup.store.engine.codec import column_text, unpack_json, unpack_text
+from scrapy_dedup.store.records.records import BlockEvidence, ExtractionRecord
 from scrapy_dedup.store.records.stored import (
     StoredBoilerplate,
     StoredDecision,
@@ -29,7 +32,9 @@ from scrapy_dedup.store.tables.models import (
     SourceRow,
     SourceVersion,
 )
-from scrapy_dedup.store.tables.upserts import chunks
+from scrapy_dedup.store.tables.statements import rows_by, rows_in
+
+Value = TypeVar("Value", bound=Struct)
 
 
 def columns_of(model: type[Any], value: type[Any]) -> list[Any]:
@@ -46,31 +51,20 @@ def named(column: Any, domains: str | Collection[str] | None) -> tuple[ColumnEle
     return (column.in_(sorted(map(column_text, domains))),)
 
 
-def urls(project_id: uuid.UUID) -> Select[Any]:
-    """Select the URLs of a project."""
-    return select(*columns_of(CrawledUrl, StoredUrl)).where(CrawledUrl.project_id == project_id)
-
-
-def documents(project_id: uuid.UUID) -> Select[Any]:
-    """Select the documents of a project."""
-    return select(*columns_of(Document, StoredDocument)).where(Document.project_id == project_id)
-
-
-def sources(project_id: uuid.UUID) -> Select[Any]:
-    """Select the originals of a project."""
-    return select(*columns_of(SourceRow, StoredSource)).where(SourceRow.project_id == project_id)
-
-
-def boilerplate(project_id: uuid.UUID) -> Select[Any]:
-    """Select what repeats on the domains of a project."""
-    return select(*columns_of(DomainBoilerplate, StoredBoilerplate)).where(DomainBoilerplate.project_id == project_id)
+def values_of(model: type[Any], value: type[Any], project_id: uuid.UUID) -> Select[Any]:
+    """Select of a project's rows what a value class has fields for."""
+    return select(*columns_of(model, value)).where(model.project_id == project_id)
 
 
 def find_page(connection: Connection, project_id: uuid.UUID, page_key: bytes) -> StoredPage | None:
     """Return what there is with this key, None when there is nothing."""
-    url = connection.execute(urls(project_id).where(CrawledUrl.page_key == page_key)).first()
-    document = connection.execute(documents(project_id).where(Document.page_key == page_key)).first()
-    source = connection.execute(sources(project_id).where(SourceRow.page_key == page_key)).first()
+
+    def find(model: type[Any], value: type[Any]) -> Any:
+        return connection.execute(values_of(model, value, project_id).where(model.page_key == page_key)).first()
+
+    url = find(CrawledUrl, StoredUrl)
+    document = find(Document, StoredDocument)
+    source = find(SourceRow, StoredSource)
     if not (url or document or source):
         return None
     return StoredPage(
@@ -93,7 +87,7 @@ def find_versions(connection: Connection, project_id: uuid.UUID, page_key: bytes
 
 # Asked for every response: building the statement each time would cost a fifth of the question.
 _DOCUMENT_KEYS = select(CrawledUrl.page_key, CrawledUrl.document_key).where(
-    CrawledUrl.project_id == bindparam("of_project"), CrawledUrl.page_key.in_(bindparam("of_pages", expanding=True))
+    CrawledUrl.project_id == bindparam("of_project"), CrawledUrl.page_key.in_(bindparam("keys", expanding=True))
 )
 
 
@@ -101,32 +95,25 @@ def find_document_keys(
     connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]
 ) -> dict[bytes, bytes | None]:
     """Return the document_key of those of the URLs that are stored, by page_key."""
-    return {
-        key: document_key
-        for some in chunks(keys)
-        for key, document_key in connection.execute(_DOCUMENT_KEYS, {"of_project": project_id, "of_pages": some})
-    }
+    rows = rows_by(connection, _DOCUMENT_KEYS, keys, of_project=project_id)
+    return {key: document_key for key, document_key in rows}  # noqa: C416 (a row is no pair for mypy)
 
 
 def find_documents(
     connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID, keys: Collection[bytes]
 ) -> dict[bytes, StoredDocument]:
     """Return those of the documents that the run wrote, by key."""
-    in_run = documents(project_id).where(Document.run_id == run_id)
-    found = {}
-    for some in chunks(keys):
-        for row in connection.execute(in_run.where(Document.page_key.in_(some))):
-            found[row.page_key] = StoredDocument(*row)
-    return found
+    in_run = values_of(Document, StoredDocument, project_id).where(Document.run_id == run_id)
+    rows = rows_in(connection, in_run, Document.page_key, keys)
+    return {row.page_key: StoredDocument(*row) for row in rows}
 
 
 def find_urls_of_document(connection: Connection, project_id: uuid.UUID, document_key: bytes) -> list[StoredUrl]:
     """Return the URLs that stand for a document: its own first, then its aliases in alphabetical order."""
-    own = urls(project_id).where(CrawledUrl.page_key == document_key, CrawledUrl.document_key == document_key)
+    urls = values_of(CrawledUrl, StoredUrl, project_id)
+    own = urls.where(CrawledUrl.page_key == document_key, CrawledUrl.document_key == document_key)
     # In the words of the index, or it would not be used.
-    aliases = urls(project_id).where(
-        CrawledUrl.document_key == document_key, CrawledUrl.document_key != CrawledUrl.page_key
-    )
+    aliases = urls.where(CrawledUrl.document_key == document_key, CrawledUrl.document_key != CrawledUrl.page_key)
     in_order = aliases.order_by(by_code_point(CrawledUrl.url), CrawledUrl.page_key)
     return [StoredUrl(*row) for find in (own, in_order) for row in connection.execute(find)]
 
@@ -134,16 +121,17 @@ def find_urls_of_document(connection: Connection, project_id: uuid.UUID, documen
 def find_decisions(connection: Connection, project_id: uuid.UUID, page_key: bytes) -> list[StoredDecision]:
     """Return a page's decisions, oldest first."""
     of_page = (
-        select(*columns_of(Decision, StoredDecision))
-        .where(Decision.project_id == project_id, Decision.page_key == page_key)
+        values_of(Decision, StoredDecision, project_id)
+        .where(Decision.page_key == page_key)
         .order_by(Decision.decided_at, by_code_point(Decision.layer))
     )
-    return [read_decision(row) for row in connection.execute(of_page)]
+    return [read(row, StoredDecision, detail=unpack_json) for row in connection.execute(of_page)]
 
 
 def find_knowledge(connection: Connection, project_id: uuid.UUID, domain: str) -> dict[str, StoredBoilerplate]:
     """Return what repeats on a domain, by method."""
-    of_domain = boilerplate(project_id).where(DomainBoilerplate.domain == column_text(domain))
+    of_domain = values_of(DomainBoilerplate, StoredBoilerplate, project_id)
+    of_domain = of_domain.where(DomainBoilerplate.domain == column_text(domain))
     return {row.method: read_boilerplate(row) for row in connection.execute(of_domain)}
 
 
@@ -151,20 +139,6 @@ def is_known(connection: Connection, project_id: uuid.UUID, domain: str) -> bool
     """Return whether anything was learned about a domain, be it that nothing repeats."""
     of_domain = (DomainBoilerplate.project_id == project_id, DomainBoilerplate.domain == column_text(domain))
     return connection.execute(select(DomainBoilerplate.id).where(*of_domain).limit(1)).first() is not None
-
-
-def find_http_statuses(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]) -> dict[bytes, int]:
-    """Return the status of each URL's last fetch, of those that had one."""
-    return {
-        key: status
-        for some in chunks(keys)
-        for key, status in connection.execute(
-            select(CrawledUrl.page_key, CrawledUrl.http_status).where(
-                CrawledUrl.project_id == project_id, CrawledUrl.page_key.in_(some)
-            )
-        )
-        if status is not None
-    }
 
 
 def finished_documents(
@@ -181,16 +155,50 @@ def finished_documents(
 def last_runs(connection: Connection, project_id: uuid.UUID, limit: int = 10) -> list[StoredRun]:
     """Return the runs that began last, newest first."""
     newest_first = (
-        select(*columns_of(CrawlRun, StoredRun))
-        .where(CrawlRun.project_id == project_id)
-        .order_by(CrawlRun.started_at.desc(), CrawlRun.id)
-        .limit(limit)
+        values_of(CrawlRun, StoredRun, project_id).order_by(CrawlRun.started_at.desc(), CrawlRun.id).limit(limit)
     )
     return [StoredRun(*row) for row in connection.execute(newest_first)]
 
 
 def find_run(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID) -> StoredRun | None:
     """Return a run of the project, None when it has no such run."""
-    asked = select(*columns_of(CrawlRun, StoredRun)).where(CrawlRun.project_id == project_id, CrawlRun.id == run_id)
-    row = connection.execute(asked).first()
+    row = connection.execute(values_of(CrawlRun, StoredRun, project_id).where(CrawlRun.id == run_id)).first()
     return StoredRun(*row) if row else None
+
+
+def read(row: Any, kind: type[Value], **packed: Callable[[bytes], Any]) -> Value:
+    """Return the value of those columns of a row that it has fields for.
+
+    Args:
+        row: of a statement that has all columns without which the value is none.
+        kind: of the value.
+        packed: what unpacks columns; None stays None.
+    """
+    named = row._mapping  # noqa: SLF001 (SQLAlchemy's public name for it)
+    values = {name: named[name] for name in kind.__struct_fields__ if name in named}
+    for name, unpacked in packed.items():
+        if values[name] is not None:
+            values[name] = unpacked(values[name])
+    return kind(**values)
+
+
+def read_source(row: Result[Any]) -> StoredSource:
+    """Return the value of a row of `sources`."""
+    return read(row, StoredSource, content=unpack_text, report=unpack_json)
+
+
+def read_extraction(row: Result[Any]) -> ExtractionRecord:
+    """Return the value of a row of `extractions`."""
+    found = read(row, ExtractionRecord, cb_kwargs=unpack_json, requests=unpack_json, items=unpack_json)
+    return found if found.cb_kwargs else replace(found, cb_kwargs={})
+
+
+def read_boilerplate(row: Result[Any]) -> StoredBoilerplate:
+    """Return the value of a row of `domain_boilerplate`."""
+    found = read(row, StoredBoilerplate, evidence=read_evidence)
+    return replace(found, boilerplate_hashes=tuple(found.boilerplate_hashes))
+
+
+def read_evidence(packed: bytes) -> dict[str, BlockEvidence]:
+    """Return unpacked evidence by fingerprint."""
+    return {fingerprint: BlockEvidence(*parts) for fingerprint, parts in unpack_json(packed).items()}

@@ -6,11 +6,122 @@ Page keys and hashes are 16 raw bytes, content hashes 32; times are aware.
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from enum import IntEnum
 from typing import Any, Final, Literal, NamedTuple
 
 from msgspec import Struct, field
+from msgspec.structs import asdict, astuple
 
-from scrapy_dedup.store.records.page_records import PageKnowledge, ReleaseRecord
+from scrapy_dedup.core.chunks.chunks import StoredChunk
+from scrapy_dedup.core.duplicates import Sketch
+
+
+class SignatureRecord(Struct, frozen=True):
+    """A page as others may find it; it replaces what is stored of the page.
+
+    Pages with a keeper are not found by their sketch, only keepers are: so the
+    pages of a cluster share one row a band, and no page leads to another that
+    is not a keeper.
+    """
+
+    page_key: bytes
+    domain: str
+    text_hash: bytes
+    title_key: bytes | None = None
+    language: str = ""
+    sketch: Sketch | None = None
+    """None for a page without text."""
+    layer: str | None = None
+    keeper: bytes | None = None
+    jaccard: float | None = None
+
+    def bands(self) -> tuple[int, ...]:
+        """Return the bands by which it is found."""
+        return self.sketch.bands if self.sketch is not None and self.keeper is None else ()
+
+
+class ChunksRecord(Struct, frozen=True):
+    """All chunks of a page; they replace those of an earlier version.
+
+    Attributes:
+        most_holders: so many pages may hold one text.
+    """
+
+    page_key: bytes
+    chunks: tuple[StoredChunk, ...]
+    most_holders: int = 1
+
+
+class ForgetRecord(Struct, frozen=True):
+    """A page's text does not count any more: its items failed, or another page stands for it.
+
+    Attributes:
+        most_holders: so many pages may hold one text.
+    """
+
+    page_key: bytes
+    most_holders: int = 1
+
+
+class ClaimKind(IntEnum):
+    """What a page claims before it goes out, in a run that several workers share."""
+
+    TITLE = 1
+    TEXT = 2
+    PAGE = 3
+    """Itself: kept with what it shows, by which others find out whether it has what they have."""
+
+
+class ClaimKey(NamedTuple):
+    """By what a claim is known within a run; *key* has 16 bytes."""
+
+    kind: ClaimKind
+    key: bytes
+
+
+class ReleaseRecord(Struct, frozen=True):
+    """What a page claimed is free again; without effect on what another page has."""
+
+    claim: ClaimKey
+    owner: bytes
+
+
+PageKnowledge = SignatureRecord | ChunksRecord | ForgetRecord
+
+
+class Twin(Struct, frozen=True):
+    """A page that has the title of another."""
+
+    page_key: bytes
+    text_hash: bytes
+    dropped: bool
+    """Another page stood for it."""
+
+
+def chunks_values(record: ChunksRecord) -> list[Any]:
+    """Return a record as plain values; `chunks_from` reads them back."""
+    return [record.page_key, [list(astuple(one)) for one in record.chunks], record.most_holders]
+
+
+def chunks_from(page_key: bytes, chunks: list[list[Any]], most_holders: int) -> ChunksRecord:
+    """Return the record behind `chunks_values`."""
+    return ChunksRecord(page_key, tuple(StoredChunk(*one) for one in chunks), most_holders)
+
+
+def signature_values(record: SignatureRecord) -> list[Any]:
+    """Return a record as plain values; `signature_from` reads them back."""
+    sketch = record.sketch
+    flat = None if sketch is None else [sketch.shingles, sketch.signature, list(sketch.bands)]
+    return [*(asdict(record) | {"sketch": flat}).values()]
+
+
+def signature_from(*values: Any) -> SignatureRecord:
+    """Return the record behind `signature_values`."""
+    named = dict(zip(SignatureRecord.__struct_fields__, values, strict=True))
+    if named["sketch"] is not None:
+        shingles, signature, bands = named["sketch"]
+        named["sketch"] = Sketch(shingles, signature, tuple(bands))
+    return SignatureRecord(**named)
 
 
 class KeepPolicy(Struct, frozen=True):

@@ -12,19 +12,17 @@ from sqlalchemy.orm import Session
 
 from scrapy_dedup.store.engine.codec import unpack_fingerprints
 from scrapy_dedup.store.pages import contents
-from scrapy_dedup.store.records.lookups import columns_of, sources
+from scrapy_dedup.store.records.lookups import columns_of, read, read_extraction, read_source, values_of
 from scrapy_dedup.store.records.records import DecisionRecord, DocumentRecord, ExtractionRecord
-from scrapy_dedup.store.records.rows import read_extraction, read_source
 from scrapy_dedup.store.records.stored import StoredDecision, StoredSource
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.columns import by_code_point
 from scrapy_dedup.store.tables.models import CrawledUrl, Decision, Document, Extraction, SourceRow, VisitRow
-from scrapy_dedup.store.tables.upserts import chunks
+from scrapy_dedup.store.tables.statements import change_in, rows_in, same_page
 
 _DOCUMENT = columns_of(Document, DocumentRecord)
 _EXTRACTION = columns_of(Extraction, ExtractionRecord)
 _DECISION = columns_of(Decision, StoredDecision)
-_OF_PAGE = (Document.project_id == CrawledUrl.project_id) & (Document.page_key == CrawledUrl.page_key)
 _PAGES_AT_ONCE = 10
 
 
@@ -121,12 +119,10 @@ class StoredCache:
         """Return the visits of a run, or all that are kept, by domain and kind."""
         domain = func.coalesce(Document.domain, CrawledUrl.domain, "")
         kinds = (VisitRow.fetched, VisitRow.verdict, VisitRow.callback_run)
-        of_document = (Document.project_id == VisitRow.project_id) & (Document.page_key == VisitRow.page_key)
-        of_url = (CrawledUrl.project_id == VisitRow.project_id) & (CrawledUrl.page_key == VisitRow.page_key)
         sums = (
             select(domain, *kinds, func.count(), func.sum(VisitRow.bytes_received))
-            .outerjoin(Document, of_document)
-            .outerjoin(CrawledUrl, of_url)
+            .outerjoin(Document, same_page(Document, VisitRow))
+            .outerjoin(CrawledUrl, same_page(CrawledUrl, VisitRow))
             .where(VisitRow.project_id == self._project_id, *(() if run_id is None else (VisitRow.run_id == run_id,)))
             .group_by(domain, *kinds)
         )
@@ -140,25 +136,26 @@ class StoredCache:
         with self._store.session() as session:
             connection = session.connection()
             stored_bytes = contents.lock_project(connection, self._project_id) or 0
-            for some in chunks(originals):
-                these = (SourceRow.project_id == self._project_id, SourceRow.page_key.in_(some))
-                freed = select(func.coalesce(func.sum(SourceRow.content_bytes + SourceRow.cleaned_bytes), 0)).where(
-                    *these
-                )
-                stored_bytes -= int(session.scalar(freed) or 0)
-                session.execute(update(SourceRow).where(*these).values(emptied))
+            of_project = SourceRow.project_id == self._project_id
+            sizes = select(func.coalesce(func.sum(SourceRow.content_bytes + SourceRow.cleaned_bytes), 0))
+            for (freed,) in rows_in(connection, sizes.where(of_project), SourceRow.page_key, originals):
+                stored_bytes -= int(freed)
+            change_in(connection, update(SourceRow).where(of_project).values(emptied), SourceRow.page_key, originals)
             contents.count_bytes(connection, self._project_id, max(0, stored_bytes))
-            for some in chunks(blocks):
-                of_pages = (Document.project_id == self._project_id, Document.page_key.in_(some))
-                connection.execute(update(Document).where(*of_pages).values(blocks=None))
+            without = update(Document).where(Document.project_id == self._project_id).values(blocks=None)
+            change_in(connection, without, Document.page_key, blocks)
             session.commit()
 
     def _documents(self) -> Select[Any]:
-        return select(*_DOCUMENT, CrawledUrl.http_status).outerjoin(CrawledUrl, _OF_PAGE).where(*self._acknowledged)
+        return (
+            select(*_DOCUMENT, CrawledUrl.http_status)
+            .outerjoin(CrawledUrl, same_page(Document, CrawledUrl))
+            .where(*self._acknowledged)
+        )
 
     def _packed(self, session: Session, rows: Sequence[Row[Any]]) -> list[CachedPage]:
         keys = [row.page_key for row in rows]
-        of_pages = sources(self._project_id).where(SourceRow.page_key.in_(keys))
+        of_pages = values_of(SourceRow, StoredSource, self._project_id).where(SourceRow.page_key.in_(keys))
         originals = {row.page_key: row for row in session.execute(of_pages)}
         newest_first = (Extraction.created_at.desc(), Extraction.memo_key)
         extractions = self._by_key(session, select(*_EXTRACTION).order_by(*newest_first), Extraction, keys)
@@ -187,7 +184,7 @@ class StoredCache:
 
 def _as_acknowledged(row: Row[Any]) -> DocumentRecord:
     """Return a document as its last acknowledged visit left it, whatever a later one began."""
-    document = DocumentRecord(**{column.key: row._mapping[column.key] for column in _DOCUMENT})  # noqa: SLF001
+    document = read(row, DocumentRecord)
     if document.status == "completed":
         return document
     return replace(document, status="completed", error=None, updated_at=document.last_seen_at or document.updated_at)

@@ -12,7 +12,7 @@ from scrapy_dedup.store.engine.codec import column_text, pack_checked, unpack_te
 from scrapy_dedup.store.engine.errors import DamagedError
 from scrapy_dedup.store.pages import contents
 from scrapy_dedup.store.tables.models import Memo
-from scrapy_dedup.store.tables.upserts import upsert
+from scrapy_dedup.store.tables.statements import upsert
 from scrapy_dedup.store.writer import ProjectStore
 
 # Of a row beside its result: key and instant, in the table and in its index, and the project.

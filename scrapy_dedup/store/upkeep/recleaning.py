@@ -9,17 +9,15 @@ from msgspec import Struct
 from sqlalchemy import Connection, bindparam, delete, update
 from sqlalchemy.orm import Session
 
-from scrapy_dedup.store.engine.codec import Packer
-from scrapy_dedup.store.pages import contents, site_configs, states
+from scrapy_dedup.store.pages import contents, site_configs, visits
 from scrapy_dedup.store.pages.visits import decision_bound
+from scrapy_dedup.store.records import shared
 from scrapy_dedup.store.records.batch import pack
-from scrapy_dedup.store.records.page_records import PageKnowledge
-from scrapy_dedup.store.records.records import CleanedRecord, DecisionRecord
-from scrapy_dedup.store.records.rows import decision_row
+from scrapy_dedup.store.records.records import CleanedRecord, DecisionRecord, PageKnowledge
 from scrapy_dedup.store.records.stored import StoredState
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.tables.models import Decision, Document
-from scrapy_dedup.store.tables.upserts import chunks, table_of, upsert
+from scrapy_dedup.store.tables.statements import change_in, table_of, upsert
 
 
 class Recleaned(Struct, frozen=True):
@@ -43,6 +41,20 @@ class Recleaned(Struct, frozen=True):
     report: Mapping[str, Any] | None = None
 
 
+class Refined(Struct, frozen=True):
+    """A page that went out again.
+
+    Attributes:
+        recleaned: what is left of it now.
+        fetched_at: of the original that was cleaned; where another one is stored by now, nothing is written.
+        compared: by what other pages are compared with it now.
+    """
+
+    recleaned: Recleaned
+    fetched_at: datetime
+    compared: tuple[PageKnowledge, ...] = ()
+
+
 class RecleaningRepository:
     """Writes the outcome of an analysis; whoever opened the session commits."""
 
@@ -54,7 +66,6 @@ class RecleaningRepository:
         self._project_id = project_id
         self._layers = (layer,) if isinstance(layer, str) else tuple(layer)
         self._bound = decision_bound(project_id, keep_decisions)
-        self._packer = Packer()
 
     def write(self, pages: Sequence[Recleaned]) -> None:
         """Store some pages' texts, the figures of their documents, and the layer's decisions about them.
@@ -73,6 +84,20 @@ class RecleaningRepository:
         self._set_figures(connection, pages)
         self._set_decisions(connection, pages)
 
+    def write_refined(self, pages: Sequence[Refined]) -> int:
+        """Store the texts, figures and decisions of some pages; return how many still were what they were.
+
+        What a later crawl has learned of a page in the meantime stays.
+        """
+        connection = self._session.connection()
+        contents.lock_project(connection, self._project_id)
+        known = visits.find_states(connection, self._project_id, [page.recleaned.page_key for page in pages])
+        still = [page for page in pages if is_of_version(known.get(page.recleaned.page_key), page.fetched_at)]
+        self.write([page.recleaned for page in still])
+        site_configs.forget_stale(connection, self._project_id, [page.recleaned.page_key for page in still])
+        shared.write(connection, pack([one for page in still for one in page.compared], self._project_id))
+        return len(still)
+
     def _set_figures(self, connection: Connection, pages: Sequence[Recleaned]) -> None:
         document = table_of(Document)
         of_page = (document.c.project_id == self._project_id) & (document.c.page_key == bindparam("of_page"))
@@ -85,54 +110,13 @@ class RecleaningRepository:
             with_one = {one.page_key for one in made if one.layer == layer}
             self._forget(layer, [page.page_key for page in pages if page.page_key not in with_one])
         if made and self._bound.keeps:
-            rows = [decision_row(decision, self._project_id, None, self._packer) for decision in made]
+            rows = list(pack(made, self._project_id).decisions.values())
             upsert(connection, Decision, ("project_id", "page_key", "layer"), rows)
             self._bound.hold(connection, len(rows))
 
     def _forget(self, layer: str, keys: Collection[bytes]) -> None:
         of_layer = (Decision.project_id == self._project_id, Decision.layer == layer)
-        for some in chunks(keys):
-            self._session.execute(delete(Decision).where(*of_layer, Decision.page_key.in_(some)))
-
-
-class Refined(Struct, frozen=True):
-    """A page that went out again.
-
-    Attributes:
-        recleaned: what is left of it now.
-        fetched_at: of the original that was cleaned; where another one is stored by now, nothing is written.
-        compared: by what other pages are compared with it now.
-    """
-
-    recleaned: Recleaned
-    fetched_at: datetime
-    compared: tuple[PageKnowledge, ...] = ()
-
-
-class RefinementRepository:
-    """Brings the store up to date; whoever opened the session commits."""
-
-    def __init__(
-        self, session: Session, project_id: uuid.UUID, *, layer: str | Sequence[str], keep_decisions: int
-    ) -> None:
-        self._session = session
-        self._project_id = project_id
-        self._recleaning = RecleaningRepository(session, project_id, layer=layer, keep_decisions=keep_decisions)
-
-    def write(self, pages: Sequence[Refined]) -> int:
-        """Store the texts, figures and decisions of some pages; return how many still were what they were.
-
-        What a later crawl has learned of a page in the meantime stays.
-        """
-        connection = self._session.connection()
-        contents.lock_project(connection, self._project_id)
-        known = states.find_states(connection, self._project_id, [page.recleaned.page_key for page in pages])
-        still = [page for page in pages if is_of_version(known.get(page.recleaned.page_key), page.fetched_at)]
-        self._recleaning.write([page.recleaned for page in still])
-        site_configs.forget_stale(connection, self._project_id, [page.recleaned.page_key for page in still])
-        pages_now = pack([one for page in still for one in page.compared], self._project_id, None).pages
-        pages_now.write(connection, self._project_id, None, ())
-        return len(still)
+        change_in(self._session, delete(Decision).where(*of_layer), Decision.page_key, keys)
 
 
 def is_of_version(state: StoredState | None, fetched_at: datetime) -> bool:

@@ -37,9 +37,9 @@ from scrapy_dedup.service.templates.layout_figures import (
 from scrapy_dedup.service.views.page_lists import PageChoice, PageCursorError, PageList, list_pages
 from scrapy_dedup.service.views.undoing import KeptEntry, KeptKind, find, find_kept, foresee, kept_things, undo
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.domains.layouts import PictureFacts
 from scrapy_dedup.store.domains.lists import CursorError
 from scrapy_dedup.store.domains.registry import StoredDomain
-from scrapy_dedup.store.knowledge.layout_pictures import PictureFacts
 from scrapy_dedup.store.pages.reads import Reads
 from scrapy_dedup.store.records.records import from_digits
 from scrapy_dedup.store.records.stored import RepeatedBlock, StoredAlarm

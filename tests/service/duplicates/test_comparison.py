@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scrapy_dedup.core.chunks.chunks import HOLDING
 from scrapy_dedup.service.duplicates.index import PageComparison
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.page_records import HOLDING
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.known_facts import SETTINGS, Run, a_fact, a_paragraph

@@ -17,7 +17,7 @@ from scrapy_dedup.service.report.ledger import (
     tokens_of,
 )
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.pages.ledger_reads import DroppedPages, StoredAlias
+from scrapy_dedup.store.pages.reads import DroppedPages, StoredAlias
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.stored_pages import NOON

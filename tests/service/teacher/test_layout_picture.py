@@ -18,7 +18,7 @@ from scrapy_dedup.service.teacher.layout_picture import boxes_of, reasons_of
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.service.templates.site_learning import learn_site
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.knowledge.layout_pictures import StoredPicture
+from scrapy_dedup.store.domains.layouts import StoredPicture
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.core.builders import parsed

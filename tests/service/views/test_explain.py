@@ -1,11 +1,10 @@
+from scrapy_dedup.core.chunks.chunks import StoredChunk
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.report.values import ExplainedLike
 from scrapy_dedup.service.stored.analysis import DomainDedupService
 from scrapy_dedup.service.views.explain import Explanation, explain, page_of
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.page_records import ChunksRecord, StoredChunk
-from scrapy_dedup.store.records.records import DecisionRecord
-from scrapy_dedup.store.records.signatures import SignatureRecord
+from scrapy_dedup.store.records.records import ChunksRecord, DecisionRecord, SignatureRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.stored_pages import BANNER, DOMAIN, FOOTER, NOON, a_url, html_page, put, put_html

@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import URL, inspect
 
 from scrapy_dedup.store.engine.copying import Progress, copy_store
-from scrapy_dedup.store.engine.engines import make_engine
+from scrapy_dedup.store.engine.database import make_engine
 from scrapy_dedup.store.engine.errors import FullStoreError, StoreError
 from scrapy_dedup.store.seen_urls import SeenTable
 from scrapy_dedup.store.store import Store
@@ -24,6 +24,7 @@ from scrapy_dedup.store.writer import ProjectStore
 from tests.databases import Server
 from tests.small_disk import small_disk
 from tests.store.builders import NOON, a_document, a_key, a_source, an_alarm
+from tests.store.test_opening import change
 from tests.store.test_writer import everything_about
 from tests.tables import FOLDER as CASES
 
@@ -262,13 +263,6 @@ def test_column_of_another_name_is_refused_on_either_side(backup: Path, tmp_path
             Store.open(server)
         assert not (tmp_path / "new.db").exists()
         assert postgresql.execute("SELECT * FROM projects", str(server.database)) == []
-
-
-def change(path: Path, *statements: str) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        for statement in statements:
-            connection.execute(statement)
-        connection.commit()
 
 
 def cut(path: Path, share: float) -> None:

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 from scrapy_dedup.service.domains.registry import DomainService
-from scrapy_dedup.store.knowledge.layout_pictures import StoredPicture
+from scrapy_dedup.store.domains.layouts import StoredPicture
 from scrapy_dedup.store.records.records import AlarmRecord, from_digits
 from tests.report.pictures import a_png
 from tests.service.stored_pages import NOON

@@ -9,11 +9,11 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import URL, text, update
 
-from scrapy_dedup.store.records.page_records import ClaimKey, ClaimKind, ReleaseRecord
+from scrapy_dedup.store import workers
+from scrapy_dedup.store.records.records import ClaimKey, ClaimKind, ReleaseRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import RunWorker
-from scrapy_dedup.store.workers import claims
-from scrapy_dedup.store.workers.claims import Claimant, Shown
+from scrapy_dedup.store.workers import Claimant, Shown
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.at_once import at_once
 from tests.store.builders import a_key, a_time
@@ -118,11 +118,11 @@ def test_many_claims_are_locked_in_the_order_of_their_keys(
 
     with ThreadPoolExecutor(1) as pool:
         with other.transaction(write=True) as connection:
-            claims.claim(connection, who(other), a_key("y"), [keys[-1]])
+            workers.claim(connection, who(other), a_key("y"), [keys[-1]])
             touching = pool.submit(touch, worker, keys)
             while not is_somebody_waiting(store):
                 assert not touching.done()
-            claims.claim(connection, who(other), a_key("y"), [keys[0]])
+            workers.claim(connection, who(other), a_key("y"), [keys[0]])
         touching.result()
 
 

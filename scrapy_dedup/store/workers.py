@@ -1,20 +1,34 @@
 """Workers: crawler processes that share one run. A worker is heard of by its lease, by the database's clock."""
 
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, TypedDict, Unpack
 
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, not_, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    not_,
+    or_,
+    select,
+    tuple_,
+    update,
+)
 
 from scrapy_dedup.core.runs import WorkerPart, total
 from scrapy_dedup.store.engine.codec import column_text, optional_text
-from scrapy_dedup.store.records.lookups import columns_of
-from scrapy_dedup.store.records.records import RunStatus
+from scrapy_dedup.store.records.lookups import values_of
+from scrapy_dedup.store.records.records import ClaimKey, ClaimKind, ReleaseRecord, RunStatus
 from scrapy_dedup.store.records.stored import Run, StoredWorker, WorkerEnding
 from scrapy_dedup.store.tables.columns import clock, restarted
-from scrapy_dedup.store.tables.models import CrawlRun, RunWorker
+from scrapy_dedup.store.tables.models import Claim, CrawlRun, RunWorker
+from scrapy_dedup.store.tables.statements import insert_into, table_of
 
 # Names of JOBDIRs are digits: no job is taken for one.
 _JOB: Final = "shared job: "
@@ -29,18 +43,28 @@ def begin(
     """Return a new run, or the one that the JOBDIR did not finish: stopped, or killed and still said to be running."""
     spider, jobdir = column_text(spider), optional_text(jobdir)
     if jobdir is not None:
-        last = (
-            select(CrawlRun.id, CrawlRun.status)
-            .where(CrawlRun.project_id == project_id, CrawlRun.spider == spider, CrawlRun.jobdir == jobdir)
-            .order_by(CrawlRun.started_at.desc(), CrawlRun.id.desc())
-            .limit(1)
-        )
-        found = connection.execute(last).first()
-        if found and found.status != "finished":
-            again = {"status": "running", "reason": None, "finished_at": None, "seen_at": started_at}
-            connection.execute(update(CrawlRun).where(CrawlRun.id == found.id).values(again))
+        found = _unfinished(connection, project_id, spider, jobdir)
+        if found is not None:
+            _run_on(connection, found.id, started_at)
             return Run(found.id, resumed=True, killed=found.status in {"running", "killed"})
     return Run(_begin(connection, project_id, spider, jobdir, started_at))
+
+
+def _unfinished(connection: Connection, project_id: uuid.UUID, spider: str, jobdir: str) -> Any:
+    """Return the last run of a JOBDIR, or of a shared job; None where there is none, or it is finished."""
+    last = (
+        select(CrawlRun.id, CrawlRun.status, CrawlRun.started_at)
+        .where(CrawlRun.project_id == project_id, CrawlRun.spider == spider, CrawlRun.jobdir == jobdir)
+        .order_by(CrawlRun.started_at.desc(), CrawlRun.id.desc())
+        .limit(1)
+    )
+    found = connection.execute(last).first()
+    return found if found is not None and found.status != "finished" else None
+
+
+def _run_on(connection: Connection, run_id: uuid.UUID, at: datetime) -> None:
+    again = {"status": "running", "reason": None, "finished_at": None, "seen_at": at}
+    connection.execute(update(CrawlRun).where(CrawlRun.id == run_id).values(again))
 
 
 def report(connection: Connection, run_id: uuid.UUID, stats: Mapping[str, Any], at: datetime) -> None:
@@ -96,11 +120,6 @@ class Joined(Struct, frozen=True):
     lost: int = 0
 
 
-def name_of_job(job: str) -> str:
-    """Return what stands in the column `jobdir` of the runs of a shared job."""
-    return _JOB + column_text(job)
-
-
 def is_living() -> ColumnElement[bool]:
     """Say in SQL whether a worker is at work: it has not ended, and its lease is not over."""
     heard = or_(RunWorker.lease_until > clock(), restarted(RunWorker.started_at))
@@ -114,15 +133,9 @@ def living(run_id: uuid.UUID) -> Any:
 
 def join(connection: Connection, project_id: uuid.UUID, newcomer: Newcomer) -> Joined:
     """Add a worker to the run of its job that is not finished, or to a new one; the caller has locked the project."""
-    job, spider = name_of_job(newcomer.job), column_text(newcomer.spider)
-    last = (
-        select(CrawlRun.id, CrawlRun.status, CrawlRun.started_at)
-        .where(CrawlRun.project_id == project_id, CrawlRun.spider == spider, CrawlRun.jobdir == job)
-        .order_by(CrawlRun.started_at.desc(), CrawlRun.id.desc())
-        .limit(1)
-    )
-    found = connection.execute(last).first()
-    if found is not None and found.status != "finished":
+    job, spider = _JOB + column_text(newcomer.job), column_text(newcomer.spider)
+    found = _unfinished(connection, project_id, spider, job)
+    if found is not None:
         lost = bury(connection, found.id)
         others = connection.scalar(select(func.count()).select_from(living(found.id).subquery())) or 0
         if others or found.status != "running" or not _end_if_over(connection, project_id, found.id):
@@ -153,8 +166,7 @@ def _go_on(
     killed = found.status == "killed" or (found.status == "running" and not others)
     if not others:
         _resume(connection, found.id)
-    again = {"status": "running", "reason": None, "finished_at": None, "seen_at": newcomer.started_at}
-    connection.execute(update(CrawlRun).where(CrawlRun.id == found.id).values(again))
+    _run_on(connection, found.id, newcomer.started_at)
     worker_id = _add(connection, project_id, found.id, newcomer)
     lost = max(lost, int(killed))
     return Joined(found.id, worker_id, found.started_at, is_new=False, others=others, lost=lost)
@@ -230,10 +242,18 @@ def leave(connection: Connection, worker_id: uuid.UUID, **ending: Unpack[Ending]
 
 def of_runs(connection: Connection, project_id: uuid.UUID, run_ids: Collection[uuid.UUID]) -> list[StoredWorker]:
     """Return the workers of some runs, in the order in which they began."""
-    some = select(*columns_of(RunWorker, StoredWorker)).where(
-        RunWorker.project_id == project_id, RunWorker.run_id.in_(sorted(run_ids))
-    )
+    some = values_of(RunWorker, StoredWorker, project_id).where(RunWorker.run_id.in_(sorted(run_ids)))
     return [StoredWorker(*row) for row in connection.execute(some.order_by(RunWorker.started_at, RunWorker.id))]
+
+
+def by_run(
+    connection: Connection, project_id: uuid.UUID, run_ids: Collection[uuid.UUID]
+) -> dict[uuid.UUID, list[StoredWorker]]:
+    """Return the workers of those runs that have any, in the order in which they began."""
+    found: dict[uuid.UUID, list[StoredWorker]] = {}
+    for worker in of_runs(connection, project_id, run_ids):
+        found.setdefault(worker.run_id, []).append(worker)
+    return found
 
 
 def stats_of(workers: Sequence[StoredWorker]) -> dict[str, Any]:
@@ -264,3 +284,101 @@ def _last_to_finish(workers: Sequence[StoredWorker]) -> StoredWorker | None:
     if at is None or any(each.started_at > at for each in workers):
         return None
     return next((each for each in workers if each.status == "finished" and each.finished_at == at), None)
+
+
+class Claimant(Struct, frozen=True):
+    """Who claims."""
+
+    project_id: uuid.UUID
+    run_id: uuid.UUID
+    worker_id: uuid.UUID
+
+
+Lost = Mapping[ClaimKey, bytes]
+"""What other workers have of what was claimed: the key of the page that holds it."""
+
+
+class Shown(Struct, frozen=True):
+    """What a page has, for others to see."""
+
+    evidence: bytes
+    """By which they find out whether theirs is the same, as `PageEvidence` packs it."""
+    is_out: bool = False
+    """It goes out, whatever others do."""
+
+
+def claim(
+    connection: Connection, claimant: Claimant, owner: bytes, keys: Collection[ClaimKey], shown: Shown | None = None
+) -> Lost:
+    """Claim things for a page; return what of them another worker has.
+
+    What a dead worker had is free: what it gave is in the store. So is what a worker has of the page itself.
+
+    Args:
+        connection: to write on.
+        claimant: who claims.
+        owner: the page.
+        keys: of what is claimed.
+        shown: what the page has; others see it where nothing is lost.
+    """
+    ours = {"project_id": claimant.project_id, "run_id": claimant.run_id, "worker_id": claimant.worker_id}
+    statement, claims = insert_into(connection, Claim), table_of(Claim)
+    new = statement.excluded
+    is_free = or_(claims.c.owner == new.owner, claims.c.worker_id.not_in(living(claimant.run_id)))
+    of_new = {name: new[name] for name in ("worker_id", "owner", "shown")}
+    taken = statement.on_conflict_do_update(
+        index_elements=["run_id", "kind", "key"],
+        set_=of_new | {"is_out": or_(new.is_out, claims.c.is_out)},
+        where=is_free,
+    )
+    row = {**ours, "owner": owner, "shown": None, "is_out": False}
+    if keys:
+        connection.execute(taken, [row | {"kind": int(one.kind), "key": one.key} for one in sorted(keys)])
+    # The upsert has locked all of these rows, also those that it left as they were: none can go meanwhile.
+    theirs = select(Claim.kind, Claim.key, Claim.owner).where(
+        Claim.run_id == claimant.run_id,
+        tuple_(Claim.kind, Claim.key).in_([(int(one.kind), one.key) for one in keys]),
+        Claim.worker_id != claimant.worker_id,
+    )
+    lost = {ClaimKey(ClaimKind(kind), key): holder for kind, key, holder in connection.execute(theirs)}
+    if shown is not None and not lost:
+        # The last in the order of (kind, key).
+        page = {"kind": int(ClaimKind.PAGE), "key": owner, "shown": shown.evidence, "is_out": shown.is_out}
+        connection.execute(taken, row | page)
+    return lost
+
+
+def shown_by(connection: Connection, run_id: uuid.UUID, page_key: bytes) -> Shown | None:
+    """Return what is seen of a page of a run; None: nothing, or nothing yet."""
+    of_page = (Claim.run_id == run_id, Claim.kind == int(ClaimKind.PAGE), Claim.key == page_key)
+    row = connection.execute(select(Claim.shown, Claim.is_out).where(*of_page)).one_or_none()
+    return Shown(row.shown, row.is_out) if row is not None and row.shown is not None else None
+
+
+def release(connection: Connection, claimant: Claimant | None, records: Iterable[ReleaseRecord]) -> None:
+    """Delete what pages claimed; without a shared run nobody did."""
+    released = sorted({(int(one.claim.kind), one.claim.key, one.owner) for one in records})
+    if claimant is None or not released:
+        return
+    claims = table_of(Claim)
+    ours = delete(claims).where(
+        claims.c.run_id == claimant.run_id,
+        claims.c.kind == bindparam("of_kind"),
+        claims.c.key == bindparam("of_key"),
+        claims.c.owner == bindparam("of_page"),
+        claims.c.worker_id == claimant.worker_id,
+    )
+    named = [{"of_kind": kind, "of_key": key, "of_page": owner} for kind, key, owner in released]
+    connection.execute(ours, named)
+
+
+def forget(connection: Connection, run_id: uuid.UUID, limit: int) -> int:
+    """Delete claims of a run, so many at most; return how many."""
+    some = select(Claim.kind, Claim.key).where(Claim.run_id == run_id).limit(limit)
+    # SQLite lets one write at a time; asked for an order, it would read all claims of the run for it.
+    if connection.dialect.name == "postgresql":
+        some = some.order_by(Claim.kind, Claim.key).with_for_update()
+    # A part of the other statement could be asked again for each of its rows; this is asked once.
+    locked = select(some.cte("locked", nesting=True))
+    of_run = (Claim.run_id == run_id, tuple_(Claim.kind, Claim.key).in_(locked))
+    return connection.execute(delete(Claim).where(*of_run)).rowcount

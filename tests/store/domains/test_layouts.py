@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from sqlalchemy import delete
 
-from scrapy_dedup.store.knowledge.templates import VERSIONS_KEPT
+from scrapy_dedup.store.domains.layouts import VERSIONS_KEPT
 from scrapy_dedup.store.records.records import TemplateRecord, TemplateStateRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import LayoutTemplateRow

@@ -1,16 +1,19 @@
-import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack
 from datetime import timedelta
-from typing import Literal, Protocol
+from typing import Any, Literal
 
 import pytest
 
+from scrapy_dedup.core.chunks.chunks import ChunkState, StoredChunk
 from scrapy_dedup.core.urls.normal_form import page_key
-from scrapy_dedup.store.pages.ledger_reads import DroppedPages, LedgerReads, StoredLikeness
-from scrapy_dedup.store.records.page_records import ChunksRecord, ChunkState, StoredChunk
-from scrapy_dedup.store.records.records import CrawledUrlRecord, DecisionRecord, DocumentRecord
-from scrapy_dedup.store.records.signatures import SignatureRecord
+from scrapy_dedup.store.pages.reads import DroppedPages, Reads, StoredLikeness
+from scrapy_dedup.store.records.records import (
+    ChunksRecord,
+    CrawledUrlRecord,
+    DecisionRecord,
+    DocumentRecord,
+    SignatureRecord,
+)
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.stored_pages import DOMAIN, NOON, a_url
@@ -58,21 +61,15 @@ def filled(project: ProjectStore) -> ProjectStore:
     return project
 
 
-class Reads(Protocol):
-    """Gives what is read of the project, or of one run."""
-
-    def __call__(self, run: uuid.UUID | None = None) -> LedgerReads: ...
-
-
 @pytest.fixture
 def reads(store: Store, project: ProjectStore) -> Iterator[Reads]:
-    with ExitStack() as sessions:
-        yield lambda run=None: LedgerReads(sessions.enter_context(store.session(read_only=True)), project.id, run)
+    with store.session(read_only=True) as session:
+        yield Reads(session, project.id)
 
 
 @pytest.mark.usefixtures("filled")
 def test_pages_left_out_are_told_by_those_that_stand_for_them(reads: Reads) -> None:
-    assert reads().dropped() == {
+    assert reads.dropped() == {
         "title": DroppedPages(pages=2, chars=160, chunks=4),
         "canonical": DroppedPages(pages=1, chars=80, chunks=2),
     }
@@ -80,25 +77,10 @@ def test_pages_left_out_are_told_by_those_that_stand_for_them(reads: Reads) -> N
 
 def test_the_page_that_one_is_like_is_found(reads: Reads, project: ProjectStore) -> None:
     for name, keeper, layer in (("a", None, None), ("b", "a", None), ("c", "a", "title")):
-        project.write(
-            [
-                SignatureRecord(
-                    page_key=key(name),
-                    domain=DOMAIN,
-                    text_hash=key(name),
-                    title_key=None,
-                    language="",
-                    sketch=None,
-                    layer=layer,
-                    keeper=key(keeper) if keeper else None,
-                    jaccard=0.95 if keeper else None,
-                )
-            ]
-        )
+        like: dict[str, Any] = {"keeper": key(keeper), "jaccard": 0.95} if keeper else {}
+        project.write([SignatureRecord(key(name), DOMAIN, key(name), layer=layer, **like)])
 
-    found = reads()
-
-    assert [found.likeness(key(name)) for name in "abc"] == [
+    assert [reads.likeness(key(name)) for name in "abc"] == [
         None,
         StoredLikeness(key("a"), None, 0.95),
         StoredLikeness(key("a"), "title", 0.95),

@@ -1,1 +1,0 @@
-"""Workers that share one run, and what they claim."""
