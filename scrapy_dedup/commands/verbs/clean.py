@@ -17,6 +17,7 @@ The exit code is 1 where no page came out, or --strict met a bad record.
 """
 
 import argparse
+import os
 import sys
 import tempfile
 from collections import Counter
@@ -38,9 +39,9 @@ from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.plugin.crawl.places import database_url
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.report.values import LedgerTable
-from scrapy_dedup.service.files.inputs import LOCAL, Inputs
+from scrapy_dedup.service.files.inputs import LOCAL, STDIN, Inputs
 from scrapy_dedup.service.files.inputs_records import BadRecord
-from scrapy_dedup.service.files.output import replacing_alone
+from scrapy_dedup.service.files.output import part_of, replacing_alone
 from scrapy_dedup.service.files.run import PASSES, CleaningPlan, CleaningRun, CleaningTally, CleaningWatcher
 from scrapy_dedup.service.files.tasks import Learned, as_json
 from scrapy_dedup.service.report.ledger import LedgerSpan, estimated, make_table
@@ -291,6 +292,17 @@ def _check(options: argparse.Namespace) -> None:
         raise WrongCallError("--left-out needs the name of a file of its own")
     if options.output == STDOUT and options.json and not options.dry_run:
         raise WrongCallError("-O - and --json both want standard output: give OUT a file's name")
+    for name in filter(None, (options.output, options.left_out)):
+        if name != STDOUT and any(_would_replace(name, given) for given in options.inputs):
+            raise WrongCallError(f"{name} would take the place of what is read: give it another name, outside of IN")
+
+
+def _would_replace(name: str, given: str) -> bool:
+    """Whether a file that is written, or its part file, is an input by any name, or lies in its folder."""
+    written, read = Path(os.path.realpath(name)), Path("/dev/stdin" if given == STDIN else given)
+    if read.is_dir():
+        return written.is_relative_to(os.path.realpath(read))
+    return any(one.exists() and read.exists() and one.samefile(read) for one in (written, part_of(written)))
 
 
 @contextmanager
