@@ -213,6 +213,33 @@ class TestFolders:
         assert reason in bad.reason
         assert pages([good]) == PAGES[1:]
 
+    def test_the_content_of_a_file_says_whether_it_is_a_page(self, tmp_path: Path) -> None:
+        page = b"<!DOCTYPE html><p>one"
+        (tmp_path / "a").mkdir()
+        shown = {
+            "a/page.php?x=1": b"\xef\xbb\xbf\n<!-- saved --><HTML lang=en>",
+            "about": page,
+            "p.gz": gzip.compress(page),
+            "wide": page.decode().encode("utf-16"),
+            "xhtml": b'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml">',
+        }
+        others = {
+            "a.css": b"p { color: red }",
+            "a.js": b"<!---->" * 99 + b"let a = 1",
+            "a.png": b"\x89PNG\r\n\x1a\n" + bytes(9_999),
+            "a.svg": b'<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg">',
+            "a.xml": b"<rss><channel><link>x",
+            "empty": b"",
+        }
+        damaged = {"b.gz": gzip.compress(page)[:12]}
+        for name, raw in (shown | others | damaged).items():
+            a_file(tmp_path, raw, name)
+
+        found = [(type(one), one.where.removeprefix(f"{tmp_path}/")) for one in read(str(tmp_path))]
+
+        kinds = {InputPage: shown, NoPage: others, BadRecord: damaged}
+        assert sorted(found, key=str) == sorted(((kind, name) for kind in kinds for name in kinds[kind]), key=str)
+
     @pytest.mark.parametrize("manifest", ["{", "{}", "5", "[" * 100_000])
     def test_a_manifest_that_is_none_ends_the_call(self, tmp_path: Path, manifest: str) -> None:
         with pytest.raises(InputError, match="manifest"):
