@@ -69,10 +69,13 @@ def _invalidate(call: Call) -> int:
     options = call.options
     if bool(options.targets) + (options.domain is not None) + options.all != 1:
         raise WrongCallError("cache invalidate needs one of: URLs, --domain, --all")
-    if not options.targets:
-        return _remove(call, ExtractionChoice(domain=options.domain))
+    if options.all:
+        return _remove(call, ExtractionChoice())
     with call.opened() as (_, project):
-        removal = cache.invalidate(project, options.targets, call.settings, dry_run=options.dry_run)
+        if options.targets:
+            removal = cache.invalidate(project, options.targets, call.settings, dry_run=options.dry_run)
+        else:
+            removal = cache.invalidate_domain(project, options.domain, call.settings, dry_run=options.dry_run)
     return _show_removal(call, removal)
 
 

@@ -7,12 +7,14 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct, field
 
+from scrapy_dedup.core.domains.names import domain_name
 from scrapy_dedup.core.pages.fingerprints import content_hash
 from scrapy_dedup.core.recrawl import values as keeping
 from scrapy_dedup.core.recrawl.values import DamagedValueError
 from scrapy_dedup.service.cut.reading import read_again
-from scrapy_dedup.service.views.explain import keys_of
+from scrapy_dedup.service.views.explain import UrlError, keys_of
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.domains.lists import some_pages
 from scrapy_dedup.store.engine.errors import DamagedError
 from scrapy_dedup.store.records.stored import ExtractionChoice, ExtractionFigures, StoredRun, StoredSource
 from scrapy_dedup.store.store import Store
@@ -126,7 +128,7 @@ def total_of(domains: Iterable[DomainCache]) -> DomainCache:
 
 
 class CacheRemoval(Struct, frozen=True):
-    """Extractions and memos that were deleted, or would be, and URLs of which there is no page."""
+    """Extractions and memos that were deleted, or would be, and URLs or a domain of which there is no page."""
 
     extractions: int
     packed_bytes: int
@@ -147,6 +149,21 @@ def invalidate(project: ProjectStore, urls: Collection[str], settings: Settings,
     pages = {key: known.get(key) or key for key in keys}
     unknown = [url for key, url in keys.items() if key not in known and not project.extractions_of(pages[key])]
     return remove(project, ExtractionChoice(page_keys=set(pages.values())), dry_run=dry_run, unknown=unknown)
+
+
+def invalidate_domain(project: ProjectStore, name: str, settings: Settings, *, dry_run: bool) -> CacheRemoval:
+    """Delete the extractions of all pages of a domain.
+
+    Raises:
+        UrlError: the name is no domain's.
+        StoreError: the store failed.
+    """
+    domain = domain_name(name, settings.domain_scope)
+    if domain is None:
+        raise UrlError(f"{name[:200]!r} is no domain: write a host, such as example.org")
+    with project.transaction() as connection:
+        unknown = () if some_pages(connection, project.id, domain, 1) else (name,)
+    return remove(project, ExtractionChoice(domain=domain), dry_run=dry_run, unknown=unknown)
 
 
 def remove(

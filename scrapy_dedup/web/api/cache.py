@@ -59,7 +59,10 @@ def invalidate_cache(asked: Here, body: InvalidateBody) -> CacheRemovalAnswer:
         raise ProblemError(422, "this needs exactly one of urls, domain, all")
     if body.urls is not None:
         return CacheRemovalAnswer.of(cache.invalidate(asked.project, body.urls, asked.settings, dry_run=body.dry_run))
-    return _remove(asked, ExtractionChoice(domain=body.domain), dry_run=body.dry_run)
+    if body.domain is not None:
+        removal = cache.invalidate_domain(asked.project, body.domain, asked.settings, dry_run=body.dry_run)
+        return CacheRemovalAnswer.of(removal)
+    return _remove(asked, ExtractionChoice(), dry_run=body.dry_run)
 
 
 def _remove(asked: ProjectRequest, choice: ExtractionChoice, *, dry_run: bool) -> CacheRemovalAnswer:
