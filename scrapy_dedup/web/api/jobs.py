@@ -9,7 +9,7 @@ from pydantic import Field
 
 from scrapy_dedup.answers.words import Answer, Count, Id, Instant, Project
 from scrapy_dedup.service.jobs.jobs import Job, JobState, Work, run_verb
-from scrapy_dedup.web.api.asked import Body, Here, Named, ProjectRequest, Switch
+from scrapy_dedup.web.api.asked import Body, Here, Named, ProjectRequest, Switch, domain_named
 from scrapy_dedup.web.problems import AsciiResponse, ProblemError
 
 router = APIRouter(prefix="/projects/{project}", tags=["jobs"])
@@ -85,7 +85,8 @@ def _verb(asked: ProjectRequest, verb: str, *words: str) -> Response:
 )
 def refine(asked: Here, body: RefineBody) -> Response:
     """Clean the stored pages again by what is known now, and emit those whose text changes."""
-    words = [f"--domain={name}" for name in body.domains] + (["--dry-run"] if body.dry_run else [])
+    words = [f"--domain={domain_named(name, asked.settings)}" for name in body.domains]
+    words += ["--dry-run"] if body.dry_run else []
     return _verb(asked, "refine", *words)
 
 
