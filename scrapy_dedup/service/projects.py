@@ -45,11 +45,7 @@ class Deletion(Struct, frozen=True):
 
 
 def list_projects(store: Store) -> list[ProjectFigures]:
-    """Return every project with its figures, in the order of names.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return every project with its figures, in the order of names."""
     with store.session(read_only=True) as session:
         return ProjectRepository(session).list()
 
@@ -125,11 +121,7 @@ def choose(project: ProjectStore, target: str, settings: Settings) -> ChosenRows
 
 
 def count(project: ProjectStore, chosen: ChosenRows) -> Deletion:
-    """Return what would go.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return what would go."""
     return Deletion(project.name, dict(sorted(forgetting.find(project, chosen).items())), deleted=False)
 
 

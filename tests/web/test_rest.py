@@ -193,6 +193,7 @@ def test_a_block_is_kept_and_given_back(served: Served):
 
 def test_the_cache_is_looked_after(served: Served):
     client = served.client()
+    assert client.post(f"{API}/cache/invalidate", json={"urls": [], "dry_run": True}).json()["extractions"] == 0
     for path, body, words in (
         ("invalidate", {"urls": [OTHER], "dry_run": True}, ["invalidate", OTHER, "--dry-run"]),
         ("invalidate", {"domain": "nope.example"}, ["invalidate", "--domain", "nope.example"]),

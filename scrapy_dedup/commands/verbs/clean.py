@@ -128,7 +128,12 @@ def tell(outcome: CleanOutcome, *, as_json: bool, to_stderr: bool) -> None:
     if as_json:
         tally = outcome.tally
         figures = {"dry_run": outcome.dry_run, "pages": tally.pages, "bad": tally.bad, "no_page": tally.no_page}
-        found = {**figures, "how": dict(sorted(tally.hows.items())), "flags": _flags(tally), "domains": domains}
+        found = {
+            **figures,
+            "how": dict(sorted(tally.hows.items())),
+            "flags": dict(sorted(tally.flags.items())),
+            "domains": domains,
+        }
         print_json(found | _ledger(outcome))
         return
     console = errors() if to_stderr else output()
@@ -158,10 +163,6 @@ def _ledger(outcome: CleanOutcome) -> dict[str, Any]:
         "seconds": {one.name: one.seconds for one in table.costs},
         "tokens_by": _TOKENS.by,
     }
-
-
-def _flags(tally: CleaningTally) -> dict[str, int]:
-    return dict(sorted(tally.flags.items()))
 
 
 def _planned(domains: list[dict[str, Any]]) -> Iterator[str]:
@@ -315,69 +316,45 @@ def _opened(output: str) -> Iterator[BinaryIO]:
         yield file
 
 
-class _LeftOut:
-    """Writes down the pages that others stand for, where somebody wants that."""
+class _Watcher:
+    """Moves a bar where somebody looks at it; writes down the pages that others stand for where that is wanted."""
 
-    def __init__(self, file: BinaryIO | None) -> None:
-        self._file = file
-
-    def left_out(self, left: Mapping[str, Any]) -> None:
-        """Write a line."""
-        if self._file is not None:
-            self._file.write(as_json(dict(left)))
-
-
-class _Lines(_LeftOut):
-    """Nobody looks: there are only the lines that a log wants."""
-
-    def phase(self, name: str) -> None:
-        """Say nothing."""
-
-    def advance(self, some: int) -> None:
-        """Say nothing."""
-
-    def complain(self, bad: BadRecord) -> None:
-        """Say which record, and why."""
-        sys.stderr.write(_told(bad) + "\n")
-
-
-class _Bar(_LeftOut):
-    """A terminal."""
-
-    def __init__(self, bar: Progress, total: int, file: BinaryIO | None) -> None:
-        super().__init__(file)
+    def __init__(self, bar: Progress | None, total: int, left_out: BinaryIO | None) -> None:
         self._bar = bar
-        self._task = bar.add_task("", total=total)
+        self._task = bar.add_task("", total=total) if bar else None
+        self._left_out = left_out
 
     def phase(self, name: str) -> None:
         """Say what is done."""
-        self._bar.update(self._task, description=name)
+        if self._bar and self._task is not None:
+            self._bar.update(self._task, description=name)
 
     def advance(self, some: int) -> None:
         """Move the bar."""
-        self._bar.update(self._task, advance=some)
+        if self._bar and self._task is not None:
+            self._bar.update(self._task, advance=some)
 
     def complain(self, bad: BadRecord) -> None:
-        """Say which record, and why, above the bar."""
-        self._bar.console.print(shown(_told(bad), 1_000), soft_wrap=True)
+        """Say which record, and why: above the bar, or as a line that a log wants."""
+        told = one_line(f"scrapy dedup: passed over: {bad.where}: {bad.reason}", 1_000)
+        if self._bar:
+            self._bar.console.print(shown(told, 1_000), soft_wrap=True)
+        else:
+            sys.stderr.write(told + "\n")
+
+    def left_out(self, left: Mapping[str, Any]) -> None:
+        """Write a line."""
+        if self._left_out is not None:
+            self._left_out.write(as_json(dict(left)))
 
 
 @contextmanager
 def watching(total: int, left_out: BinaryIO | None) -> Iterator[CleaningWatcher]:
-    """Give who watches a run that reads so many bytes.
-
-    Args:
-        total: bytes.
-        left_out: where the pages are written that others stand for; None: nowhere.
-    """
+    """Give who watches a run that reads so many bytes; *left_out* is where pages go that others stand for."""
     if not sys.stderr.isatty():
-        yield _Lines(left_out)
+        yield _Watcher(None, total, left_out)
         return
     name = TextColumn("{task.description}", markup=False)
     columns = (name, BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=errors(), transient=True) as bar:
-        yield _Bar(bar, total, left_out)
-
-
-def _told(bad: BadRecord) -> str:
-    return one_line(f"scrapy dedup: passed over: {bad.where}: {bad.reason}", 1_000)
+        yield _Watcher(bar, total, left_out)

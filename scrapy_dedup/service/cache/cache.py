@@ -72,11 +72,7 @@ class CacheStats(Struct, frozen=True):
 
 
 def cache_stats(store: Store, project: ProjectStore) -> CacheStats:
-    """Return what the last run spared, by domain in alphabetical order.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return what the last run spared, by domain in alphabetical order."""
     run = next(iter(project.last_runs(1)), None)
     domains = spared(StoredCache(store, project.id), run, project.extraction_figures())
     return CacheStats(project.name, run, domains, total_of(domains), StoredMemos(project).figures())
@@ -137,33 +133,29 @@ class CacheRemoval(Struct, frozen=True):
     unknown: tuple[str, ...] = ()
 
 
-def invalidate(project: ProjectStore, urls: Collection[str], settings: Settings, *, dry_run: bool) -> CacheRemoval:
-    """Delete the extractions of pages, named by any of their URLs.
+def invalidate(
+    project: ProjectStore, settings: Settings, *, urls: Collection[str] | None, domain: str | None, dry_run: bool
+) -> CacheRemoval:
+    """Delete the extractions of pages, named by any of their URLs; or of all pages of a domain; or, with neither, all.
 
     Raises:
-        UrlError: one is no URL of a page; then nothing is deleted.
+        UrlError: one is no URL of a page, or the domain is none; then nothing is deleted.
         StoreError: the store failed.
     """
-    keys = {keys_of(url, settings).page_key: url for url in urls}
-    known = project.document_keys(keys)
-    pages = {key: known.get(key) or key for key in keys}
-    unknown = [url for key, url in keys.items() if key not in known and not project.extractions_of(pages[key])]
-    return remove(project, ExtractionChoice(page_keys=set(pages.values())), dry_run=dry_run, unknown=unknown)
-
-
-def invalidate_domain(project: ProjectStore, name: str, settings: Settings, *, dry_run: bool) -> CacheRemoval:
-    """Delete the extractions of all pages of a domain.
-
-    Raises:
-        UrlError: the name is no domain's.
-        StoreError: the store failed.
-    """
-    domain = domain_name(name, settings.domain_scope)
+    if urls is not None:
+        keys = {keys_of(url, settings).page_key: url for url in urls}
+        known = project.document_keys(keys)
+        pages = {key: known.get(key) or key for key in keys}
+        unknown = [url for key, url in keys.items() if key not in known and not project.extractions_of(pages[key])]
+        return remove(project, ExtractionChoice(page_keys=set(pages.values())), dry_run=dry_run, unknown=unknown)
     if domain is None:
-        raise UrlError(f"{name[:200]!r} is no domain: write a host, such as example.org")
+        return remove(project, ExtractionChoice(), dry_run=dry_run)
+    name = domain_name(domain, settings.domain_scope)
+    if name is None:
+        raise UrlError(f"{domain[:200]!r} is no domain: write a host, such as example.org")
     with project.transaction() as connection:
-        unknown = () if some_pages(connection, project.id, domain, 1) else (name,)
-    return remove(project, ExtractionChoice(domain=domain), dry_run=dry_run, unknown=unknown)
+        is_known = bool(some_pages(connection, project.id, name, 1))
+    return remove(project, ExtractionChoice(domain=name), dry_run=dry_run, unknown=() if is_known else (domain,))
 
 
 def remove(
@@ -207,9 +199,6 @@ def verify(
 
     To fix is to delete what is damaged. A page of which anything but an extraction is damaged loses all extractions:
     the next crawl fetches it whole and runs its callback.
-
-    Raises:
-        StoreError: the store failed.
     """
     cache, check, waiting = StoredCache(store, project.id), CacheCheck(fixed=fix), list[CacheDamage]()
     for page in cache.iterate_pages():

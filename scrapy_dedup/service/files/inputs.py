@@ -10,9 +10,8 @@ import shutil
 import tempfile
 from base64 import b64decode
 from binascii import Error as Base64Error
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal, Self
 from urllib.parse import quote
@@ -199,20 +198,12 @@ class FileRecord(Struct, frozen=True):
         return page_of(self.where, self.address, body, self.content_type, settings)
 
 
-def read_pages(
-    path: Path,
-    name: str,
-    settings: Settings,  # noqa: ARG001 (of all readers; a file is read by its record)
-    advance: Advance,
-    *,
-    base: str,
-) -> Iterator[Found]:
+def read_pages(path: Path, name: str, advance: Advance, *, base: str) -> Iterator[Found]:
     """Iterate over one file that is a page, or all files of a folder, some of which may be none.
 
     Args:
         path: of the file, or of the folder.
         name: what it is called in messages.
-        settings: not needed here.
         advance: told of the bytes of the files.
         base: to which the way in the folder is joined to give a page's address; of one file the address itself, unless
             it ends with a slash.
@@ -260,12 +251,7 @@ def manifest_of(folder: Path) -> Path | None:
     return next((path for name in MANIFESTS if (path := folder / name).is_file()), None)
 
 
-def read_folder(
-    folder: Path,
-    name: str,
-    settings: Settings,  # noqa: ARG001 (of all readers; a file is read by its record)
-    advance: Advance,
-) -> Iterator[Found]:
+def read_folder(folder: Path, name: str, advance: Advance) -> Iterator[Found]:
     """Iterate over the pages of a folder in the order of its manifest.
 
     A manifest is `manifest.json` ({"pages": [{"url", "file"}, ...]}), `manifest.jsonl` (an entry a line) or
@@ -274,7 +260,6 @@ def read_folder(
     Args:
         folder: with the manifest; nothing outside of it is read.
         name: what it is called in messages.
-        settings: not needed here.
         advance: told of the bytes of the manifest.
 
     Raises:
@@ -395,11 +380,6 @@ def _length(folder: Path, file: str) -> int:
 STDIN: Final = "-"
 
 Kind = Literal["lines", "warc", "folder", "pages"]
-_READERS: Final[dict[str, Callable[[Path, str, Settings, Advance], Iterator[Found]]]] = {
-    "lines": read_lines,
-    "warc": read_warc,
-    "folder": read_folder,
-}
 
 
 class Input(Struct, frozen=True):
@@ -451,8 +431,12 @@ class Inputs:
             OSError: likewise.
         """
         for one in self.found:
-            read = partial(read_pages, base=self._base) if one.kind == "pages" else _READERS[one.kind]
-            yield from read(one.path, one.name, settings, advance)
+            if one.kind == "folder":
+                yield from read_folder(one.path, one.name, advance)
+            elif one.kind == "pages":
+                yield from read_pages(one.path, one.name, advance, base=self._base)
+            else:
+                yield from (read_warc if one.kind == "warc" else read_lines)(one.path, one.name, settings, advance)
 
     def close(self) -> None:
         """Remove what was set aside."""

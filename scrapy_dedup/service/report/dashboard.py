@@ -49,11 +49,7 @@ class RunPage(Struct, frozen=True):
 
 
 def front_page(store: Store, project: ProjectStore, settings: Settings, at: datetime) -> FrontPage:
-    """Return what the first page shows; it reads every document of the project once.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return what the first page shows; it reads every document of the project once."""
     stored = overview(store, project)
     total = stored.total
     return FrontPage(
@@ -74,11 +70,7 @@ def front_page(store: Store, project: ProjectStore, settings: Settings, at: date
 
 
 def quick_front_page(store: Store, project: ProjectStore, at: datetime) -> FrontPage:
-    """Return what the first page shows while nobody has added up all documents: sums as of the ends of runs.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return what the first page shows while nobody has added up all documents: sums as of the ends of runs."""
     choice = DomainChoice(sort="boilerplate", descending=True, limit=WORST_DOMAINS)
     with store.session(read_only=True) as session:
         sums = domain_sums(session, project.id, MUCH)
@@ -100,22 +92,14 @@ def quick_front_page(store: Store, project: ProjectStore, at: datetime) -> Front
 
 
 def run_rows(project: ProjectStore, at: datetime, limit: int) -> list[RunRow]:
-    """Return the runs that began last, newest first.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return the runs that began last, newest first."""
     return [run_row(each, at) for each in project.runs(limit)]
 
 
 def run_page(
     store: Store, project: ProjectStore, settings: Settings, at: datetime, *, run_id: str, verdict: str = ""
 ) -> RunPage | None:
-    """Return one run with its first changes of a verdict, of the first one that has any where none is named.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return one run with its first changes of a verdict, of the first one that has any where none is named."""
     found = _find(project, run_id)
     if found is None:
         return None
@@ -125,11 +109,7 @@ def run_page(
 
 
 def live_run(project: ProjectStore, at: datetime, run_id: str) -> RunRow | None:
-    """Return how far a run is; None where there is no such run.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return how far a run is; None where there is no such run."""
     found = _find(project, run_id)
     return run_row(found, at) if found else None
 

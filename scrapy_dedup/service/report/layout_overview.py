@@ -42,11 +42,7 @@ _URLS_SEARCHED: Final = 500
 
 
 def open_alarms(project: ProjectStore) -> tuple[values.Alarm, ...]:
-    """Return the alarms that are open, newest first.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return the alarms that are open, newest first."""
     found = project.alarms(open_only=True)
     return tuple(values.Alarm(each.domain, name_of(each.layout), each.cause, each.raised_at) for each in found)
 
@@ -54,11 +50,7 @@ def open_alarms(project: ProjectStore) -> tuple[values.Alarm, ...]:
 def shown_layouts(
     store: Store, project: ProjectStore, run_id: uuid.UUID | None = None
 ) -> tuple[values.ReportDomainLayouts, ...]:
-    """Return the layouts of the domains with most pages; of those that a run met, if one is named.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return the layouts of the domains with most pages; of those that a run met, if one is named."""
     try:
         domains = domain_layouts(project)
     except UnknownLayoutError:

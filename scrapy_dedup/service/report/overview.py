@@ -42,11 +42,7 @@ _PREFIX: Final = "dedup/shadow/"
 def shadowed_layers(
     store: Store, project: ProjectStore, settings: Settings, runs: Sequence[StoredRun], run: StoredRun | None
 ) -> tuple[values.ShadowedLayer, ...]:
-    """Return what layers in the shadow would have dropped: of one run, or of all that are given.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return what layers in the shadow would have dropped: of one run, or of all that are given."""
     counts = {layer: _counts(runs, layer) for layer in LAYERS}
     layers = [layer for layer in LAYERS if counts[layer]]
     with store.session(read_only=True) as session:
@@ -130,11 +126,7 @@ class Overview(Struct, frozen=True):
 
 
 def overview(store: Store, project: ProjectStore) -> Overview:
-    """Return the figures of a project's domains.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return the figures of a project's domains."""
     with store.session(read_only=True) as session:
         domains = Reads(session, project.id).domains(without_text=True)
     return Overview(project.name, tuple(sorted(domains, key=lambda each: (-each.removed_share, each.domain))))
@@ -148,9 +140,6 @@ def make_report(
     What layers dropped whole is counted by runs: without a run it is the sum over all of them. What was found of
     pages is told of that run, or the last one. All else is the present state: with a run, of the pages that this run
     fetched last.
-
-    Raises:
-        StoreError: the store failed.
     """
     runs = [run] if run is not None else project.last_runs(_RUNS_SUMMED)
     with store.session(read_only=True) as session:
@@ -281,11 +270,7 @@ def _shown(block: JudgedBlock) -> values.ExplainedBlock:
 
 
 def findings(store: Store, project: ProjectStore, settings: Settings, run: StoredRun) -> values.ReportRecrawl | None:
-    """Return what a run found; None where no page was known before it.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return what a run found; None where no page was known before it."""
     cache = StoredCache(store, project.id)
     traffic = cache.traffic(run.id)
     pages: Counter[str] = Counter()
