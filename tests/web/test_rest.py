@@ -224,26 +224,7 @@ def test_a_project_is_deleted_with_all_its_rows(served: Served):
     assert client.get(API).status_code == 404
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "status"),
-    [
-        ("GET", "/api/v1/nothing", 404),
-        ("GET", "/api/v1/projects/none", 404),
-        ("GET", "/api/v1/projects/4f6c9a52-7a57-4a0c-a3f1-9d2b7e6c1a10/stats", 404),
-        ("POST", f"{API}/stats", 405),
-        ("GET", f"{API}/pages/explain", 422),
-        ("GET", f"{API}/pages/explain?url=nonsense", 422),
-        ("GET", f"{API}/changes?since=nonsense", 422),
-        ("GET", f"{API}/runs?limit=0", 422),
-        ("GET", f"{API}/runs/{'0' * 36}", 422),
-        ("GET", f"{API}/domains/nowhere.example", 404),
-        ("GET", f"{API}/domains/a%20b", 422),
-        ("GET", f"{API}/domains/{DOMAIN}/templates/ffff", 404),
-        ("GET", f"{API}/domains/{DOMAIN}/templates/zz", 422),
-        ("POST", f"{API}/refine", 422),
-        ("GET", f"{API}/report?run=nothing", 404),
-    ],
-)
+@table("web/errors_are_problems")
 def test_an_error_is_a_problem(served: Served, method: str, path: str, status: int):
     answer = served.client().request(method, path)
 

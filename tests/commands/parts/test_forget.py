@@ -37,8 +37,7 @@ def test_domain_is_forgotten_with_the_names_below_it_once_a_dry_run_has_said_wha
     assert done == planned | {"deleted": True}
     assert left_in(shop) == []
     assert pages(shop) == {f"https://other.example/{name}" for name in range(6)}
-    again = shop.run("store", "forget", "example.com", "--yes", "--json")
-    assert (again.code, again.json["total"]) == (1, 0)
+    assert shop.run("store", "forget", "example.com", "--yes", "--json").json["total"] == 0
 
 
 @pytest.mark.parametrize("target", ["exmaple.com", "http://127.0.0.1:1/typo"])
