@@ -51,7 +51,7 @@ class CacheStatsAnswer(Answer):
 
 
 class CacheRemovalAnswer(Answer):
-    """What was deleted, or would be; unknown are URLs without a page."""
+    """What was deleted, or would be; unknown are URLs, or a domain, without a page."""
 
     dry_run: Switch
     extractions: Count

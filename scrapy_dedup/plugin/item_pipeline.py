@@ -655,6 +655,7 @@ class DedupPipeline:
         if not self._fields.can_take_content(item, adapter):
             runtime.count("left/no_field")
             return False
+        self._fields.warn_of_own(item, adapter, item_page.settings)
         crawl = runtime.crawl
         draft.went_out = True
         if draft.stands_aside:

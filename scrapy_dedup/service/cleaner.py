@@ -62,6 +62,10 @@ class Cleaner:
         return cleaned.row(self._settings)
 
     def _page(self, url: str, html: str | bytes) -> tuple[InputPage, str]:
+        if not isinstance(html, str | bytes) or not isinstance(url, str):
+            raise NoPageError(
+                f"a page is its HTML as str or bytes, and its URL as str; not {html!r:.100} and {url!r:.100}"
+            )
         domain = extract_domain(url, self._settings.domain_scope)
         if domain is None:
             raise NoPageError(f"{url[:200]!r} is no URL of a page: it needs http:// or https://, and a host")

@@ -439,13 +439,9 @@ class Settings:
 
     # Of `scrapy dedup serve` and `scrapy dedup serve --mcp`.
 
-    serve_host: str = setting(
-        "127.0.0.1", "Address on which `serve` and `mcp --http` listen; one beyond this machine needs a token."
-    )
+    serve_host: str = setting("127.0.0.1", "Address on which `serve` listens; one beyond this machine needs a token.")
     serve_port: int = setting(8642, "Port of `serve`; 0: one that is free.", integer(0, 65_535))
-    serve_token: str = setting(
-        "", "The token that `serve` and `mcp --http` ask for; empty: a new one at each start, which is printed."
-    )
+    serve_token: str = setting("", "The token that `serve` asks for; empty: a new one at each start, which is printed.")
     serve_allowed_hosts: tuple[str, ...] = setting(
         (), "Names besides the loopback's by which browsers and clients may call the server.", texts()
     )
@@ -457,7 +453,7 @@ class Settings:
     serve_max_body_bytes: int = setting(
         1_000_000, "Bytes of a request's body; beyond it 413.", integer(1_000, 10**9, "bytes")
     )
-    mcp_port: int = setting(8643, "The same, of `mcp --http`.", integer(0, 65_535))
+    mcp_port: int = setting(8643, "The same, of `--mcp --http`.", integer(0, 65_535))
     mcp_blacklist: bool = setting(False, "Gives MCP clients the tool `blacklist_domain`; without it they only read.")
 
     # Of several workers on one crawl, of known URLs beyond memory, and of a full disk.

@@ -89,7 +89,8 @@ def test_item_that_names_another_url_brings_that_page(crawled: Crawled, server: 
     assert crawled.items["other-url-content p3"]["dedup"]["url"] == f"{server.origins[0]}/p3/of-another"
 
 
-def test_undeclared_field_is_left_out_with_one_warning(crawled: Crawled) -> None:
+def test_field_that_is_undeclared_or_replaced_is_told_once(crawled: Crawled) -> None:
+    assert crawled.log.count("dict has a field dedup of its own, which the plugin's replaces") == 1
     assert "dedup" not in crawled.items["dataclass p3"]
     assert crawled.log.count("Article has no field dedup: left out") == 1
 

@@ -73,6 +73,8 @@ def test_what_has_no_site_is_refused(url: str) -> None:
         scrapy_dedup.clean("<p>Tea", url)
     with pytest.raises(NoPageError, match="is no URL of a page"):
         scrapy_dedup.Cleaner([(url, "<p>Tea")])
+    with pytest.raises(NoPageError, match="HTML as str or bytes, and its URL as str; not None and"):
+        scrapy_dedup.clean(None, url)  # type: ignore[arg-type]
 
 
 def test_neither_scrapy_nor_a_database_is_loaded_for_it() -> None:

@@ -68,6 +68,11 @@ def test_no_option_is_smuggled_into_a_command(served: Served, target: str):
     assert served.client().post(f"{API}/learn", json={"target": target}).status_code == 422
 
 
+@pytest.mark.parametrize("name", ["\x00", "\u202ea", "a b"])
+def test_what_is_no_domain_is_not_refined(served: Served, name: str):
+    assert served.client().post(f"{API}/refine", json={"domains": [name]}).status_code == 422
+
+
 def test_jobs_are_listed_and_belong_to_their_project(served: Served):
     client = served.client()
     started = client.post(f"{API}/cache/verify", json={})

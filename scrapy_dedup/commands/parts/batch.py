@@ -21,7 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError, print_json
 from scrapy_dedup.commands.terminal import errors, one_line, output, shown
-from scrapy_dedup.commands.verbs.clean import CleanKnowledge, CleanOutcome, opened_knowledge, tell
+from scrapy_dedup.commands.verbs.clean import CleanOutcome, opened_knowledge, tell
 from scrapy_dedup.core.errors import DedupError
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _run(call: Call, spark: Any, watcher: Any) -> int:
             end.pop_all()
             _place(files, part, out, overwrite=options.overwrite)
             if options.remember:
-                _remember(batch, outcome, knowledge)
+                knowledge.remember(found for one in outcome.learned if (found := batch.knowledge(one.domain)))
     watcher.close()
     tell(outcome, as_json=options.json, to_stderr=False)
     return DONE if outcome.tally.pages else NOT_DONE
@@ -152,10 +152,6 @@ def _clean(batch: "BatchRun", outcome: CleanOutcome, part: str) -> None:
     batch.cut()
     outcome.tally = batch.judge()
     batch.write(part)
-
-
-def _remember(batch: "BatchRun", outcome: CleanOutcome, knowledge: CleanKnowledge) -> None:
-    knowledge.remember(found for one in outcome.learned if (found := batch.knowledge(one.domain)))
 
 
 def _place(files: "Files", part: str, out: str, *, overwrite: bool) -> None:

@@ -69,11 +69,9 @@ def _invalidate(call: Call) -> int:
     options = call.options
     if bool(options.targets) + (options.domain is not None) + options.all != 1:
         raise WrongCallError("cache invalidate needs one of: URLs, --domain, --all")
-    if not options.targets:
-        return _remove(call, ExtractionChoice(domain=options.domain))
     with call.opened() as (_, project):
-        removal = cache.invalidate(project, options.targets, call.settings, dry_run=options.dry_run)
-    return _show_removal(call, removal)
+        chosen = {"urls": options.targets or None, "domain": options.domain}
+        return _show_removal(call, cache.invalidate(project, call.settings, **chosen, dry_run=options.dry_run))
 
 
 def _expire(call: Call) -> int:

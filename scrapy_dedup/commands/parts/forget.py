@@ -1,12 +1,13 @@
 """`scrapy dedup store forget URL|DOMAIN`.
 
-JSON: `project`; `deleted` (false for a dry run); `rows`, deleted or to be deleted, by table; `total`.
+JSON: `project`; `deleted` (false for a dry run); `rows`, deleted or to be deleted, by table; `total`. The exit code is
+1 where nothing is known of the page or the domain.
 """
 
 import argparse
 
-from scrapy_dedup.commands.call import Call, delete, refuse_unasked
-from scrapy_dedup.commands.terminal import progress
+from scrapy_dedup.commands.call import NOT_DONE, Call, delete, print_answer, refuse_unasked
+from scrapy_dedup.commands.terminal import output, progress, shown
 from scrapy_dedup.plugin.dupefilter import key_of_page
 from scrapy_dedup.service.policies import url_rules
 from scrapy_dedup.service.projects import Deletion, choose, count, forget
@@ -32,4 +33,12 @@ def run(call: Call) -> int:
             with progress("rows", found.total) as told:
                 return forget(project, chosen, call.settings, lambda url: key_of_page(url, rules), told)
 
-        return delete(call, f"{named} of project {call.project}", lambda: count(project, chosen), erase)
+        what, found = f"{named} of project {call.project}", count(project, chosen)
+        if found.total:
+            return delete(call, what, lambda: found, erase)
+        if not call.options.dry_run:
+            # Other rows may name it yet: an earlier call was interrupted.
+            found = erase(found)
+        if not print_answer(call, "projects", lambda answers: answers.DeletionAnswer.of(found)):
+            output().print(shown(f"Nothing is known of {what}.", 300), soft_wrap=True)
+        return NOT_DONE

@@ -26,7 +26,7 @@ def run(call: Call) -> int:
     try:
         import mcp  # noqa: F401, PLC0415 (an extra: only this verb needs it)
     except ImportError as error:
-        raise CommandError("mcp needs the MCP SDK: run pip install 'scrapy_dedup[mcp]'") from error
+        raise CommandError("serve --mcp needs the MCP SDK: run pip install 'scrapy_dedup[mcp]'") from error
     from scrapy_dedup.mcp_server import Desk  # noqa: PLC0415 (as above)
 
     with call.served() as store:

@@ -17,6 +17,7 @@ The exit code is 1 where no page came out, or --strict met a bad record.
 """
 
 import argparse
+import os
 import sys
 import tempfile
 from collections import Counter
@@ -38,9 +39,9 @@ from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.plugin.crawl.run_state import database_url
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.report.values import LedgerTable
-from scrapy_dedup.service.files.inputs import LOCAL, Inputs
+from scrapy_dedup.service.files.inputs import LOCAL, STDIN, Inputs
 from scrapy_dedup.service.files.inputs_records import BadRecord
-from scrapy_dedup.service.files.output import replacing_alone
+from scrapy_dedup.service.files.output import part_of, replacing_alone
 from scrapy_dedup.service.files.run import PASSES, CleaningPlan, CleaningRun, CleaningTally, CleaningWatcher
 from scrapy_dedup.service.files.tasks import Learned, as_json
 from scrapy_dedup.service.report.ledger import LedgerSpan, estimated, make_table
@@ -128,7 +129,12 @@ def tell(outcome: CleanOutcome, *, as_json: bool, to_stderr: bool) -> None:
     if as_json:
         tally = outcome.tally
         figures = {"dry_run": outcome.dry_run, "pages": tally.pages, "bad": tally.bad, "no_page": tally.no_page}
-        found = {**figures, "how": dict(sorted(tally.hows.items())), "flags": _flags(tally), "domains": domains}
+        found = {
+            **figures,
+            "how": dict(sorted(tally.hows.items())),
+            "flags": dict(sorted(tally.flags.items())),
+            "domains": domains,
+        }
         print_json(found | _ledger(outcome))
         return
     console = errors() if to_stderr else output()
@@ -158,10 +164,6 @@ def _ledger(outcome: CleanOutcome) -> dict[str, Any]:
         "seconds": {one.name: one.seconds for one in table.costs},
         "tokens_by": _TOKENS.by,
     }
-
-
-def _flags(tally: CleaningTally) -> dict[str, int]:
-    return dict(sorted(tally.flags.items()))
 
 
 def _planned(domains: list[dict[str, Any]]) -> Iterator[str]:
@@ -292,6 +294,17 @@ def _check(options: argparse.Namespace) -> None:
         raise WrongCallError("--left-out needs the name of a file of its own")
     if options.output == STDOUT and options.json and not options.dry_run:
         raise WrongCallError("-O - and --json both want standard output: give OUT a file's name")
+    for name in filter(None, (options.output, options.left_out)):
+        if name != STDOUT and any(_would_replace(name, given) for given in options.inputs):
+            raise WrongCallError(f"{name} would take the place of what is read: give it another name, outside of IN")
+
+
+def _would_replace(name: str, given: str) -> bool:
+    """Whether a file that is written, or its part file, is an input by any name, or lies in its folder."""
+    written, read = Path(os.path.realpath(name)), Path("/dev/stdin" if given == STDIN else given)
+    if read.is_dir():
+        return written.is_relative_to(os.path.realpath(read))
+    return any(one.exists() and read.exists() and one.samefile(read) for one in (written, part_of(written)))
 
 
 @contextmanager
@@ -304,67 +317,45 @@ def _opened(output: str) -> Iterator[BinaryIO]:
         yield file
 
 
-class _LeftOut:
-    """Writes down the pages that others stand for, where somebody wants that."""
+class _Watcher:
+    """Moves a bar where somebody looks at it; writes down the pages that others stand for where that is wanted."""
 
-    def __init__(self, file: BinaryIO | None) -> None:
-        self._file = file
-
-    def left_out(self, left: Mapping[str, Any]) -> None:
-        """Write a line."""
-        if self._file is not None:
-            self._file.write(as_json(dict(left)))
-
-
-class _Lines(_LeftOut):
-    """Nobody looks: there are only the lines that a log wants."""
-
-    def phase(self, name: str) -> None:
-        """Say nothing."""
-
-    def advance(self, some: int) -> None:
-        """Say nothing."""
-
-    def complain(self, bad: BadRecord) -> None:
-        """Say which record, and why."""
-        sys.stderr.write(_told(bad) + "\n")
-
-
-class _Bar(_LeftOut):
-    """A terminal."""
-
-    def __init__(self, bar: Progress, total: int, file: BinaryIO | None) -> None:
-        super().__init__(file)
+    def __init__(self, bar: Progress | None, total: int, left_out: BinaryIO | None) -> None:
         self._bar = bar
-        self._task = bar.add_task("", total=total)
+        self._task = bar.add_task("", total=total) if bar else None
+        self._left_out = left_out
 
     def phase(self, name: str) -> None:
         """Say what is done."""
-        self._bar.update(self._task, description=name)
+        if self._bar and self._task is not None:
+            self._bar.update(self._task, description=name)
 
     def advance(self, some: int) -> None:
         """Move the bar."""
-        self._bar.update(self._task, advance=some)
+        if self._bar and self._task is not None:
+            self._bar.update(self._task, advance=some)
 
     def complain(self, bad: BadRecord) -> None:
-        """Say which record, and why, above the bar."""
-        self._bar.console.print(shown(_told(bad), 1_000), soft_wrap=True)
+        """Say which record, and why: above the bar, or as a line that a log wants."""
+        told = one_line(f"scrapy dedup: passed over: {bad.where}: {bad.reason}", 1_000)
+        if self._bar:
+            self._bar.console.print(shown(told, 1_000), soft_wrap=True)
+        else:
+            sys.stderr.write(told + "\n")
+
+    def left_out(self, left: Mapping[str, Any]) -> None:
+        """Write a line."""
+        if self._left_out is not None:
+            self._left_out.write(as_json(dict(left)))
 
 
 @contextmanager
 def watching(total: int, left_out: BinaryIO | None) -> Iterator[CleaningWatcher]:
-    """Give who watches a run that reads so many bytes.
-
-    *left_out* is where the pages are written that others stand for; None: nowhere.
-    """
+    """Give who watches a run that reads so many bytes; *left_out* is where pages go that others stand for."""
     if not sys.stderr.isatty():
-        yield _Lines(left_out)
+        yield _Watcher(None, total, left_out)
         return
     name = TextColumn("{task.description}", markup=False)
     columns = (name, BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=errors(), transient=True) as bar:
-        yield _Bar(bar, total, left_out)
-
-
-def _told(bad: BadRecord) -> str:
-    return one_line(f"scrapy dedup: passed over: {bad.where}: {bad.reason}", 1_000)
+        yield _Watcher(bar, total, left_out)

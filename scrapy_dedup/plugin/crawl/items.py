@@ -213,6 +213,17 @@ class ItemFields:
             logger.warning("%s has no field %s and goes out uncleaned; add to the class: %s", kind, CONTENT, line)
         return False
 
+    def warn_of_own(self, item: Any, adapter: ItemAdapter, settings: Settings) -> None:
+        """Warn once where the plugin's fields take the place of the item's own; of an item that it filled, never."""
+        report = adapter.get(REPORT)
+        if isinstance(report, dict) and FILLED in report:
+            return
+        for name in {CONTENT, REPORT} - {settings.content_field, settings.html_field}:
+            if adapter.get(name) not in (None, "", {}) and self._is_news(item, name):
+                hint = f"; if it is the text to clean: DEDUP_CONTENT_FIELD = {CONTENT!r}" if name == CONTENT else ""
+                line = "%s has a field %s of its own, which the plugin's replaces; yield it by another name%s"
+                logger.warning(line, type(item).__name__, name, hint)
+
     def put(self, item: Any, adapter: ItemAdapter, name: str, value: Any) -> None:
         """Set a field; leave it out, with one warning, where the class does not declare it."""
         if _has_field(item, adapter, name):

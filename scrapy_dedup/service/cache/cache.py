@@ -10,12 +10,14 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct, field
 
+from scrapy_dedup.core.domains import domain_name
 from scrapy_dedup.core.pages.fingerprints import content_hash
 from scrapy_dedup.core.recrawl import values as keeping
 from scrapy_dedup.core.recrawl.values import DamagedValueError
 from scrapy_dedup.service.cut.reading import read_again
-from scrapy_dedup.service.views.explain import keys_of
+from scrapy_dedup.service.views.explain import UrlError, keys_of
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.domains.lists import some_pages
 from scrapy_dedup.store.engine.errors import DamagedError
 from scrapy_dedup.store.records.stored import ExtractionChoice, ExtractionFigures, StoredRun, StoredSource
 from scrapy_dedup.store.store import Store
@@ -125,7 +127,7 @@ def total_of(domains: Iterable[DomainCache]) -> DomainCache:
 
 
 class CacheRemoval(Struct, frozen=True):
-    """Extractions and memos that were deleted, or would be, and URLs of which there is no page."""
+    """Extractions and memos that were deleted, or would be, and URLs or a domain of which there is no page."""
 
     extractions: int
     packed_bytes: int
@@ -134,17 +136,28 @@ class CacheRemoval(Struct, frozen=True):
     unknown: tuple[str, ...] = ()
 
 
-def invalidate(project: ProjectStore, urls: Collection[str], settings: Settings, *, dry_run: bool) -> CacheRemoval:
-    """Delete the extractions of pages, named by any of their URLs.
+def invalidate(
+    project: ProjectStore, settings: Settings, *, urls: Collection[str] | None, domain: str | None, dry_run: bool
+) -> CacheRemoval:
+    """Delete the extractions of pages, named by any of their URLs; or of all pages of a domain; or, with neither, all.
 
     Raises:
-        UrlError: one is no URL of a page; then nothing is deleted.
+        UrlError: one is no URL of a page, or the domain is none; then nothing is deleted.
     """
-    keys = {keys_of(url, settings).page_key: url for url in urls}
-    known = project.document_keys(keys)
-    pages = {key: known.get(key) or key for key in keys}
-    unknown = [url for key, url in keys.items() if key not in known and not project.extractions_of(pages[key])]
-    return remove(project, ExtractionChoice(page_keys=set(pages.values())), dry_run=dry_run, unknown=unknown)
+    if urls is not None:
+        keys = {keys_of(url, settings).page_key: url for url in urls}
+        known = project.document_keys(keys)
+        pages = {key: known.get(key) or key for key in keys}
+        unknown = [url for key, url in keys.items() if key not in known and not project.extractions_of(pages[key])]
+        return remove(project, ExtractionChoice(page_keys=set(pages.values())), dry_run=dry_run, unknown=unknown)
+    if domain is None:
+        return remove(project, ExtractionChoice(), dry_run=dry_run)
+    name = domain_name(domain, settings.domain_scope)
+    if name is None:
+        raise UrlError(f"{domain[:200]!r} is no domain: write a host, such as example.org")
+    with project.transaction() as connection:
+        is_known = bool(some_pages(connection, project.id, name, 1))
+    return remove(project, ExtractionChoice(domain=name), dry_run=dry_run, unknown=() if is_known else (domain,))
 
 
 def remove(

@@ -5,13 +5,13 @@ JSON lines, and JSON feeds with an item a line, have `url` with `html`, or with 
 
 import csv
 import os
+import re
 import shutil
 import tempfile
 from base64 import b64decode
 from binascii import Error as Base64Error
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal, Self
 from urllib.parse import quote
@@ -154,6 +154,14 @@ MANIFESTS: Final = ("manifest.json", "manifest.jsonl", "manifest.csv")
 LOCAL: Final = "http://localhost/"
 _PAGES: Final = (".html", ".htm", ".xhtml", ".pdf")
 _START_BYTES: Final = 1_000
+# By WHATWG's MIME Sniffing Standard, 7.1, and other tags that pages begin with; XHTML may declare itself XML first.
+_IS_PAGE: Final = re.compile(
+    rb"(?:\s+|<!--.*?-->|<\?xml.*?\?>)*+(?:%PDF-|<!--|<(?:!doctype\s+html|html|head|body|title|meta|link|style|script|"
+    rb"iframe|main|header|nav|article|section|div|table|form|h[1-6]|p|a|b|br|center|font|ul|ol|dl|span)[\s/>])",
+    re.IGNORECASE | re.DOTALL,
+)
+# Byte order marks, and the zero beside each letter in UTF-16.
+_NO_LETTERS: Final = b"\0\xef\xbb\xbf\xfe\xff"
 _NEEDED: Final = ("url", "file")
 _MOST_MANIFEST_BYTES: Final = 32_000_000
 _MOST_ENTRY_BYTES: Final = 200_000
@@ -186,15 +194,8 @@ class FileRecord(Struct, frozen=True):
         return page_of(self.where, self.address, body, self.content_type, settings)
 
 
-def read_pages(
-    path: Path,
-    name: str,
-    settings: Settings,  # noqa: ARG001 (of all readers; a file is read by its record)
-    advance: Advance,
-    *,
-    base: str,
-) -> Iterator[Found]:
-    """Iterate over files that are pages themselves: one, or all of a folder by name.
+def read_pages(path: Path, name: str, advance: Advance, *, base: str) -> Iterator[Found]:
+    """Iterate over one file that is a page, or all files of a folder, some of which may be none.
 
     To *base* the way in the folder is joined to give a page's address; of one file it is the address itself, unless it
     ends with a slash. *name* stands in messages, *advance* is told of the bytes of the files.
@@ -203,24 +204,38 @@ def read_pages(
         address = _joined(base, path.name) if base.endswith("/") else base
         found = iter([(path.parent, path.name, name, address)])
     else:
-        found = ((path, one, f"{name}/{one}", _joined(base, one)) for one in _page_files(path))
+        found = ((path, one, f"{name}/{one}", _joined(base, one)) for one in _files(path))
     for folder, file, where, address in found:
         size = _length(folder, file)
         advance(size)
-        yield FileRecord(where, address, str(folder), file, size)
+        if path == folder and not _may_be_page(folder, file):
+            yield NoPage(where, "neither HTML nor PDF")
+        else:
+            yield FileRecord(where, address, str(folder), file, size)
 
 
 def _joined(base: str, way: str) -> str:
     return f"{base.removesuffix('/')}/{quote(way, errors='surrogateescape')}"
 
 
-def _page_files(folder: Path) -> Iterator[str]:
-    """Yield the ways to the pages of a folder, in order; no link to a folder is followed."""
+def _files(folder: Path) -> Iterator[str]:
+    """Yield the ways to the files of a folder, in order; no link to a folder is followed."""
     for around, folders, files in os.walk(folder):
         folders.sort()
         for file in sorted(files):
-            if file.lower().endswith(_PAGES):
-                yield Path(around, file).relative_to(folder).as_posix()
+            yield Path(around, file).relative_to(folder).as_posix()
+
+
+def _may_be_page(folder: Path, file: str) -> bool:
+    """Say whether a file is a page by its name or its first bytes, or cannot be read, which its record tells."""
+    if file.lower().endswith(_PAGES):
+        return True
+    try:
+        with _opened(folder, file) as opened:
+            start = unpacking(opened).read(_START_BYTES)
+    except (DedupError, OSError, *DAMAGED):
+        return True
+    return _IS_PAGE.match(start.translate(None, _NO_LETTERS)) is not None
 
 
 def manifest_of(folder: Path) -> Path | None:
@@ -228,12 +243,7 @@ def manifest_of(folder: Path) -> Path | None:
     return next((path for name in MANIFESTS if (path := folder / name).is_file()), None)
 
 
-def read_folder(
-    folder: Path,
-    name: str,
-    settings: Settings,  # noqa: ARG001 (of all readers; a file is read by its record)
-    advance: Advance,
-) -> Iterator[Found]:
+def read_folder(folder: Path, name: str, advance: Advance) -> Iterator[Found]:
     """Iterate over the pages of a folder in the order of its manifest.
 
     A manifest is `manifest.json` ({"pages": [{"url", "file"}, ...]}), `manifest.jsonl` (an entry a line) or
@@ -316,11 +326,12 @@ def _record(folder: Path, where: str, entry: Mapping[str, Any]) -> FileRecord | 
     return FileRecord(where, url.strip(), str(folder), file, _length(folder, file), content_type)
 
 
-def _body(folder: Path, file: str, most: int) -> bytes:
-    """Return a file of a folder, unpacked.
+@contextmanager
+def _opened(folder: Path, file: str) -> Iterator[BinaryIO]:
+    """Give a file of a folder.
 
     Raises:
-        InputError: it lies outside, or is too large.
+        InputError: it lies outside.
         FileRefusedError: it is no regular file.
         OSError: there is no such file, or it cannot be read.
         ValueError: its name cannot be that of a file.
@@ -330,6 +341,12 @@ def _body(folder: Path, file: str, most: int) -> bytes:
     if not path.is_relative_to(root):
         raise InputError("lies outside of the folder")
     with regular_file(path) as opened:
+        yield opened
+
+
+def _body(folder: Path, file: str, most: int) -> bytes:
+    """Return a file of a folder, unpacked; raises InputError where it is too large, too."""
+    with _opened(folder, file) as opened:
         body = opened.read(most + 1)
     packing = packed_by(body[:4])
     if packing and len(body) <= most:
@@ -352,11 +369,6 @@ def _length(folder: Path, file: str) -> int:
 STDIN: Final = "-"
 
 Kind = Literal["lines", "warc", "folder", "pages"]
-_READERS: Final[dict[str, Callable[[Path, str, Settings, Advance], Iterator[Found]]]] = {
-    "lines": read_lines,
-    "warc": read_warc,
-    "folder": read_folder,
-}
 
 
 class Input(Struct, frozen=True):
@@ -408,8 +420,12 @@ class Inputs:
             OSError: likewise.
         """
         for one in self.found:
-            read = partial(read_pages, base=self._base) if one.kind == "pages" else _READERS[one.kind]
-            yield from read(one.path, one.name, settings, advance)
+            if one.kind == "folder":
+                yield from read_folder(one.path, one.name, advance)
+            elif one.kind == "pages":
+                yield from read_pages(one.path, one.name, advance, base=self._base)
+            else:
+                yield from (read_warc if one.kind == "warc" else read_lines)(one.path, one.name, settings, advance)
 
     def close(self) -> None:
         """Remove what was set aside."""
@@ -448,9 +464,9 @@ def _folders(path: Path, name: str) -> Iterator[Input]:
         return
     inner = sorted((one, found) for one in path.iterdir() if one.is_dir() and (found := manifest_of(one)))
     if not inner:
-        if next(_page_files(path), None) is None:
+        if not any(_may_be_page(path, file) for file in _files(path)):
             raise InputError(f"{name}: a folder needs files of HTML or PDF, or one of {', '.join(MANIFESTS)}")
-        yield Input(path, name, "pages", sum(_length(path, file) for file in _page_files(path)))
+        yield Input(path, name, "pages", sum(_length(path, file) for file in _files(path)))
     for one, found in inner:
         yield Input(one, str(Path(name) / one.name), "folder", found.stat().st_size)
 

@@ -10,13 +10,17 @@ from typing import BinaryIO, Final
 
 from scrapy_dedup.core.errors import DedupError
 
-PART: Final = ".part"
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 _MODE: Final = 0o666
 
 
 class OutputError(DedupError):
     """The output cannot be written; the message says why."""
+
+
+def part_of(path: Path) -> Path:
+    """Return where a file is written until it is whole."""
+    return Path(f"{path}.part")
 
 
 @contextmanager
@@ -37,7 +41,7 @@ def replacing_alone(path: Path) -> Iterator[BinaryIO]:
         with path.open("wb") as device:
             yield device
         return
-    part = path.with_name(path.name + PART)
+    part = part_of(path)
     with _locked(part, path) as file:
         try:
             file.truncate()

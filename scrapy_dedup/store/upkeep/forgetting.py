@@ -108,11 +108,7 @@ def stored_domains(project: ProjectStore) -> set[str]:
 
 
 def find(project: ProjectStore, chosen: ChosenRows) -> Counter[str]:
-    """Return how many rows of each table would go.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Return how many rows of each table would go."""
     found = Counter[str]()
     with project.transaction() as connection:
         for table, which in _which(connection, project.id, chosen):
@@ -139,9 +135,6 @@ def erase(
         told: is told how many rows went.
         fingerprint: by what a queue remembers a request for a URL.
         announce: the keys of pages that were delivered stay until a crawl has said that they are removed.
-
-    Raises:
-        StoreError: the store failed.
     """
     gone = Counter[str]()
     # The pages of a domain are known while their rows are there: those that have a key alone go first.

@@ -8,6 +8,7 @@ from fastapi.dependencies.models import Dependant
 from pydantic import BaseModel, ConfigDict, Field
 
 from scrapy_dedup.core.domains import domain_name
+from scrapy_dedup.settings import Settings
 from scrapy_dedup.web.problems import ProblemError
 from scrapy_dedup.web.server import OpenProject, server_of
 
@@ -30,6 +31,10 @@ def _asked(request: Request, project: ProjectInPath) -> OpenProject:
     if unknown:
         # What a misspelt dry_run does is done.
         raise ProblemError(422, f"{unknown[0][:100]!r} is no parameter of this operation")
+    sent = request.headers.get("content-length") or request.headers.get("transfer-encoding", "0")
+    # Of two bytes a body is {}, which many clients send and which says nothing.
+    if sent not in ("0", "2") and not request.scope["route"].dependant.body_params:
+        raise ProblemError(422, "this operation reads no body: its parameters stand in the address")
     return OpenProject.named(request, project)
 
 
@@ -45,9 +50,14 @@ def _domain(
     request: Request,
     domain: Annotated[str, Path(description="A domain, in any spelling.", max_length=300, examples=["example.org"])],
 ) -> str:
-    found = domain_name(domain, server_of(request).settings.domain_scope)
+    return domain_named(domain, server_of(request).settings)
+
+
+def domain_named(name: str, settings: Settings) -> str:
+    """Return the domain that a text names, or say that it names none."""
+    found = domain_name(name, settings.domain_scope)
     if found is None:
-        raise ProblemError(422, f"{domain[:100]!r} is no domain: write a host, such as example.org")
+        raise ProblemError(422, f"{name[:100]!r} is no domain: write a host, such as example.org")
     return found
 
 

@@ -58,9 +58,8 @@ def invalidate_cache(asked: Here, body: InvalidateBody) -> CacheRemovalAnswer:
     """Have pages extracted anew."""
     if sum((body.urls is not None, body.domain is not None, body.all)) != 1:
         raise ProblemError(422, "this needs exactly one of urls, domain, all")
-    if body.urls is not None:
-        return CacheRemovalAnswer.of(cache.invalidate(asked.project, body.urls, asked.settings, dry_run=body.dry_run))
-    return _remove(asked, ExtractionChoice(domain=body.domain), dry_run=body.dry_run)
+    chosen = body.model_dump(include={"urls", "domain", "dry_run"})
+    return CacheRemovalAnswer.of(cache.invalidate(asked.project, asked.settings, **chosen))
 
 
 def _remove(asked: OpenProject, choice: ExtractionChoice, *, dry_run: bool) -> CacheRemovalAnswer:

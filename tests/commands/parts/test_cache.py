@@ -89,6 +89,7 @@ def test_pages_that_are_not_there_are_told(shop: Shop) -> None:
     assert told.code == 1
     assert f"{a_url(9)}: there is no such page" in told.err
     assert extractions(shop) == 2
+    assert cache(shop, "invalidate", "--domain", "nope.example").err.endswith("nope.example: there is no such page\n")
 
 
 def test_damage_is_told_and_fixed_after_a_dry_run(shop: Shop) -> None:

@@ -40,6 +40,13 @@ def test_domain_is_forgotten_with_the_names_below_it_once_a_dry_run_has_said_wha
     assert shop.run("store", "forget", "example.com", "--yes", "--json").json["total"] == 0
 
 
+@pytest.mark.parametrize("target", ["exmaple.com", "http://127.0.0.1:1/typo"])
+def test_of_what_is_not_known_it_says_so(shop: Shop, target: str) -> None:
+    told = shop.run("store", "forget", target, "--yes")
+
+    assert (told.code, told.out) == (1, f"Nothing is known of {target} of project shop.\n")
+
+
 def test_page_is_forgotten_by_any_spelling(shop: Shop) -> None:
     before = pages(shop)
     done = shop.run("store", "forget", f"{a_url(1)}?utm_source=mail", "--yes", "--json").json

@@ -23,7 +23,7 @@ from tests.mcp_server.conftest import filled_shop, shop
 from tests.mcp_server.speaking import CALLS, answer_of
 from tests.tables import table
 from tests.waiting import wait_for
-from tests.warm import start_scrapy
+from tests.warm import ROOT, start_scrapy
 
 __all__ = ["filled_shop", "shop"]
 TOKEN = "a-token-of-our-own"
@@ -46,8 +46,9 @@ async def answers(client: Client) -> tuple[list[str], dict[str, Any]]:
     return names, {name: answer_of(await client.call_tool(name, arguments)) for name, arguments in CALLS.items()}
 
 
-def test_a_client_calls_every_tool_over_standard_input(shop: Shop) -> None:
-    call = ["-m", "scrapy", "dedup", "serve", "--mcp", *shop.settings]
+def test_a_client_calls_every_tool_over_standard_input_as_the_docs_say(shop: Shop) -> None:
+    documented = json.loads((ROOT / "docs" / "mcp.md").read_text().split("```json")[1].split("```")[0])
+    call = ["-m", "scrapy", *documented["mcpServers"]["crawls"]["args"]]
     started = StdioServerParameters(command=sys.executable, args=call, cwd=shop.folder, env=environment())
 
     async def speak() -> tuple[list[str], dict[str, Any]]:

@@ -111,6 +111,15 @@ class TestExit:
         assert told.err.startswith("scrapy dedup: in.jsonl, line 2: no JSON")
         assert names(folder) == ["in.jsonl"]
 
+    @pytest.mark.parametrize("name", ["linked", "same", "in"])
+    def test_is_2_where_out_would_take_the_place_of_an_input(self, folder: Path, name: str) -> None:
+        given = (folder / "in.jsonl").rename(folder / "in.part")
+        (folder / "linked").symlink_to(given)
+        (folder / "same").hardlink_to(given)
+
+        assert here("dedup", "clean", "in.part", "-O", name, folder=folder).code == 2
+        assert len(given.read_bytes().splitlines()) == 8
+
     @table("wrong_calls/clean")
     def test_wrong_calls_say_so_in_a_line(self, folder: Path, arguments: list[str], code: int, says: str) -> None:
         told = here("dedup", "clean", *arguments, folder=folder)

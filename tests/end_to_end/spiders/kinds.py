@@ -85,7 +85,7 @@ class Kinds(scrapy.Spider):
         yield {"id": f"no-url {page}", "html": html}
         yield {"id": f"nothing {page}", "name": "only a name"}
         yield {"id": f"content {page}", "url": url, "content": ODD_TEXT.format(page)}
-        yield {"id": f"own-html {page}", "url": url, "html": f"<p>A part of {page}</p>"}
+        yield {"id": f"own-html {page}", "url": url, "html": f"<p>A part of {page}</p>", "dedup": "mine"}
         yield Product(id=f"item {page}", url=url, html=html)
         yield Article(id=f"dataclass {page}", url=url, html=html)
         yield Note(id=f"attrs {page}", url=url, html=html)

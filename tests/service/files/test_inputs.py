@@ -21,6 +21,7 @@ from scrapy_dedup.service.files.inputs_records import BadRecord, InputError, Inp
 from scrapy_dedup.service.packed_files import FileRefusedError
 from scrapy_dedup.settings import Settings
 from tests.service.warc_files import an_answer
+from tests.tables import table
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -62,11 +63,6 @@ def read(*names: str, stdin: bytes = b"", **settings: Any) -> list[InputPage | B
 
 def pages(found: Iterable[InputPage | BadRecord | NoPage]) -> list[tuple[str, str]]:
     return [(one.url, one.html) for one in found if isinstance(one, InputPage)]
-
-
-def only(found: list[InputPage | BadRecord | NoPage]) -> InputPage | BadRecord | NoPage:
-    (one,) = found
-    return one
 
 
 def bodies(*rows: dict[str, str]) -> bytes:
@@ -120,7 +116,7 @@ class TestLines:
         row = {"url": ONE, "body": "", "content_type": "image/png"}
 
         reason = "'image/png' is neither HTML nor PDF"
-        assert only(read("-", stdin=lines(row))) == NoPage("standard input, line 1", reason)
+        assert read("-", stdin=lines(row)) == [NoPage("standard input, line 1", reason)]
 
     @pytest.mark.parametrize(
         ("line", "reason"),
@@ -179,24 +175,7 @@ class TestFolders:
         assert pages(good) == [("1", "<p>"), ("2", "<p>")]
         assert isinstance(bad, BadRecord)
 
-    @pytest.mark.parametrize(
-        ("entry", "reason"),
-        [
-            pytest.param({"url": ONE, "file": "../secret"}, "outside of the folder", id="parent"),
-            pytest.param({"url": ONE, "file": "/etc/hostname"}, "outside of the folder", id="absolute"),
-            pytest.param({"url": ONE, "file": "link"}, "outside of the folder", id="link"),
-            pytest.param({"url": ONE, "file": "."}, "no regular file", id="folder"),
-            pytest.param({"url": ONE, "file": "pipe"}, "no regular file", id="pipe"),
-            pytest.param({"url": ONE, "file": "nothing"}, "No such file", id="missing"),
-            pytest.param({"url": ONE, "file": "a\0b"}, "null", id="nul"),
-            pytest.param({"url": ONE, "file": "x" * 5_000}, "too long", id="endless"),
-            pytest.param({"url": ONE, "file": "large"}, "larger than", id="large"),
-            pytest.param({"url": "", "file": "a"}, "needs url and file", id="no-url"),
-            pytest.param({"url": ONE}, "needs url and file", id="no-file"),
-            pytest.param({"url": ONE, "file": 5}, "needs url and file", id="file-is-a-number"),
-            pytest.param("a.html", "no entry with url and file", id="no-entry"),
-        ],
-    )
+    @table("service/bad_entries_of_manifests")
     def test_a_bad_entry_is_told_and_the_next_one_read(self, tmp_path: Path, entry: Any, reason: str) -> None:
         (tmp_path / "secret").write_text("<p>secret")
         site = tmp_path / "site"
@@ -212,6 +191,29 @@ class TestFolders:
         assert bad.where == f"{folder}/manifest.json, entry 1"
         assert reason in bad.reason
         assert pages([good]) == PAGES[1:]
+
+    def test_the_content_of_a_file_says_whether_it_is_a_page(self, tmp_path: Path) -> None:
+        page = b"<!DOCTYPE html><p>one"
+        (tmp_path / "a").mkdir()
+        shown = {
+            "a/page.php?x=1": b"\xef\xbb\xbf\n<!-- saved --><HTML lang=en>",
+            "about": page,
+            "p.gz": gzip.compress(page),
+            "wide": page.decode().encode("utf-16"),
+            "xhtml": b'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml">',
+        }
+        others = {
+            "a.css": b"p { color: red }",
+            "a.js": b"<!---->" * 99 + b"let a = 1",
+            "a.png": b"\x89PNG\r\n\x1a\n" + bytes(9_999),
+            "a.svg": b'<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg">',
+            "a.xml": b"<rss><channel><link>x",
+            "empty": b"",
+        }
+        kinds = {InputPage: shown, NoPage: others, BadRecord: {"b.gz": gzip.compress(page)[:12]}}
+        told = {a_file(tmp_path, raw, name): kind for kind in kinds for name, raw in kinds[kind].items()}
+
+        assert {one.where: type(one) for one in read(str(tmp_path))} == told
 
     @pytest.mark.parametrize("manifest", ["{", "{}", "5", "[" * 100_000])
     def test_a_manifest_that_is_none_ends_the_call(self, tmp_path: Path, manifest: str) -> None:
@@ -249,19 +251,6 @@ class TestWarc:
 
         assert isinstance(found[-1], BadRecord)
         assert len(found) < 2_002
-
-
-class TestRefused:
-    @pytest.mark.parametrize(
-        ("make", "reason"),
-        [
-            pytest.param(lambda folder: str(folder / "nothing"), "no such file or folder", id="missing"),
-            pytest.param(str, "manifest.json", id="folder-without-manifest"),
-        ],
-    )
-    def test_what_is_no_input_is_told_at_once(self, tmp_path: Path, make: Any, reason: str) -> None:
-        with pytest.raises(InputError, match=reason):
-            read(make(tmp_path))
 
 
 BODIES = [
