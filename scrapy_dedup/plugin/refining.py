@@ -29,7 +29,7 @@ from scrapy_dedup.plugin.crawl.requests import is_known_component
 from scrapy_dedup.plugin.reuse import OutcomeError, kept_items
 from scrapy_dedup.plugin.runtime import on_acknowledged
 from scrapy_dedup.service.crawl.drafts import CLEANED_AGAIN, place_among_others
-from scrapy_dedup.service.cut.cleaning import as_asked, hashes_and_removed
+from scrapy_dedup.service.cut.cleaning import as_asked
 from scrapy_dedup.service.duplicates.index import records_of as records_of_page
 from scrapy_dedup.service.stored.refining import Refinement, by_pages, records_of, write_refined
 from scrapy_dedup.settings import Settings
@@ -154,7 +154,7 @@ class Renewer:
             "reason": CLEANED_AGAIN,
             "previous_hash": refinement.before.digits,
             REFINED: True,
-        } | as_asked(hashes_and_removed(refinement.cleaned), self._settings)
+        } | as_asked(refinement.cleaned.report, self._settings)
         if refinement.comparison is not None:
             report |= place_among_others(refinement.comparison, self._settings)
         return report

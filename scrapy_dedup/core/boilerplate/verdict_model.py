@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from hashlib import blake2b
-from math import exp, isfinite, isnan, log
+from math import exp, inf, isfinite, isnan, log
 from operator import itemgetter
 from typing import Any, Final, Protocol, overload
 
@@ -122,8 +122,9 @@ def kind_of(name: str) -> DropReason:
     return FIGURES[name].kind if name in FIGURES else _OTHERS[name].kind
 
 
-# Of what a browser showed, and of what was known before a redesign; no tree asks for them.
+# Of labels, of what a browser showed, and of what was known before a redesign; no tree asks for them.
 _OTHERS: Final = {
+    "labels": Figure(DropReason.OUTSIDE, "what it labels is content by {:.0%}"),
     "looks": Figure(DropReason.OUTSIDE, "a browser shows {:.0%} of it as content"),
     "unseen": Figure(DropReason.UNSEEN, "no person sees its text"),
     "surrounds": Figure(DropReason.REPEATS, "{:.0%} of its text surrounded the content before the site's redesign"),
@@ -438,7 +439,7 @@ def learn(
         former: what was known of the site before it was designed anew.
     """
     found = survey(observations)
-    judged = model.judge(rows(found))
+    judged = _with_labels(model.judge(rows(found)), found)
     if looks:
         judged = _with_looks(judged, looks_by_path(looks, found.folding))
     if former is not None:
@@ -452,6 +453,51 @@ def learn(
         containers=(main_column(found).path,),
         caution=caution,
     )
+
+
+def _with_labels(judged: Mapping[PathNode, JudgedPath], found: PathSurvey) -> dict[PathNode, JudgedPath]:
+    """Let a label be content where what it labels is: `dt` and its `dd`, heads of rows and of tables and their cells.
+
+    Labels are the same on all pages of a layout; "132 / 5 / No" says nothing without them.
+    """
+    told = dict(judged)
+    # Of each element the surest that stands in it, as far as it is no label.
+    surest: dict[PathNode, float] = {}
+    for node in reversed(found.nodes):
+        if node in judged:
+            surest[node] = max(surest.get(node, -inf), judged[node].odds)
+        if node in surest and node.parent is not None and node.tag not in _LABELS:
+            surest[node.parent] = max(surest.get(node.parent, -inf), surest[node])
+    of_label: dict[PathNode, float] = {}
+    for node in found.nodes:
+        above = node.parent
+        if above is None:
+            continue
+        if node.tag in _LABELS and (node.tag != "dt" or _per_list(node) >= _SEVERAL_LABELS):
+            beside = [surest[one] for one in above.children if one.tag in _LABELS[node.tag] and one in surest]
+            of_label[node] = max([of_label.get(above, -inf), *beside])
+        elif above in of_label:
+            of_label[node] = of_label[above]
+        if node in judged and of_label.get(node, -inf) > judged[node].odds:
+            labelled = JudgedPath(of_label[node], ())
+            told[node] = replace(labelled, reasons=(("labels", round(labelled.probability, 3)),))
+    return told
+
+
+def _per_list(term: PathNode) -> float:
+    """Return how many of a term a list has."""
+    above = term.parent
+    while above is not None and above.tag != "dl":
+        above = above.parent
+    return term.elements / (above.elements or 1) if above is not None else 0.0
+
+
+# A list with one or two terms is a thing of the design: "Regular price", which most readers never see.
+_SEVERAL_LABELS: Final = 2.5
+# What labels, and what of its siblings is labelled.
+_LABELS: Final[Mapping[str, tuple[str, ...]]] = {
+    "dt": ("dd",), "th": ("td",), "thead": ("tbody", "tr"), "caption": ("tbody", "tr")
+}  # fmt: skip
 
 
 def _with_looks(judged: Mapping[PathNode, JudgedPath], looks: Mapping[str, PathLooks]) -> dict[PathNode, JudgedPath]:

@@ -21,6 +21,7 @@ from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.httpobj import urlparse_cached
 
+from scrapy_dedup.core.duplicates import LAYERS
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.recrawl.verdicts import VerdictKind
 from scrapy_dedup.core.resilience.stalls import (
@@ -44,7 +45,7 @@ from scrapy_dedup.settings import Settings
 PROBE = "dedup_stall_probe"
 """In the meta of a request that asks whether there is a network."""
 _EXCEPTIONS = "downloader/exception_type_count/"
-_LAYERS = ("exact", "neardup", "canonical", "title", "soft_404")
+_DROPPING = ("canonical", *LAYERS)
 # A broad crawl meets any number of them within a stall; only the largest are told.
 _MOST_HOSTS = 1_000
 _MOST_SHAPES = 1_000
@@ -137,7 +138,7 @@ class StallWatch:
     def dropped(self) -> dict[str, int]:
         """Return the items that were duplicates, by layer."""
         new = self._new("dedup/")
-        return {layer: count for layer in _LAYERS if (count := new.get(f"dedup/{layer}/dropped", 0))}
+        return {layer: count for layer in _DROPPING if (count := new.get(f"dedup/{layer}/dropped", 0))}
 
     def held_back(self) -> int:
         """Return how many requests were not sent, for their URLs are those of a trap."""

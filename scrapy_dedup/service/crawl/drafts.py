@@ -13,7 +13,7 @@ from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.fingerprints import content_hash, text_hash
 from scrapy_dedup.core.pages.render import render
 from scrapy_dedup.core.urls.canonical import Address
-from scrapy_dedup.service.cut.cleaning import Cleaned, as_asked, hashes_and_removed
+from scrapy_dedup.service.cut.cleaning import Cleaned, as_asked
 from scrapy_dedup.service.cut.site_cleaning import How, SiteCut
 from scrapy_dedup.service.duplicates.chunking import (
     PageChunks,
@@ -160,7 +160,7 @@ def text_report(draft: Draft, settings: Settings) -> dict[str, Any] | None:
         "made_by": text_version(settings),
         "metadata": {name: getattr(draft.metadata, name) for name in ("title", "date", "author")},
         "method": draft.method,
-        "cleaned": hashes_and_removed(draft.cleaned),
+        "cleaned": draft.cleaned.report,
     }
     if draft.cut is not None and draft.cut.how is not How.TEMPLATE:
         report["model"] = model_hash()
@@ -298,7 +298,7 @@ def provenance(draft: Draft, project: str, run: str, settings: Settings) -> dict
     cleaned = draft.cleaned
     if cleaned is not None:
         report |= {"method": draft.method, "released": draft.released}
-        report |= as_asked(hashes_and_removed(cleaned), settings)
+        report |= as_asked(cleaned.report, settings)
     if draft.held is not None:
         if draft.page is None:
             report |= as_asked(draft.held.report["cleaned"], settings)  # type: ignore[arg-type]  # `recalled` has read it

@@ -1,6 +1,8 @@
 """One page to its cleaned text, with what was removed and why, as items say it."""
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from msgspec import Struct, field
@@ -38,7 +40,7 @@ class Removed(Struct, frozen=True):
     text: str
 
 
-class Cleaned(Struct, frozen=True):
+class Cleaned(Struct, frozen=True, dict=True):
     """What is left of a page."""
 
     content: str
@@ -58,6 +60,17 @@ class Cleaned(Struct, frozen=True):
     """For each block of the page whether it is left; empty for a text."""
     markdown: str | None = None
     """What is left as Markdown, where that was made; see `markdown_of`."""
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """What the text is known by, and what was left out of it and why: on items, and in the store."""
+        return {
+            "content_hash": self.content_hash.hex(),
+            "cleaned_hash": self.cleaned_hash.hex(),
+            "chars_in": self.chars_in,
+            "chars_out": self.chars_out,
+            "removed": _by_reason(self.removed),
+        }
 
     @property
     def chars_removed(self) -> int:
@@ -301,21 +314,11 @@ def counts_of(cleaned: Cleaned) -> dict[str, int]:
     return found
 
 
-def hashes_and_removed(cleaned: Cleaned) -> dict[str, Any]:
-    """Return what a text is known by, and what was left out of it and why."""
-    return {
-        "content_hash": cleaned.content_hash.hex(),
-        "cleaned_hash": cleaned.cleaned_hash.hex(),
-        "chars_in": cleaned.chars_in,
-        "chars_out": cleaned.chars_out,
-        "removed": _by_reason(cleaned.removed),
-    }
-
-
 def as_asked(report: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
-    """Return what `hashes_and_removed` returned as an item has it: how much each layer left out, or all if asked."""
+    """Return a `Cleaned.report` as an item has it: how much each layer left out, or all if asked."""
     if "removed" in settings.item_details:
-        return dict(report)
+        # Whoever changes the item does not change what is stored.
+        return deepcopy(dict(report))
     layers: dict[str, dict[str, int]] = {}
     for group in report["removed"]:
         layer = layers.setdefault(group["layer"], {"blocks": 0, "chars": 0})

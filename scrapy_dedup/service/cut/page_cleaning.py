@@ -10,7 +10,7 @@ from scrapy_dedup.core.metadata.choice import Metadata
 from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.pages.fingerprints import content_hash, text_hash, to_digits
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
-from scrapy_dedup.service.cut.cleaning import Cleaned, as_asked, clean_text, hashes_and_removed
+from scrapy_dedup.service.cut.cleaning import Cleaned, as_asked, clean_text
 from scrapy_dedup.service.cut.site_cleaning import How, cut_page
 from scrapy_dedup.service.cut.site_patterns import SitePatterns
 from scrapy_dedup.service.pdf.reading import UnreadPdf, pdf_limits, pdf_report, pdf_text, read_pdf
@@ -63,7 +63,7 @@ class CleanedPage(Struct, frozen=True):
             report["flag"] = self.flag
         if self.pdf is not None:
             report["pdf"] = pdf_report(self.pdf)
-        return report | as_asked(hashes_and_removed(self.cleaned), settings)
+        return report | as_asked(self.cleaned.report, settings)
 
     def row(self, settings: Settings) -> dict[str, Any]:
         """Return what goes out: `url`, `cleaned_content`, `title`, `date`, `author` and `dedup`."""

@@ -21,7 +21,7 @@ from scrapy_dedup.core.metadata.choice import Metadata, metadata_of
 from scrapy_dedup.core.pages.fingerprints import content_hash, text_hash
 from scrapy_dedup.core.patterns.config import get_site_config_with_db_overrides
 from scrapy_dedup.core.urls.normal_form import page_key
-from scrapy_dedup.service.cut.cleaning import LAYER, LAYERS, Cleaned, hashes_and_removed
+from scrapy_dedup.service.cut.cleaning import LAYER, LAYERS, Cleaned
 from scrapy_dedup.service.cut.page_cleaning import CleanedPage
 from scrapy_dedup.service.cut.reading import Reading, read_again
 from scrapy_dedup.service.cut.removals import removal_decisions
@@ -115,7 +115,7 @@ def records_of(
     decisions = removal_decisions(source.page_key, cleaned, at)
     return [
         document,
-        CleanedRecord(source.page_key, cleaned.content, {"cleaned": hashes_and_removed(cleaned)}),
+        CleanedRecord(source.page_key, cleaned.content, {"cleaned": cleaned.report}),
         *decisions,
         *compared,
     ]

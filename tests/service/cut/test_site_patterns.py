@@ -11,7 +11,7 @@ from scrapy_dedup.core.pages.fingerprints import to_hex
 from scrapy_dedup.core.pages.render import Output
 from scrapy_dedup.core.patterns.config import SiteConfig
 from scrapy_dedup.core.patterns.expressions import HeldBack, PatternError, PatternHeld
-from scrapy_dedup.service.cut.cleaning import Cleaned, clean_html, clean_text, hashes_and_removed
+from scrapy_dedup.service.cut.cleaning import Cleaned, clean_html, clean_text
 from scrapy_dedup.service.cut.removals import SHADOW, removal_decisions, removals_in
 from scrapy_dedup.service.cut.site_cleaning import cut_page
 from scrapy_dedup.service.cut.site_patterns import Strikes, check_configs, patterns_of
@@ -158,7 +158,7 @@ class TestTextPatterns:
 
         told = [(one.tier, one.sample) for one in effects_of(cleaned, patterns)]
         assert told == [(3, "Hard to read? Yes"), (4, "Campus Sint-Jan B 3600")]
-        reasons = [(one["reason"], one["path"]) for one in hashes_and_removed(cleaned)["removed"]]
+        reasons = [(one["reason"], one["path"]) for one in cleaned.report["removed"]]
         assert reasons[0] == ("pdf pattern: somebody said so", config.pdf_boilerplate_patterns[0])
         (decision,) = removal_decisions(b"k" * 16, cleaned, NOON)
         assert {rule[0] for rule in (decision.detail or {})["rules"]} == {"pdf pattern", "text pattern"}
