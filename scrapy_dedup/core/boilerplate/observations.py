@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.pages.declared import Declared
-from scrapy_dedup.core.pages.tags import Place, Tag
+from scrapy_dedup.core.pages.tags import CURRENCY, Place, Tag
 
 # A page shows at most so many blocks; of a longer page evenly spaced ones, so that shares stay what they are.
 MOST_BLOCKS: Final = 500
@@ -29,6 +29,9 @@ _NUMERAL: Final = re.compile(r"\d+(?:[.,:/ -]\d+)*")
 _PUNCTUATION: Final = ".,;:!?"
 # With those of Chinese, Japanese, Arabic and Indian scripts.
 _MORE_PUNCTUATION: Final = "\u3002\u3001\uff0c\uff1b\uff1a\uff01\uff1f\u061f\u060c\u0964"
+_CURRENCY: Final = re.compile(CURRENCY, re.IGNORECASE)
+# "Regular price: 1,299.00 EUR" is one, a sentence with a sum in it is none.
+_PRICE_CHARS: Final = 30
 _ASCII_DIGITS: Final = "0123456789"
 
 
@@ -72,6 +75,8 @@ class Observation(Struct, frozen=True):
     """1 where it begins with a capital letter."""
     title: "array[int]"
     """How much of it and of the page's title is the same, in hundredths of their words."""
+    price: "array[int]"
+    """1 where it is a sum of money, and little else."""
 
 
 def observe(page: Page) -> Observation:
@@ -98,7 +103,7 @@ def observe(page: Page) -> Observation:
     )
 
 
-_TYPES: Final = "QIIHHHHHHBB"
+_TYPES: Final = "QIIHHHHHHBBB"
 _MOST_PATHS: Final = 2_000
 
 
@@ -137,6 +142,7 @@ def _row(block: Block, title: frozenset[str]) -> tuple[int, ...]:
         min(digits, _MOST_CHARS),
         text[:1].isupper(),
         alike,
+        bool(digits) and chars <= _PRICE_CHARS and _CURRENCY.search(text) is not None,
     )
 
 

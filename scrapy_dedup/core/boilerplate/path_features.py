@@ -68,6 +68,7 @@ class Sums(Struct):
     """The same with all numbers alike."""
     heading: int = 0
     """Characters of texts that are the h1 of other pages, and not of this one."""
+    prices: int = 0
 
     def add(self, other: "Sums") -> None:
         """Take in what stands below."""
@@ -84,6 +85,7 @@ class Sums(Struct):
         self.often += other.often
         self.masked += other.masked
         self.heading += other.heading
+        self.prices += other.prices
 
 
 class PathNode(Struct, eq=False):
@@ -266,9 +268,9 @@ class _Tree:
         few = max(1.0, _REPEATS * self.pages)
         here: dict[PathNode, list[int]] = {}
         before = own_total = 0
-        for node, text, mask, chars, links, within, away, marks, digits, capital, title in zip(
+        for node, text, mask, chars, links, within, away, marks, digits, capital, title, price in zip(
             of_blocks, seen.texts, seen.masks, seen.chars, seen.link_chars, seen.within, seen.away, seen.punctuation,
-            seen.digits, seen.capital, seen.title, strict=True,
+            seen.digits, seen.capital, seen.title, seen.price, strict=True,
         ):  # fmt: skip
             sums = node.own
             pages_with = on[text]
@@ -281,6 +283,7 @@ class _Tree:
             sums.punctuation += marks
             sums.digits += digits
             sums.capitals += capital
+            sums.prices += price
             sums.long += chars >= _LONG
             if pages_with > 1:
                 sums.shared += chars

@@ -125,6 +125,7 @@ def kind_of(name: str) -> DropReason:
 # Of labels, of what a browser showed, and of what was known before a redesign; no tree asks for them.
 _OTHERS: Final = {
     "labels": Figure(DropReason.OUTSIDE, "what it labels is content by {:.0%}"),
+    "prices": Figure(DropReason.OUTSIDE, "what it is the price of is content by {:.0%}"),
     "looks": Figure(DropReason.OUTSIDE, "a browser shows {:.0%} of it as content"),
     "unseen": Figure(DropReason.UNSEEN, "no person sees its text"),
     "surrounds": Figure(DropReason.REPEATS, "{:.0%} of its text surrounded the content before the site's redesign"),
@@ -439,7 +440,7 @@ def learn(
         former: what was known of the site before it was designed anew.
     """
     found = survey(observations)
-    judged = _with_labels(model.judge(rows(found)), found)
+    judged = _with_labels(_with_prices(model.judge(rows(found)), found), found)
     if looks:
         judged = _with_looks(judged, looks_by_path(looks, found.folding))
     if former is not None:
@@ -453,6 +454,38 @@ def learn(
         containers=(main_column(found).path,),
         caution=caution,
     )
+
+
+def _with_prices(judged: Mapping[PathNode, JudgedPath], found: PathSurvey) -> dict[PathNode, JudgedPath]:
+    """Let a price be content where what stands beside it is: prices of one shop are few, and repeat."""
+    priced = [node for node in judged if node.own.prices >= _PRICES * node.own.blocks]
+    if not priced:
+        return dict(judged)
+    votes = dict.fromkeys(found.nodes, 0.0)
+    weights = dict.fromkeys(found.nodes, 0.0)
+    left = set(priced)
+    for node in reversed(found.nodes):
+        if node in judged and node not in left:
+            weight = node.own_share**0.5
+            votes[node] += weight * min(max(judged[node].odds, -_CLIP), _CLIP)
+            weights[node] += weight
+        if node.parent is not None:
+            votes[node.parent] += votes[node]
+            weights[node.parent] += weights[node]
+    told = dict(judged)
+    for node in priced:
+        above, steps = node.parent, 1
+        while above is not None and not weights[above] and steps < _PRICE_STEPS:
+            above, steps = above.parent, steps + 1
+        if above is not None and weights[above] and (odds := votes[above] / weights[above]) > judged[node].odds:
+            beside = JudgedPath(odds, ())
+            told[node] = replace(beside, reasons=(("prices", round(beside.probability, 3)),))
+    return told
+
+
+# Of a path's texts, and of the elements up to that in which something else stands.
+_PRICES: Final = 0.8
+_PRICE_STEPS: Final = 3
 
 
 def _with_labels(judged: Mapping[PathNode, JudgedPath], found: PathSurvey) -> dict[PathNode, JudgedPath]:
