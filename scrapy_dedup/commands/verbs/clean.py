@@ -39,7 +39,7 @@ from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.plugin.crawl.run_state import database_url
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.report.values import LedgerTable
-from scrapy_dedup.service.files.inputs import LOCAL, STDIN, Inputs
+from scrapy_dedup.service.files.inputs import LOCAL, STDIN, Inputs, may_be_page
 from scrapy_dedup.service.files.inputs_records import BadRecord
 from scrapy_dedup.service.files.output import part_of, replacing_alone
 from scrapy_dedup.service.files.run import PASSES, CleaningPlan, CleaningRun, CleaningTally, CleaningWatcher
@@ -296,14 +296,16 @@ def _check(options: argparse.Namespace) -> None:
         raise WrongCallError("-O - and --json both want standard output: give OUT a file's name")
     for name in filter(None, (options.output, options.left_out)):
         if name != STDOUT and any(_would_replace(name, given) for given in options.inputs):
-            raise WrongCallError(f"{name} would take the place of what is read: give it another name, outside of IN")
+            raise WrongCallError(f"{name} would take the place of what is read: give it another name")
 
 
 def _would_replace(name: str, given: str) -> bool:
-    """Whether a file that is written, or its part file, is an input by any name, or lies in its folder."""
+    """Whether a file that is written, or its part file, is an input by any name, or a page of its folder."""
     written, read = Path(os.path.realpath(name)), Path("/dev/stdin" if given == STDIN else given)
     if read.is_dir():
-        return written.is_relative_to(os.path.realpath(read))
+        folder = Path(os.path.realpath(read))
+        files = [one for one in (written, part_of(written)) if one.is_file() and one.is_relative_to(folder)]
+        return any(may_be_page(folder, str(one.relative_to(folder))) for one in files)
     return any(one.exists() and read.exists() and one.samefile(read) for one in (written, part_of(written)))
 
 

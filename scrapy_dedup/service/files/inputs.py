@@ -208,7 +208,7 @@ def read_pages(path: Path, name: str, advance: Advance, *, base: str) -> Iterato
     for folder, file, where, address in found:
         size = _length(folder, file)
         advance(size)
-        if path == folder and not _may_be_page(folder, file):
+        if path == folder and not may_be_page(folder, file):
             yield NoPage(where, "neither HTML nor PDF")
         else:
             yield FileRecord(where, address, str(folder), file, size)
@@ -226,7 +226,7 @@ def _files(folder: Path) -> Iterator[str]:
             yield Path(around, file).relative_to(folder).as_posix()
 
 
-def _may_be_page(folder: Path, file: str) -> bool:
+def may_be_page(folder: Path, file: str) -> bool:
     """Say whether a file is a page by its name or its first bytes, or cannot be read, which its record tells."""
     if file.lower().endswith(_PAGES):
         return True
@@ -464,7 +464,7 @@ def _folders(path: Path, name: str) -> Iterator[Input]:
         return
     inner = sorted((one, found) for one in path.iterdir() if one.is_dir() and (found := manifest_of(one)))
     if not inner:
-        if not any(_may_be_page(path, file) for file in _files(path)):
+        if not any(may_be_page(path, file) for file in _files(path)):
             raise InputError(f"{name}: a folder needs files of HTML or PDF, or one of {', '.join(MANIFESTS)}")
         yield Input(path, name, "pages", sum(_length(path, file) for file in _files(path)))
     for one, found in inner:

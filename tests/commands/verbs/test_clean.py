@@ -120,6 +120,12 @@ class TestExit:
         assert here("dedup", "clean", "in.part", "-O", name, folder=folder).code == 2
         assert len(given.read_bytes().splitlines()) == 8
 
+    def test_is_2_where_out_is_a_page_of_a_folder(self, folder: Path) -> None:
+        (folder / "about").write_text("<!doctype html><p>Tea")
+
+        assert here("dedup", "clean", ".", "-O", "about", folder=folder).code == 2
+        assert (folder / "about").read_text() == "<!doctype html><p>Tea"
+
     @table("wrong_calls/clean")
     def test_wrong_calls_say_so_in_a_line(self, folder: Path, arguments: list[str], code: int, says: str) -> None:
         told = here("dedup", "clean", *arguments, folder=folder)
