@@ -104,7 +104,7 @@ def preload() -> None:
         with contextlib.suppress(ImportError, SystemExit):
             importlib.import_module(path.rpartition(".")[0])
     # A tenth of a second in each crawl with DEDUP_REUSE.
-    importlib.import_module("scrapy_dedup.plugin.reuse").installed()
+    importlib.import_module("scrapy_dedup.plugin.own_code").installed()
 
 
 def _components(settings: Mapping[str, Any]) -> set[str]:

@@ -1,6 +1,5 @@
 """What a callback yielded: the form in which it is kept (no pickle), and whether it stands in for the callback."""
 
-import ast
 import inspect
 import itertools
 import logging
@@ -11,9 +10,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from functools import cache, lru_cache
 from hashlib import blake2b
-from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -34,6 +31,8 @@ from scrapy_dedup.core.recrawl.values import Unkeepable, UnkeepableReason, decod
 from scrapy_dedup.core.recrawl.verdicts import Change
 from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.plugin.crawl.requests import OF_SCRAPY, OURS, MethodNames, callback_name
+from scrapy_dedup.plugin.memory import NOT_OWN_ATTRIBUTES, Memory, Seen
+from scrapy_dedup.plugin.own_code import code_files, code_version
 from scrapy_dedup.service.crawl.commits import Recorded
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.recrawl.recrawling import FetchPlan, Judgement
@@ -261,14 +260,14 @@ logger = logging.getLogger(__name__)
 _MOST_AUDITS: Final = 50
 _MOST_ANSWERED: Final = 100_000
 _MOST_LISTED: Final = 20
-_MOST_FILES: Final = 5_000
-_MOST_CODE_BYTES: Final = 100_000_000
+_MOST_NAMED: Final = 3
 _MOST_NODES: Final = 50_000
-_NOT_STATE: Final = frozenset({"crawler", "settings", "logger", "_follow"})
 # Set by Scrapy for each request, by the page that led to it.
 _NOT_OWN: Final = (b"referer",)
 _PARTS: Final = ("code", "arguments", "settings", "libraries")
 _STAT: Final = "reuse/version_of_"
+_METHOD: Final = 2
+"""A higher one where less is kept than before: what was kept then is not used."""
 
 
 class _Answered(Struct):
@@ -287,7 +286,11 @@ class Reuse:
         self._crawl = crawl
         self._settings = settings
         self._version: dict[str, bytes] | None = None
-        self._state: bytes | None = None
+        self._memory: Memory | None = None
+        self._seen = Seen({})
+        self._changed: list[str] = []
+        """Places that a callback changed: others may have decided by them."""
+        self._ended = 0
         self._looking = DeferredLock()
         self._is_known = False
         self._domains: dict[str, _Answered] = {}
@@ -314,7 +317,7 @@ class Reuse:
             self._count(f"reuse/not_kept/{identity}")
             return b""
         versions = [self._version[part] for part in _PARTS]
-        own = (self._crawler.spider.name, settings.version, settings.reuse)
+        own = (self._crawler.spider.name, settings.version, settings.reuse, _METHOD)
         # Items name the address as it was asked for.
         address = request.url.encode("utf-8", "surrogatepass")
         return parts_hash(page_key, address, *versions, to_json(own).encode("utf-8", "surrogatepass"), identity)
@@ -349,6 +352,9 @@ class Reuse:
         if plan.outcome_key and outcome is None:
             self._anew += 1
         if outcome is None or plan.is_refresh or plan.is_audited or self._crawler.spider is None:
+            return
+        if self._changed:
+            self._differed.add(plan.outcome_key)
             return
         answered = self._domains.setdefault(domain, _Answered())
         if answered.is_distrusted or not stands(outcome, judgement, settings):
@@ -393,6 +399,21 @@ class Reuse:
             domain, different, outcome.url, len(urls), listed,
         )  # fmt: skip
 
+    def callback_ended(self) -> None:
+        """Look now and then whether callbacks have changed what others could decide by: after 1, 2, 4, 8, ..."""
+        self._ended += 1
+        if self._ended & (self._ended - 1) == 0:
+            self._compare()
+
+    def _compare(self) -> None:
+        if self._memory is None or self._changed:
+            return
+        now = self._memory.look()
+        self._changed = list(now.hidden) or now.changed(self._seen)
+        if self._changed:
+            # They were kept of runs in which it did not change.
+            self._differed.update(*(one.urls for one in self._domains.values()))
+
     # The end.
 
     def end(self) -> None:
@@ -401,15 +422,17 @@ class Reuse:
         if spider is None or self._version is None:
             return
         store = self._crawl.store
+        self._compare()
         if self._differed:
             store.delete_extractions(ExtractionChoice(memo_keys=self._differed), dry_run=False)
-        if self._state is None or self._state != _state_of(spider):
+        if self._changed:
             self._count("reuse/has_state")
+            more = f" and {len(self._changed) - _MOST_NAMED} more" if len(self._changed) > _MOST_NAMED else ""
             logger.warning(
-                "The spider %s has state: its attributes, or its modules' variables, changed while it crawled. Nothing"
-                " that its callbacks yielded in this run will stand in for them",
-                spider.name,
-            )
+                "The spider %s has state: while it crawled there changed %s%s. What its callbacks yielded in this run"
+                " will not stand in for them",
+                spider.name, ", ".join(self._changed[:_MOST_NAMED]), more,
+            )  # fmt: skip
         else:
             store.release_extractions(self._crawl.run.id)
         self._tell(spider)
@@ -445,8 +468,8 @@ class Reuse:
         self._is_known = True
         self._crawler.signals.connect(note_scheduled, signals.request_scheduled)
         try:
-            files = [*await run_in_thread(_package_files, type(spider)), *map(Path, self._settings.code_files)]
-            code, libraries = await run_in_thread(_code, files)
+            files = [*await run_in_thread(code_files, type(spider)), *map(Path, self._settings.code_files)]
+            code, libraries = await run_in_thread(code_version, files)
         except (OSError, ValueError) as error:
             logger.warning("No kept outcome is used: the code of spider %s cannot be read (%s)", spider.name, error)
             return
@@ -454,7 +477,16 @@ class Reuse:
         if arguments is None:
             logger.warning("No kept outcome is used: the attributes of spider %s are too large to compare", spider.name)
             return
-        self._state = _state_of(spider)
+        memory = Memory(spider)
+        self._seen = memory.look()
+        if self._seen.hidden:
+            self._count("reuse/may_have_state")
+            logger.warning(
+                "No kept outcome is used: the spider %s may have state that changes unseen: %s",
+                spider.name, ", ".join(self._seen.hidden[:_MOST_NAMED]),
+            )  # fmt: skip
+            return
+        self._memory = memory
         self._version = {
             "code": code,
             "arguments": arguments,
@@ -530,75 +562,6 @@ def _difference(outcome: ExtractionRecord, recorded: Recorded, settings: Setting
     return None if is_same else "a request"
 
 
-# The code.
-
-
-def _package_files(kind: type[Spider]) -> list[Path]:
-    """Return the `.py` files of the package that holds a spider, in their order.
-
-    Raises:
-        ValueError: there are none.
-    """
-    module = sys.modules.get(kind.__module__)
-    top = sys.modules.get(kind.__module__.partition(".")[0])
-    folders = [Path(folder) for folder in getattr(top, "__path__", ())]
-    if not folders:
-        file = getattr(module, "__file__", None)
-        files = [Path(file)] if file else []
-    else:
-        files = sorted(path for folder in folders for path in folder.rglob("*.py"))
-    if not files or not all(path.is_file() for path in files):
-        raise ValueError(f"{kind.__module__} is in no file")
-    if len(files) > _MOST_FILES:
-        raise ValueError(f"its package has more than {_MOST_FILES} files")
-    return files
-
-
-def _code(files: list[Path]) -> tuple[bytes, bytes]:
-    """Return what stands for some files, and for the versions of the distributions that they import."""
-    digest, names, size = blake2b(digest_size=16), set[str](), 0
-    for path in files:
-        content = path.read_bytes()
-        size += len(content)
-        if size > _MOST_CODE_BYTES:
-            raise ValueError(f"its files hold more than {_MOST_CODE_BYTES:,} bytes")
-        digest.update(parts_hash(path.name.encode("utf-8", "surrogateescape"), content))
-        if path.suffix == ".py":
-            names |= _imports(content)
-    found = sorted({one for name in names for one in installed().get(name, ())})
-    return digest.digest(), parts_hash(*(f"{one} {_version_of(one)}".encode() for one in found))
-
-
-@cache
-def installed() -> Mapping[str, Sequence[str]]:
-    """Return the distributions that each module may be of; asked once a process: it takes a tenth of a second."""
-    return packages_distributions()
-
-
-def _version_of(distribution: str) -> str:
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return ""
-
-
-# A process that crawls often would parse each file again; of 450 files that was eight tenths of a second a crawl.
-@lru_cache(maxsize=1_000)
-def _imports(content: bytes) -> frozenset[str]:
-    """Return the first names of the modules that a file imports; of one that is no Python none."""
-    try:
-        tree = ast.parse(content)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names.add(node.module.partition(".")[0])
-    return frozenset(names)
-
-
 def _own_settings(crawler: Crawler) -> bytes:
     """Return what stands for the settings that neither Scrapy nor this package defines."""
     own = {
@@ -609,34 +572,11 @@ def _own_settings(crawler: Crawler) -> bytes:
     return _walked(own) or b"too large"
 
 
-# State.
-
-
 def _is_argument(name: str, value: object) -> bool:
     """Say whether an attribute may be what a user chose: a spider may keep its arguments under private names."""
-    if name.startswith("dedup_") or name in _NOT_STATE or name == "_job":  # Scrapyd's, another one in each run
+    if name.startswith("dedup_") or name in NOT_OWN_ATTRIBUTES or name == "_job":  # Scrapyd's, another one in each run
         return False
     return not name.startswith("_") or value is None or isinstance(value, str | int | float)
-
-
-def _state_of(spider: Spider) -> bytes | None:
-    """Return what stands for what callbacks may have changed: attributes, and variables of the spider's modules.
-
-    None: there is too much of it to tell.
-    """
-    package = type(spider).__module__.partition(".")[0]
-    held: list[Any] = [{name: value for name, value in vars(spider).items() if name not in _NOT_STATE}]
-    kinds = [kind for kind in type(spider).__mro__ if kind.__module__.partition(".")[0] == package]
-    held += [{name: value for name, value in vars(kind).items() if not callable(value)} for kind in kinds]
-    modules = [one for name, one in sorted(sys.modules.items()) if name == package or name.startswith(f"{package}.")]
-    held += [{key: value for key, value in vars(one).items() if _is_variable(key, value)} for one in modules]
-    return _walked(held)
-
-
-def _is_variable(name: str, value: object) -> bool:
-    return not name.startswith("__") and isinstance(
-        value, bool | int | float | str | bytes | list | dict | set | tuple | bytearray
-    )
 
 
 def _walked(value: object) -> bytes | None:

@@ -122,14 +122,17 @@ class DedupSpiderMiddleware:
                 self._repeated.count(callback_output.repeated, response)
             untie(response)
             if visit is not None:
-                self._look_at_what_was_carried(response, visit)
+                self._look_at_what_it_changed(response, visit)
                 visit.callback_ended = True
                 self._runtime.done.settle(visit)
 
-    def _look_at_what_was_carried(self, response: Response, visit: Visit) -> None:
-        """Let nothing be kept of a callback that changed what its request carries: others may wait for that."""
+    def _look_at_what_it_changed(self, response: Response, visit: Visit) -> None:
+        """Let nothing be kept of a callback that changed what others decide by, such as what its request carries."""
         recorded, request = visit.recorded, response.request
-        if recorded is not None and request is not None and carried_by(request) != visit.carried:
+        if recorded is None:
+            return
+        self._runtime.reuse.callback_ended()
+        if request is not None and carried_by(request) != visit.carried:
             recorded.unkeepable = recorded.unkeepable or "what its request carries, which it changed"
 
     def _passed(self, output: Any, visit: Visit | None, callback_output: CallbackOutput, response: Response) -> Any:

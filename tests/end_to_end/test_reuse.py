@@ -191,6 +191,10 @@ STATES = {
         ("yield noted", "self.count += 1\n        yield noted"),
     ],
     "class": [("    name =", "    met = []\n    name ="), ("yield noted", "self.met.append(1)\n        yield noted")],
+    "class-of-a-helper": [
+        ("class Shop", "class Box:\n    met = set()\n\n\nclass Shop"),
+        ("yield noted", "Box.met.add(response.url)\n        yield noted"),
+    ],
     "module": [("class Shop", "MET = []\n\n\nclass Shop"), ("yield noted", "MET.append(1)\n        yield noted")],
 }
 
@@ -205,6 +209,41 @@ def test_nothing_of_a_spider_with_state_is_used(fresh: Project, site: ChangingSi
 
     assert (saved(second), len(second.yielded)) == (0, PRODUCTS)
     assert price_of(second, site) == price_of(first, site)
+
+
+SOLD_ONCE = [
+    (
+        "    def product(",
+        """    def product(self, response):
+        if self.is_first(response.css(".sku::text").get()):
+            yield noted({"url": response.url})
+
+    def with_price(""",
+    ),
+    ("class Shop(scrapy.Spider):", "{}\n\n\nclass Shop(scrapy.Spider):\n    def is_first(self, sku):\n        {}\n"),
+]
+MEMORIES = {
+    "class-of-a-helper": ("class Box:\n    met = set()", "new = sku not in Box.met; Box.met.add(sku); return new"),
+    "connection": (
+        "import sqlite3\ndb = sqlite3.connect(':memory:')\ndb.execute('create table met (sku text primary key)')",
+        "return db.execute('insert or ignore into met values (?)', (sku,)).rowcount == 1",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MEMORIES)
+def test_page_that_gave_nothing_for_its_equals_sake_gives_its_item_when_that_has_another(
+    case: str, fresh: Project, site: ChangingSite
+) -> None:
+    callback, (head, helped) = SOLD_ONCE
+    write(fresh, callback, (head, helped.format(*MEMORIES[case])))
+    found = []
+    for skus in ("AABC", "DABC"):
+        site.publish(notes={name: f"<b class=sku>{sku}</b>" for name, sku in zip(site.names, skus, strict=True)})
+        found.append(site.crawl(fresh, "shop", CONCURRENT_REQUESTS=1))
+
+    assert [len(crawled.yielded) for crawled in found] == [3, 4]
+    assert saved(found[1]) == 0
 
 
 def test_callback_runs_where_its_outcome_is_damaged(project: Project, site: ChangingSite) -> None:

@@ -166,10 +166,12 @@ def _serve(pipe: Connection) -> None:
 
 async def _crawled(job: Job) -> Crawl | str:
     _SERVED.world = world = job.world
-    CALLED.clear()
     LISTED.clear()
-    log = _Log()
+    log, called = _Log(), _Called()
     logging.getLogger().addHandler(log)
+    CALLED.addHandler(called)
+    CALLED.setLevel(logging.INFO)
+    CALLED.propagate = False
     with tempfile.TemporaryDirectory() as folder:
         feed = Path(folder) / "feed.jsonl"
         try:
@@ -179,6 +181,7 @@ async def _crawled(job: Job) -> Crawl | str:
             return f"{type(error).__name__}: {error}"
         finally:
             logging.getLogger().removeHandler(log)
+            CALLED.removeHandler(called)
         items = [json.loads(line) for line in feed.read_text().splitlines()] if feed.exists() else []
     recorder = crawler.get_extension(Recorder)
     assert recorder is not None
@@ -188,7 +191,7 @@ async def _crawled(job: Job) -> Crawl | str:
         visits=tuple(recorder.visits(items)),
         asked=world.asked,
         statuses=world.statuses,
-        called=Counter(CALLED),
+        called=Counter(called.urls),
         errors=tuple(log.lines[logging.ERROR]),
         warnings=tuple(log.lines[logging.WARNING]),
         reason=str(crawler.stats.get_value("finish_reason")),
@@ -258,6 +261,15 @@ class Recorder:
             url: str = getattr(response, "url", "") or getattr(request, "url", "")
             by_response.setdefault(id(response), (url, []))[1].append(item)
         return [Visit(url, tuple(found)) for url, found in by_response.values()]
+
+
+class _Called(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__()
+        self.urls: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.urls.append(record.msg)
 
 
 class _Log(logging.Handler):

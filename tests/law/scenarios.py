@@ -130,9 +130,7 @@ def shares(examples: int) -> Counter[tuple[str, str]]:
     """Return how many examples of a total each kind gets in each mode: in the default one each kind first."""
     others = [mode for mode in MODES if mode != "default"]
     turned = [(kind, others[(at + turn) % 3]) for turn in range(3) for at, kind in enumerate(KINDS)]
-    pairs = [*((kind, "default") for kind in KINDS), *turned]
-    promised = [(kind, mode) for kind, mode in pairs if "body" not in mode or not KINDS[kind].reuse_excepted]
-    return Counter(islice(cycle(promised), examples))
+    return Counter(islice(cycle([*((kind, "default") for kind in KINDS), *turned]), examples))
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ class PathsSpider(Spider):
         self.start_urls = [f"{ORIGIN}{path}" for path in paths.split()]
 
     def parse(self, response: Any) -> Iterator[Any]:
-        CALLED.append(response.url)
+        CALLED.info(response.url)
         yield from self.items(response)
 
     def items(self, response: Any) -> Iterator[Any]:

@@ -6,9 +6,9 @@ draw it, and nothing in here knows what will change.
 
 import hashlib
 import json
+import logging
 import re
 import time
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -40,8 +40,8 @@ def read(page: Any, slot: str) -> str | None:
     return matched[1] if matched else None
 
 
-CALLED: deque[str] = deque()
-"""The URL of every response that a callback saw in this process; of no type that counts as a spider's state."""
+CALLED = logging.getLogger(f"{__name__}.called")
+"""Is told the URL of every response that a callback saw: what a log keeps is no state of a spider."""
 
 SHAPES: Mapping[str, Callable[[str], Any]] = {
     "as it is": str,
@@ -103,7 +103,7 @@ class Shop(Spider):
         self.start_urls = [f"{origin}/list/1"]
 
     def parse(self, response: Any) -> Any:
-        CALLED.append(response.url)
+        CALLED.info(response.url)
         for row in response.css("li.row"):
             yield self.to_detail(response, row)
         for link in response.css("a.next, a.again"):
@@ -113,7 +113,7 @@ class Shop(Spider):
         return response.follow(row.css("a")[0], self.detail)
 
     def detail(self, response: Any) -> Any:
-        CALLED.append(response.url)
+        CALLED.info(response.url)
         yield from self.items(response)
         yield from self.related(response)
 
@@ -230,7 +230,7 @@ class RuleSpider(CrawlSpider):
         self.start_urls = [f"{origin}/"]
 
     def detail(self, response: Any) -> Iterator[Any]:
-        CALLED.append(response.url)
+        CALLED.info(response.url)
         yield self.plan.item(response)
 
 
@@ -244,7 +244,7 @@ class MapSpider(SitemapSpider):
         self.sitemap_urls = [f"{origin}/robots.txt"]
 
     def detail(self, response: Any) -> Iterator[Any]:
-        CALLED.append(response.url)
+        CALLED.info(response.url)
         yield self.plan.item(response)
 
 
@@ -258,7 +258,7 @@ class FeedSpider(XMLFeedSpider):
         self.start_urls = [f"{origin}/feed.xml"]
 
     def parse_node(self, response: Any, node: Any) -> Any:
-        CALLED.append(response.url)
+        CALLED.info(response.url)
         return {
             **self.plan.fields(lambda slot: node.xpath(f"{slot}/text()").get()),
             "name": node.xpath("name/text()").get(),
@@ -271,7 +271,7 @@ class AwaitingSpider(Shop):
     name = "async"
 
     async def detail(self, response: Any) -> AsyncIterator[Any]:
-        CALLED.append(response.url)
+        CALLED.info(response.url)
         part = Request(f"{self.origin}/part{response.url.removeprefix(self.origin)}")
         found = self.fields(response)
         try:
@@ -375,7 +375,7 @@ class ApiSpider(Shop):
         self.start_urls = [f"{origin}/api/list?page=1"]
 
     def parse(self, response: Any) -> Any:
-        CALLED.append(response.url)
+        CALLED.info(response.url)
         told = response.json()
         for path in told["paths"]:
             yield response.follow(path, self.detail)
@@ -398,7 +398,7 @@ class LoginSpider(Shop):
         self.start_urls = [f"{origin}/login"]
 
     def parse(self, response: Any) -> Any:
-        CALLED.append(response.url)
+        CALLED.info(response.url)
         yield FormRequest.from_response(response, formdata={"user": "me", "password": "secret"}, callback=self.inside)
 
     def inside(self, response: Any) -> Any:
@@ -439,7 +439,7 @@ class StateSpider(Shop):
         self.listed: dict[str, str] = {}
 
     def parse(self, response: Any) -> Any:
-        CALLED.append(response.url)
+        CALLED.info(response.url)
         rows = response.css("li.row")
         for row in rows:
             self.listed[row.css("a::text").get("")] = row.css(".listed::text").get("")
@@ -601,7 +601,7 @@ class PoetSpider(Shop):
     name = "scrapy_poet"
 
     def detail(self, response: DummyResponse, page: ProductPage) -> Any:  # type: ignore[override]
-        CALLED.append(response.url)
+        CALLED.info(response.url)
         yield {**self.plan.fields(page.slot), "url": str(page.response.url)}
 
 
@@ -628,8 +628,6 @@ class Kind:
     """Item fields that differ between any two crawls."""
     jars: bool = False
     """More than one visitor: which of their first requests gets a cookie depends on the order."""
-    reuse_excepted: str = ""
-    """Why the documentation of DEDUP_REUSE = "body" excepts it."""
 
     @property
     def name(self) -> str:
@@ -664,7 +662,7 @@ KINDS: Mapping[str, Kind] = {
         Kind(LoginSpider),
         Kind(CurrencySpider, jars=True),
         Kind(StateSpider),
-        Kind(ModuleSpider, reuse_excepted="state in a module is seen by nobody"),
+        Kind(ModuleSpider),
         Kind(BannedSpider, {"DOWNLOADER_MIDDLEWARES": {f"{_HERE}.AskAgain": 543}}, bans=True),
         Kind(PatientSpider, {"SPIDER_MIDDLEWARES": {f"{_HERE}.AskAgainLater": 543}}, bans=True),
         Kind(RewrittenAboveSpider, {"DOWNLOADER_MIDDLEWARES": {f"{_HERE}.Rewrite": 543}}),

@@ -87,7 +87,7 @@ class Written(Spider):
             yield Request(f"{ORIGIN}/p/{number}", self.parse, cb_kwargs={"number": number})
 
     def parse(self, response: Any, number: int = -1) -> Any:
-        CALLED.append(response.url)
+        CALLED.info(response.url)
         yield self.item(response, number=number)
 
     def item(self, response: Any, **fields: Any) -> dict[str, Any]:
@@ -106,7 +106,7 @@ class TableSpider(CSVFeedSpider):
         yield response.follow(f"/p/{row['id']}", self.parse_page, cb_kwargs={"row": row})
 
     def parse_page(self, response: Any, row: dict[str, str]) -> Any:
-        CALLED.append(response.url)
+        CALLED.info(response.url)
         yield {**row, "url": response.url, "heading": response.css("h1::text").get()}
 
 
@@ -228,7 +228,7 @@ class DeepSpider(Written):
             yield Request(url, self.parse_deep)
 
     def parse_deep(self, response: Any) -> Any:
-        CALLED.append(response.url)
+        CALLED.info(response.url)
         yield self.item(response, depth=response.meta["depth"])
         yield from response.follow_all(css="a", callback=self.parse_deep)
 
