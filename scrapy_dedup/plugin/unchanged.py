@@ -28,7 +28,8 @@ from scrapy_dedup.core.recrawl.verdicts import NEW, ChangePolicy, Verdict, page_
 from scrapy_dedup.core.resilience.sitemaps import DEFAULT_LIMITS, Sitemap, SitemapLimits, read_sitemap
 from scrapy_dedup.core.resilience.soft404 import ErrorPage, judge_page, probe_url
 from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
-from scrapy_dedup.plugin.crawl.requests import LEFT_OUT, origin_of
+from scrapy_dedup.core.urls.seen import KeyTable
+from scrapy_dedup.plugin.crawl.requests import LEFT_OUT, READMITTED, origin_of
 from scrapy_dedup.plugin.crawl.visits import Visit, is_html, is_sitemap_request, received_bytes
 from scrapy_dedup.plugin.domains import Site, Sites
 from scrapy_dedup.plugin.dupefilter import RepeatedLinks
@@ -54,6 +55,7 @@ from scrapy_dedup.service.recrawl.recrawling import (
     KnownPage,
     Word,
     look_up,
+    was_met,
     wire_key,
     word_kept,
 )
@@ -153,6 +155,8 @@ class Unchanged:
         self._sitemaps = SitemapDates(runtime.sites, runtime.settings, runtime.rules, runtime.count)
         self._error_pages = ErrorPages(runtime)
         self._titles = TitleCheck(runtime, self._sitemaps)
+        self._answered = KeyTable("B")
+        """Keys of pages that were answered, beside those that are met: gone ones, sitemaps, and what is on its way."""
         self._recall = Recall(store, runtime.met, runtime.departed)
         # Where requests that the duplicate filter knows may go on, or are looked at before it, all are made.
         makes_all = runtime.crawl.run.lost_requests or runtime.settings.resilience_enabled
@@ -171,21 +175,33 @@ class Unchanged:
         wire = b"" if own_cookies or settings.keep_pages == "none" else wire_key(request.url)
         known = await self._known(AskedPage(key, wire, outcome_key, with_chunks=makes_chunks(settings)))
         word = await self._word(request, domain, known, settings)
-        plan = make_plan(request.url, known, settings, datetime.now(UTC), word)
+        is_met = self._is_met(request, key, known)
+        plan = make_plan(request.url, known, settings, datetime.now(UTC), word, is_met=is_met)
         plan.began, plan.own_cookies, plan.outcome_key = time.monotonic(), own_cookies, outcome_key
         self._runtime.plans[request] = plan
         if settings.shadows("unchanged"):
             if isinstance(plan.decision, Skip | Revalidate):
                 self._runtime.count(f"shadow/unchanged/{'skipped' if isinstance(plan.decision, Skip) else 'asked_if'}")
             plan.decision = Fetch(FetchReason.REFRESH)
-        elif not plan.is_refresh and (twin := await self._titles.twin(key, domain, known.state, settings)):
+        elif not (plan.is_refresh or is_met) and (twin := await self._titles.twin(key, domain, known.state, settings)):
             if known.answer is None:
                 return self._titles.left_out(request, key, domain, twin)
             plan.decision = Skip(SkipReason.TITLE, datetime.now(UTC))
         plan.is_audited = self._runtime.reuse.is_audited(plan, domain, settings)
         if plan.is_audited:
             plan.decision = Fetch(FetchReason.AUDIT)
+        if isinstance(plan.decision, Skip):
+            # Now: the next request for it may be on its way.
+            self._answered.put(key, 0)
         return None
+
+    def _is_met(self, request: Request, key: bytes, known: KnownPage) -> bool:
+        """Say whether this run had an answer to a page: whoever polls it, or tries again, wants another one."""
+        if key in self._runtime.met or key in self._answered:
+            return True
+        crawl = self._runtime.crawl
+        # After a kill what was lost is asked for anew, not again.
+        return READMITTED not in request.meta and was_met(known, crawl.run, crawl.store.shared_since)
 
     async def _known(self, asked: AskedPage) -> KnownPage:
         known = await self._known_pages.of(asked)
@@ -216,10 +232,21 @@ class Unchanged:
         site.fetches += 1
         if 200 <= response.status < 300:
             await self._received(request, response, settings, plan, site)
+            self._note_answer(request)
             return
         if plan.fetched != "skip":
             self._failed(request, response, site)
+        if response.status in GONE:
+            self._note_answer(request)
         self._runtime.begin_visit(request, response, settings)
+
+    def _note_answer(self, request: Request) -> None:
+        """Remember that a page was answered, unless it is remembered as met."""
+        key = page_key(request.url, self._runtime.rules)
+        if key in self._runtime.met:
+            self._answered.discard(key)
+        else:
+            self._answered.put(key, 0)
 
     def gave_nothing(self, request: Request) -> None:
         """Note a fetch that gave no response, or that was not allowed."""

@@ -1,5 +1,6 @@
 """Spiders of `test_seen.py`: what users had when the add-on lost or changed their items."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from typing import Any, ClassVar
 
 from itemadapter import ItemAdapter
 from scrapy import FormRequest, Request, Spider
+from scrapy.downloadermiddlewares.retry import get_retry_request
 from scrapy.exceptions import DropItem
 from scrapy.http import Response
 
@@ -148,6 +150,26 @@ class CarryingSpider(PathsSpider):
 
     def more(self, response: Any) -> Iterator[Any]:
         yield {"url": response.url}
+
+
+class PollingSpider(PathsSpider):
+    """Asks for its pages until they are ready; what Scrapy gives for that has a number of tries."""
+
+    name = "polling"
+
+    def __init__(self, paths: str, pause: float = 0.1) -> None:
+        super().__init__(paths)
+        self._pause = pause
+
+    async def parse(self, response: Any) -> AsyncIterator[Any]:  # type: ignore[override]
+        state = response.css("h1::text").get() if response.status == 200 else response.status
+        yield {"url": response.url, "state": state}
+        if state == "busy" and (again := get_retry_request(response.request, spider=self, max_retry_times=3)):
+            yield again
+        elif state in ("working", 404) and response.meta.get("polls", 0) < 3:
+            await asyncio.sleep(self._pause)
+            polls = response.meta.get("polls", 0) + 1
+            yield Request(response.url, dont_filter=True, meta={"polls": polls, "handle_httpstatus_list": [404]})
 
 
 class JarsSpider(Spider):

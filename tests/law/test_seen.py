@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from scrapy.utils.test import get_crawler
 
+from scrapy_dedup.plugin.crawl.write_behind import WRITE_SECONDS
 from tests.law import compare
 from tests.law.commands import scrapy, serving
 from tests.law.crawls import ADDON, Crawl, Crawls, Job
@@ -547,6 +548,59 @@ class TestItemsThatWait:
         settings = {"ITEM_PIPELINES": {"tests.law.seen_spiders.AsDict": 300}}
 
         assert [len(beside.crawl(_shop(20), settings, paths=_FEW_PATHS)[1].items) for _ in range(2)] == [20, 0]
+
+
+class _Ready:
+    """A page that is asked for again and again: it is there at the third time."""
+
+    def __init__(self, before: Answer) -> None:
+        self._before = before
+        self._times = 0
+
+    def __call__(self, asked: Asked) -> Answer:  # noqa: ARG002 (whatever is asked)
+        self._times += 1
+        return page("a", f"<h1>done</h1><p>{PROSE}") if self._times == 3 else self._before
+
+
+class TestFreshPages:
+    """Answers from the store stand for a page once in a run: whoever asks again wants the page of that moment."""
+
+    def states(self, crawl: Crawl) -> list[str]:
+        return [item["state"] for item in crawl.items]
+
+    def beside(self, crawls: Crawls, folder: Path) -> Beside:
+        return Beside(crawls, folder, "PollingSpider", DEDUP_FRESH_FOR="2d", DEDUP_GONE_FOR="2d", DEDUP_WRITE_EVERY=1)
+
+    @pytest.mark.parametrize(
+        ("before", "word"),
+        [(page("a", f"<h1>working</h1><p>{PROSE}"), "working"), (Answer(404, b"not yet"), 404)],
+        ids=["200", "404"],
+    )
+    def test_page_that_is_polled_is_answered_once_from_the_run_before(
+        self, before: Answer, word: str | int, crawls: Crawls, tmp_path: Path
+    ) -> None:
+        beside, settings = self.beside(crawls, tmp_path), {"HTTPERROR_ALLOWED_CODES": [404]}
+        beside.crawl(FixedWorld({"/a": before}), settings, paths="/a")
+
+        bare, crawl = beside.crawl(FixedWorld({}, by=_Ready(before)), settings, paths="/a")
+
+        assert self.states(bare) == [word, word, "done"]
+        assert self.states(crawl) == [word, word, word, "done"]
+
+    def test_page_that_is_polled_is_never_answered_from_the_same_run(self, crawls: Crawls, tmp_path: Path) -> None:
+        world = FixedWorld({}, by=_Ready(page("a", f"<h1>working</h1><p>{PROSE}")))
+
+        bare, crawl = self.beside(crawls, tmp_path).crawl(world, paths="/a", pause=2 * WRITE_SECONDS)
+
+        assert self.states(crawl) == self.states(bare) == ["working", "working", "done"]
+
+    def test_page_that_was_busy_is_tried_again(self, crawls: Crawls, tmp_path: Path) -> None:
+        beside = self.beside(crawls, tmp_path)
+        beside.crawl(FixedWorld({"/a": page("a", "<h1>busy</h1>")}), paths="/a")
+
+        _, crawl = beside.crawl(FixedWorld({"/a": page("a", "<h1>ready</h1>")}), paths="/a")
+
+        assert self.states(crawl) == ["busy", "ready"]
 
 
 _STORY = "<h1>Story {0}</h1><p>{1} {0}"

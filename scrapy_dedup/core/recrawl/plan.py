@@ -14,6 +14,7 @@ class FetchReason(StrEnum):
 
     NEVER_SEEN = "never_seen"
     REFRESH = "refresh"  # the user wants it
+    MET = "met"  # this run had an answer: who asks again wants today's page
     AUDIT = "audit"  # to be compared with what is kept
     NOT_HELD = "not_held"  # nothing to answer with where the page has not changed
     FAILED = "failed"  # the last answer was neither a page nor its absence
@@ -135,6 +136,8 @@ class Situation(Struct, frozen=True):
     is_held: bool = True
     """The last answer is: without it nothing can stand for the page."""
     refresh: bool = False
+    is_met: bool = False
+    """This run had an answer to the page, from the server or from what is held."""
     trusts_validators: bool = True
     lastmod: datetime | None = None
     """What the sitemap says now."""
@@ -175,6 +178,8 @@ def _must_fetch(state: PageState, now: datetime, situation: Situation) -> FetchR
     """Return why the page is asked for whatever its age; None where that depends."""
     if situation.refresh:
         return FetchReason.REFRESH
+    if situation.is_met:
+        return FetchReason.MET
     if state.at > now:
         return FetchReason.CLOCK
     if state.status in GONE:  # its absence is all there is to hold

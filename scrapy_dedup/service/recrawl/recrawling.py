@@ -53,7 +53,7 @@ from scrapy_dedup.store.records.records import (
     ValidatorRecord,
     VisitRecord,
 )
-from scrapy_dedup.store.records.stored import MissedPage, StoredState
+from scrapy_dedup.store.records.stored import MissedPage, Run, StoredState
 from scrapy_dedup.store.writer import ProjectStore
 
 BACK = Verdict(VerdictKind.NEW, Change.NONE, "back after it was removed")
@@ -183,18 +183,40 @@ class FetchPlan(Struct, eq=False):
     """It is fetched and extracted to be compared with what is kept."""
 
 
-def plan(url: str, known: KnownPage, settings: Settings, now: datetime, word: Word) -> FetchPlan:
-    """Decide about a request for a page."""
+def plan(
+    url: str, known: KnownPage, settings: Settings, now: datetime, word: Word, *, is_met: bool = False
+) -> FetchPlan:
+    """Decide about a request for a page; *is_met*: the run had an answer to it."""
     refresh = is_refreshed(url, settings)
     situation = Situation(
         is_held=known.answer is not None and settings.keep_pages != "none",
         refresh=refresh,
+        is_met=is_met,
         trusts_validators=word.trusts_validators,
         lastmod=word.lastmod,
         trusts_lastmod=word.trusts_lastmod,
     )
     decision = decide(url, page_state(known), now, recrawl_policy(settings), situation)
     return FetchPlan(known, decision, refresh, word.lastmod)
+
+
+def was_met(known: KnownPage, run: Run, shared_since: datetime | None) -> bool:
+    """Say whether another part of the run had an answer to a page: another worker, or this crawl before it was resumed.
+
+    Args:
+        known: of the page.
+        run: of the crawl.
+        shared_since: when it began, if workers share it: their pages may not be acknowledged yet.
+    """
+    state, answer = known.state, known.answer
+    if shared_since is None:
+        return run.resumed and state is not None and state.run_id == run.id
+    times = (
+        answer.validated_at if answer is not None else None,
+        state.last_seen_at if state is not None else None,
+        state.last_crawled_at if state is not None else None,
+    )
+    return any(at is not None and at >= shared_since for at in times)
 
 
 def is_refreshed(url: str, settings: Settings) -> bool:

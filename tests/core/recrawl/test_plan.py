@@ -48,6 +48,8 @@ def fetch(reason: FetchReason) -> Fetch:
         pytest.param(None, Situation(), fetch(FetchReason.NEVER_SEEN), id="never-seen"),
         pytest.param(seen(1), Situation(refresh=True), fetch(FetchReason.REFRESH), id="the-user-wants-it"),
         pytest.param(seen(1, 404), Situation(refresh=True), fetch(FetchReason.REFRESH), id="gone-and-wanted"),
+        pytest.param(seen(1), Situation(is_met=True), fetch(FetchReason.MET), id="met-in-this-run"),
+        pytest.param(seen(1, 404), Situation(is_met=True), fetch(FetchReason.MET), id="gone-in-this-run"),
         pytest.param(seen(1), Situation(is_held=False), fetch(FetchReason.NOT_HELD), id="nothing-held"),
         pytest.param(seen(1, 503), Situation(), fetch(FetchReason.FAILED), id="failed"),
         pytest.param(seen(1, 302), Situation(), fetch(FetchReason.FAILED), id="never-got-there"),
@@ -172,6 +174,7 @@ situations = st.builds(
     Situation,
     is_held=st.booleans(),
     refresh=st.booleans(),
+    is_met=st.booleans(),
     trusts_validators=st.booleans(),
     lastmod=maybe_days.map(lambda age: None if age is None else NOON - age),
     trusts_lastmod=st.booleans(),
@@ -238,6 +241,7 @@ situations_of_years = st.builds(
     Situation,
     is_held=st.booleans(),
     refresh=st.booleans(),
+    is_met=st.booleans(),
     trusts_validators=st.booleans(),
     lastmod=st.none() | st.integers(-30, 60).map(lambda days: BEGIN + days * DAY),
     trusts_lastmod=st.booleans(),
@@ -304,6 +308,7 @@ class PlanMachine(RuleBasedStateMachine):
             return
         if isinstance(said, Skip):
             assert not self.situation.refresh
+            assert not self.situation.is_met
             assert state.at <= now < said.until
             assert self.situation.is_held or state.status in GONE
             assert not isinstance(decide(URL, state, said.until, policy, self.situation), Skip)

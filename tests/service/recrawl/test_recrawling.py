@@ -18,9 +18,11 @@ from scrapy_dedup.service.recrawl.recrawling import (
     SiteVersions,
     look_up,
     page_state,
+    was_met,
     wire_key,
 )
 from scrapy_dedup.store.records.records import DeliveryRecord, Record
+from scrapy_dedup.store.records.stored import Run
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.core.builders import parsed
@@ -101,6 +103,31 @@ def test_without_its_answer_only_that_a_page_is_gone_is_known(project: ProjectSt
     assert fine is None
     assert gone is not None
     assert (gone.at, gone.status) == (a_time(1), 404)
+
+
+@pytest.mark.parametrize(
+    ("known", "met"),
+    [
+        pytest.param(NOTHING_KNOWN, False, id="nothing-known"),
+        pytest.param(KnownPage(answer=an_answer(validated_at=a_time(-1))), False, id="of-a-run-before"),
+        pytest.param(KnownPage(answer=an_answer(validated_at=a_time(1))), True, id="another-worker-has-it"),
+    ],
+)
+def test_answer_that_another_worker_had_is_one_of_this_run(known: KnownPage, *, met: bool) -> None:
+    worker = Run(uuid.uuid4(), worker=uuid.uuid4())
+
+    assert was_met(known, worker, NOON) is met
+
+
+@pytest.mark.parametrize(("same_run", "resumed"), [(True, True), (False, True), (True, False)])
+def test_page_that_the_run_saw_before_it_was_resumed_is_met(
+    project: ProjectStore, *, same_run: bool, resumed: bool
+) -> None:
+    run = project.begin_run(spider="shop", jobdir=None, started_at=NOON)
+    project.write(a_page(last_seen_at=NOON))
+    asking = Run(run.id if same_run else uuid.uuid4(), resumed=resumed)
+
+    assert was_met(known_of(project), asking, None) is (same_run and resumed)
 
 
 MENU = "<nav><p>Home Boats Nets</p></nav>"
