@@ -37,6 +37,8 @@ _CHOOSE_NOTHING: Final = frozenset(
     b" upgrade-insecure-requests user-agent via x-forwarded-for x-real-ip".split()
 )
 _LONGEST: Final = 1_000
+# As Scrapy's HTTP cache says of what did not come over the wire.
+_CACHED: Final = "cached"
 
 
 class RevalidationMiddleware:
@@ -66,11 +68,14 @@ class RevalidationMiddleware:
             if held is not None and self._fits(held, request) and self._has_cookies(held, request):
                 plan.fetched = "skip"
                 self._runtime.count(f"unchanged/{decision.reason}")
+                request.meta["download_latency"] = 0.0
                 return _handed_on(request.url, held, request=request)
             if plan.known.state is not None and plan.known.state.http_status in GONE and held is None:
                 plan.fetched = "skip"
                 self._runtime.count("unchanged/left_gone")
-                return Response(request.url, status=plan.known.state.http_status or GONE[0], request=request)
+                request.meta["download_latency"] = 0.0
+                status = plan.known.state.http_status or GONE[0]
+                return Response(request.url, status=status, flags=[_CACHED], request=request)
         elif isinstance(decision, Revalidate) and held is not None and self._fits(held, request):
             # What the site itself set tells visitors apart; an ETag tells their pages apart, a date does not.
             conditions = (held.etag, held.last_modified if self._has_cookies(held, request) else None)
@@ -223,7 +228,7 @@ def _handed_on(url: str, held: ResponseRecord, *, request: Request, answer: Resp
                 headers.setlist(key, values)
     kind = responsetypes.from_args(headers=headers, url=url, body=held.body)
     if answer is None:
-        return kind(url, status=200, headers=headers, body=held.body, request=request)
+        return kind(url, status=200, headers=headers, body=held.body, flags=[_CACHED], request=request)
     return kind(
         url,
         status=200,

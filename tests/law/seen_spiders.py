@@ -163,7 +163,8 @@ class PollingSpider(PathsSpider):
 
     async def parse(self, response: Any) -> AsyncIterator[Any]:  # type: ignore[override]
         state = response.css("h1::text").get() if response.status == 200 else response.status
-        yield {"url": response.url, "state": state}
+        latency = response.meta.get("download_latency")
+        yield {"url": response.url, "state": state, "latency": latency, "flags": response.flags}
         if state == "busy" and (again := get_retry_request(response.request, spider=self, max_retry_times=3)):
             yield again
         elif state in ("working", 404) and response.meta.get("polls", 0) < 3:

@@ -602,6 +602,19 @@ class TestFreshPages:
 
         assert self.states(crawl) == ["busy", "ready"]
 
+    def test_what_was_not_asked_for_says_so_in_the_words_of_the_http_cache(
+        self, crawls: Crawls, tmp_path: Path
+    ) -> None:
+        beside = self.beside(crawls, tmp_path)
+        shop, settings = _with_etags(_shop(2)), {"DEDUP_FRESH_FOR": "0"}
+        told = []
+        for chosen in (settings, settings, {}):
+            beside.chosen |= chosen or {"DEDUP_FRESH_FOR": "2d"}
+            _, crawl = beside.crawl(shop, paths="/p/0 /p/1")
+            told.append({(item["latency"], *item["flags"]) for item in crawl.items})
+
+        assert told == [{(None,)}, {(None,)}, {(0.0, "cached")}]
+
 
 _STORY = "<h1>Story {0}</h1><p>{1} {0}"
 
