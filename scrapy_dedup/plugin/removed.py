@@ -1,7 +1,7 @@
 """The end of a complete run: pages that it did not find, and the tombstones of those that are removed."""
 
 import logging
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from typing import Any
@@ -18,6 +18,7 @@ from twisted.internet.defer import Deferred
 from scrapy_dedup.plugin.crawl.engine_state import EngineState, only_known_listen
 from scrapy_dedup.plugin.domains import Sites
 from scrapy_dedup.service.crawl.crawl import Crawl
+from scrapy_dedup.service.recrawl.deliveries import PagesMet
 from scrapy_dedup.service.recrawl.recrawling import (
     Departed,
     bare_tombstone,
@@ -35,6 +36,9 @@ from scrapy_dedup.store.records.stored import MissedPage
 logger = logging.getLogger(__name__)
 
 
+async def _nothing_waits() -> None: ...
+
+
 class RemovedPages:
     """Tombstones leave while the spider is idle for the last time: later, pipelines and feeds are closed."""
 
@@ -46,11 +50,13 @@ class RemovedPages:
         self._sites = sites
         self._settings = settings
         self._count = count
-        self._met: Container[bytes] = ()
+        self._met = PagesMet()
         self.refused: AbstractSet[str] = frozenset()
         """Domains that were not asked for all of their pages: nothing of them is missed."""
         self.rows_lost: Callable[[], bool] = bool
         """Says whether something that was seen could not be written."""
+        self.catch_up: Callable[[], Awaitable[None]] = _nothing_waits
+        """Waits until what is noted is written: which pages failed is read from there."""
         self._looking: Deferred[None] | None = None
         self._told = False
         self._announced: dict[str, MissedPage] = {}
@@ -58,8 +64,8 @@ class RemovedPages:
         self._forgotten: set[str] = set()
         """Those of which nothing else is known any more."""
 
-    def watch(self, met: Container[bytes]) -> None:
-        """Begin to wait for the end; *met* are page keys that the run received, as they come."""
+    def watch(self, met: PagesMet) -> None:
+        """Begin to wait for the end; *met* are the pages that the run received, as they come."""
         self._met = met
         if not (self._settings.emit_removed and self._settings.acts("unchanged")):
             return
@@ -93,6 +99,7 @@ class RemovedPages:
         return False
 
     async def _announce(self) -> None:
+        await self.catch_up()
         departed = await run_in_thread(self._find)
         self._forgotten = await run_in_thread(self._find_forgotten)
         self._announced = {page.page_key.hex(): page for page in departed.removed}

@@ -211,6 +211,7 @@ class Runtime:
         self.state.opened()
         if self.crawler.spider is not None:
             self.done.recorder = Recorder(self.crawler.spider)
+        self.removed_pages.catch_up = self.writer.catch_up
         self.removed_pages.watch(self.met)
         if self.teaching is not None:
             self.teaching.watch()
@@ -300,6 +301,8 @@ class Runtime:
 
     def note_redirects(self, urls: tuple[str, ...], final_url: str) -> None:
         """Note the addresses that led to a page."""
+        for url in urls:
+            self.met.redirected.put(page_key(url, self.rules), 0)
         if not urls or not self.settings.acts("canonical"):
             return
         final_key = page_key(final_url, self.rules)

@@ -12,7 +12,7 @@ from scrapy_dedup.core.recrawl.values import encode
 from scrapy_dedup.plugin.crawl.engine_state import EngineState, untie
 from scrapy_dedup.plugin.crawl.items import detached
 from scrapy_dedup.plugin.crawl.overrides import is_left_alone, with_request
-from scrapy_dedup.plugin.crawl.requests import READMITTED, mark_new
+from scrapy_dedup.plugin.crawl.requests import READMITTED, mark_new, note_parent
 from scrapy_dedup.plugin.crawl.visits import Visit
 from scrapy_dedup.plugin.dupefilter import RepeatedLinks
 from scrapy_dedup.plugin.reuse import carried_by, watched
@@ -83,6 +83,7 @@ class DedupSpiderMiddleware:
         self._repeated = RepeatedLinks(crawler)
         self._readmits = self._runtime.crawl.run.lost_requests
         self._readmitted = Names()
+        self._notes_parents = self._runtime.settings.emit_removed and self._runtime.settings.acts("unchanged")
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -124,6 +125,8 @@ class DedupSpiderMiddleware:
             if visit is not None:
                 self._look_at_what_it_changed(response, visit)
                 visit.callback_ended = True
+                if not visit.failed:
+                    self._runtime.met.note_read(visit.page_key)
                 self._runtime.done.settle(visit)
 
     def _look_at_what_it_changed(self, response: Response, visit: Visit) -> None:
@@ -141,6 +144,9 @@ class DedupSpiderMiddleware:
             return self._attached(output, visit, response) if callback_output.passes_item(output) else None
         if not callback_output.passes_request(output) or not self._is_asked(output):
             return None
+        if self._notes_parents:
+            # Of what is not judged nobody knows in the next run whether it was read.
+            note_parent(output, response, visit.page_key if visit is not None and visit.judgement is not None else None)
         # First: whoever takes a fingerprint reads the request's redirects.
         if output.dont_filter or (visit is not None and visit.redirected_from):
             mark_new(output)

@@ -29,7 +29,7 @@ from scrapy_dedup.core.resilience.sitemaps import DEFAULT_LIMITS, Sitemap, Sitem
 from scrapy_dedup.core.resilience.soft404 import ErrorPage, judge_page, probe_url
 from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
 from scrapy_dedup.core.urls.seen import KeyTable
-from scrapy_dedup.plugin.crawl.requests import LEFT_OUT, READMITTED, origin_of
+from scrapy_dedup.plugin.crawl.requests import LEFT_OUT, READMITTED, origin_of, parent_of, redirected_from
 from scrapy_dedup.plugin.crawl.visits import Visit, is_html, is_sitemap_request, received_bytes
 from scrapy_dedup.plugin.domains import Site, Sites
 from scrapy_dedup.plugin.dupefilter import RepeatedLinks
@@ -169,6 +169,8 @@ class Unchanged:
         domain = extract_domain(request.url, self._runtime.settings.domain_scope)
         if domain is None or not settings.unchanged_enabled:
             return None
+        for url in redirected_from(request):
+            self._runtime.met.redirected.put(page_key(url, self._runtime.rules), 0)
         own_cookies = bool(request.cookies) or "Cookie" in request.headers
         key = page_key(request.url, self._runtime.rules)
         outcome_key = await self._runtime.reuse.key_of(request, key, settings)
@@ -290,6 +292,8 @@ class Unchanged:
         etag, last_modified = validators_of(response)
         judgement = Judgement(known, etag=etag, last_modified=last_modified, lastmod=plan.lastmod)
         judgement.fetched, judgement.began, judgement.depth = plan.fetched, plan.began, request.meta.get("depth")
+        parent = parent_of(request)
+        judgement.parent = parent if parent != key else None
         judgement.is_shadow = settings.shadows("unchanged")
         visit = runtime.begin_visit(request, response, settings)
         if visit is None:

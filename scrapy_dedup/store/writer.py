@@ -16,6 +16,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar, Unpack
 from msgspec.structs import replace
 from sqlalchemy import Connection, delete, select
 
+from scrapy_dedup.core.recrawl.missing import Lead
 from scrapy_dedup.store import workers
 from scrapy_dedup.store.domains import layouts as known_layouts
 from scrapy_dedup.store.domains import registry
@@ -225,6 +226,11 @@ class ProjectStore:
         """Iterate over the pages of domains that a run has not found, to the end; see `visits.find_missing`."""
         with self._database.transaction() as connection:
             yield from visits.find_missing(connection, self.id, run_id, domains, shared=shared)
+
+    def leads(self, run_id: uuid.UUID, keys: Collection[bytes], *, shared: bool = False) -> dict[bytes, Lead]:
+        """Return what is stored of pages that led to others, as a run left it; see `visits.find_leads`."""
+        with self._database.transaction() as connection:
+            return visits.find_leads(connection, self.id, run_id, keys, shared=shared)
 
     def lock(self, connection: Connection) -> int:
         """Take this project's turn to write; return how many bytes it holds."""

@@ -1,14 +1,16 @@
 """What is reported as removed: never too early, never too much."""
 
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import pytest
 
 from tests.end_to_end.crawling import ADDON, BASE, Crawled, Project
 from tests.end_to_end.recrawl_site import ChangingSite, copied, rows
-from tests.server import Answer, WebServer
+from tests.server import Answer, WebServer, redirect
 
 NAMES = [f"p{number}" for number in range(11)]
 GONE = "SELECT url FROM documents WHERE gone_at IS NOT NULL ORDER BY url"
@@ -161,3 +163,106 @@ def test_tombstone_that_did_not_arrive_comes_again(project: Project, site: Chang
     assert (failed.failed, tombstones(failed)) == ([site.url("p3")], [])
     assert tombstones(again) == [site.url("p3")]
     assert tombstones(afterwards) == []
+
+
+LISTS = {"": ["few", "many"], "few": ["a0", "a1", "a2"], "many": [f"b{number}" for number in range(14)]}
+
+
+def listed(site: ChangingSite, lists: dict[str, list[str]] = LISTS, **others: Answer) -> None:
+    """Put a home page, two lists and their pages on the server; a page that nothing links to is there still."""
+    found = {}
+    for name in ("", *(name for names in LISTS.values() for name in names)):
+        links = "".join(f'<li><a href="/{one}">All about {one}</a></li>' for one in lists.get(name, ()))
+        body = site.html(name or "home").replace("</main>", f"<ul>{links}</ul></main>")
+        found[f"/{name}"] = Answer(body, headers={"ETag": f'"{hash_of(body)}"'})
+    site.publish(names=[], others=found | {f"/{name.replace('_', '.')}": answer for name, answer in others.items()})
+
+
+def hash_of(body: str) -> str:
+    return sha256(body.encode()).hexdigest()[:16]
+
+
+@pytest.fixture(scope="module")
+def walked(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project that has crawled the lists once; tests work on copies."""
+    project = Project(tmp_path_factory.mktemp("walked"), {**ADDON, "DEDUP_UNCHANGED": "skip", **at_once(max_share=0.5)})
+    site = ChangingSite(server, 0)
+    listed(site)
+    site.crawl(project, "breaks-at-once")
+    return project
+
+
+def gone_after(crawled: Crawled) -> list[str]:
+    return sorted(url.rpartition("/")[2] for url in tombstones(crawled))
+
+
+BROKEN: dict[str, tuple[dict[str, Any], dict[str, Answer]]] = {
+    "500": ({}, {"few": BUSY}),
+    "callback-that-raises": ({"BREAKS": ["few"]}, {}),
+    "login": ({}, {"few": redirect("/login"), "login": Answer("<p>Who are you?</p>")}),
+    "login-unnoted": (
+        {"DEDUP_LAYERS": {"canonical": False}},
+        {"few": redirect("/login"), "login": Answer("<p>Who are you?</p>")},
+    ),
+    "too-slow": ({"DOWNLOAD_TIMEOUT": 0.5}, {"few": Answer("late", delay_seconds=1.5)}),
+    "too-large": ({"DOWNLOAD_MAXSIZE": 200_000}, {"few": Answer("x" * 300_000)}),
+    "robots": ({"ROBOTSTXT_OBEY": True}, {"robots_txt": Answer("User-agent: *\nDisallow: /few", 200, "text/plain")}),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_pages_behind_a_list_that_was_not_read_are_not_missing(
+    walked: Project, site: ChangingSite, tmp_path: Path, case: str
+) -> None:
+    project = copied(walked, tmp_path / "project")
+    settings, others = BROKEN[case]
+    listed(site, LISTS, **others)
+
+    crawled = site.crawl(project, "breaks-at-once", clean=False, RETRY_ENABLED=False, **settings)
+
+    assert [name for name in gone_after(crawled) if name != "few"] == []
+    assert rows(project, "SELECT max(missed_runs) FROM documents WHERE url NOT LIKE '%few'") == [(0,)]
+
+
+@pytest.mark.parametrize(
+    ("lists", "others", "gone"),
+    [
+        pytest.param({**LISTS, "few": ["a0", "a2"]}, {}, ["a1"], id="page"),
+        pytest.param({**LISTS, "": ["many"]}, {}, ["a0", "a1", "a2", "few"], id="section-that-nothing-links-to"),
+        pytest.param(LISTS, {"few": Answer("gone", 410)}, ["a0", "a1", "a2", "few"], id="list-that-is-gone"),
+    ],
+)
+def test_pages_behind_a_list_that_was_read_or_that_is_gone_are_missing(
+    walked: Project,
+    site: ChangingSite,
+    tmp_path: Path,
+    lists: dict[str, list[str]],
+    others: dict[str, Answer],
+    gone: list[str],
+) -> None:
+    project = copied(walked, tmp_path / "project")
+    listed(site, lists, **others)
+
+    assert gone_after(site.crawl(project, "breaks-at-once")) == gone
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param({"DEDUP_REUSE": "body", "DEDUP_AUDIT": 0}, id="callbacks-replaced"),
+        pytest.param({"DEDUP_FRESH_FOR": {"*/few": 0, "*": 7}}, id="answered-from-the-store"),
+        pytest.param({"JOBDIR": "job"}, id="queue-on-disk"),
+    ],
+)
+def test_lists_that_are_not_read_anew_count_as_read(
+    walked: Project, site: ChangingSite, tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    """In the crawl in which they are seen as well as in the one that misses a page."""
+    project = copied(walked, tmp_path / "project")
+    project.settings |= settings
+    for known in (LISTS, {**LISTS, "few": ["a0", "a2"]}):
+        listed(site, known)
+        crawled = site.crawl(project, "breaks-at-once")
+        rmtree(project.folder / "job", ignore_errors=True)
+
+    assert gone_after(crawled) == ["a1"]

@@ -14,9 +14,11 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from sqlalchemy import insert
 
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
+from scrapy_dedup.core.recrawl.verdicts import VerdictKind
 from scrapy_dedup.plugin.domains import Sites
 from scrapy_dedup.plugin.removed import RemovedPages
 from scrapy_dedup.service.crawl.crawl import Crawl
+from scrapy_dedup.service.recrawl.deliveries import PagesMet
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.tables.models import Forgotten
 from scrapy_dedup.store.writer import ProjectStore
@@ -45,7 +47,7 @@ class Ending:
         engine: Any = SimpleNamespace(_slot=SimpleNamespace(scheduler=scheduler or plain), crawl=self.asked.append)
         self.crawler.engine = engine
         self.removed_pages = RemovedPages(self.crawler, Crawl(project, run, chosen, count), sites, chosen, count)
-        self.removed_pages.watch(set())
+        self.removed_pages.watch(PagesMet())
 
     def idle(self) -> bool:
         """Let the spider be idle; say whether it is to stay open."""
@@ -69,7 +71,9 @@ def test_removal_of_forgotten_pages_is_told_by_their_keys_alone(project: Project
         keys = (a_key("forgotten"), a_key("met"))
         connection.execute(insert(Forgotten), [{"project_id": project.id, "page_key": key} for key in keys])
     ending = Ending(project)
-    ending.removed_pages.watch({a_key("met")})
+    met = PagesMet()
+    met[a_key("met")] = VerdictKind.UNCHANGED
+    ending.removed_pages.watch(met)
     ending.idle()
     _, item = ending.tombstones()
 

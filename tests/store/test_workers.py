@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import URL, update
 
+from scrapy_dedup.core.recrawl.missing import Lead
 from scrapy_dedup.service.recrawl.recrawling import INCOMPLETE, incomplete_domains, seen_by_all
 from scrapy_dedup.store.records.records import RunStatus
 from scrapy_dedup.store.records.stored import Run, WorkerEnding
@@ -177,6 +178,13 @@ def test_pages_that_any_worker_met_are_not_missing(store: Store, begin: Begin) -
     missing = late.missing_pages(run_of(late).id, [DOMAIN], shared=True)
 
     assert {page.page_key for page in missing} == {a_key("gone"), a_key("unmet")}
+    assert late.leads(run_of(late).id, [a_key(name) for name in names], shared=True) == {
+        a_key("seen"): Lead.READ,
+        a_key("begun"): Lead.UNREAD,
+        a_key("failed"): Lead.UNREAD,
+        a_key("gone"): Lead.GONE,
+        a_key("unmet"): Lead.UNREAD,
+    }
 
 
 def test_domains_are_whole_if_no_worker_says_otherwise_and_few_urls_failed(begin: Begin) -> None:

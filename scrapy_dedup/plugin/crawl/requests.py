@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from scrapy import Request, Spider
+from scrapy.http import Response
 from scrapy.settings import BaseSettings
 
 READMITTED = "dedup_readmitted"
@@ -23,9 +24,11 @@ LEFT_OUT = "dedup-left-out"
 """The flag of a response that stands for a page which is not asked for."""
 LEASE = "dedup_lease"
 """The token by which a request of a shared queue is given back."""
+PARENT = "dedup_parent"
+"""The key of the page whose callback yielded a request, in hexadecimal digits."""
 LENT_URL = "dedup_lent_url"
 """The URL of that request: one that has another is a redirect of it, not a retry."""
-OURS = frozenset({LEASE, LENT_URL, LINEAGE, READMITTED, _OLD_REDIRECTS})
+OURS = frozenset({LEASE, LENT_URL, LINEAGE, PARENT, READMITTED, _OLD_REDIRECTS})
 
 # What Scrapy's own parts put into meta, and what says how a page is fetched, not what it is.
 OF_SCRAPY: Final = frozenset(
@@ -50,6 +53,28 @@ def redirected_from(request: Request) -> tuple[str, ...]:
     if "redirect_urls" not in request.meta:
         return ()
     return tuple(request.meta["redirect_urls"][request.meta.get(_OLD_REDIRECTS, 0) :])
+
+
+def parent_of(request: Request) -> bytes | None:
+    """Return the key of the page that led to a request; None where none did, or it is not known."""
+    found = request.meta.get(PARENT)
+    return bytes.fromhex(found) if found else None
+
+
+def note_parent(request: Request, response: Response, page_key: bytes | None) -> None:
+    """Note which page led to a request that a callback yields; None: nothing is known of that page.
+
+    Who asks for the same page again is led by whoever led there first.
+    """
+    asked = response.request
+    if asked is not None and request.url in (response.url, asked.url):
+        parent = asked.meta.get(PARENT)
+    else:
+        parent = page_key.hex() if page_key is not None else None
+    if parent is not None:
+        request.meta[PARENT] = parent
+    elif PARENT in request.meta:
+        del request.meta[PARENT]
 
 
 def callback_name(request: Request) -> str:

@@ -162,6 +162,7 @@ def _document(
         changes_count=(state.changes_count if state else 0) + changed,
         lastmod=judgement.lastmod,
         depth=judgement.depth,
+        parent_key=judgement.parent,
     )
 
 
@@ -180,6 +181,7 @@ def _seen(stay: Stay, judgement: Judgement, settings: Settings) -> SeenRecord:
         blocks=judgement.blocks,
         body_hash=judgement.body,
         lastmod=judgement.lastmod,
+        parent_key=judgement.parent,
         is_renewed=True,
     )
 

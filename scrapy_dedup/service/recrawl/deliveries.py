@@ -15,6 +15,8 @@ from scrapy_dedup.core.urls.seen import KEY_BYTES, KeyTable
 from scrapy_dedup.store.writer import ProjectStore
 
 _KINDS: Final = tuple(VerdictKind)
+# Beside its kind, in the number of a page.
+_READ: Final = 1 << len(_KINDS).bit_length()
 
 
 class Given:
@@ -68,6 +70,8 @@ class PagesMet:
     def __init__(self) -> None:
         self._table = KeyTable("B")
         self._had: set[VerdictKind] = set()
+        self.redirected = KeyTable("B")
+        """Keys of pages that led elsewhere."""
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -79,13 +83,23 @@ class PagesMet:
 
     def __setitem__(self, key: bytes, kind: VerdictKind) -> None:
         """Note what a page was."""
-        self._table.put(key, _KINDS.index(kind))
+        self._table.put(key, _KINDS.index(kind) | ((self._table.get(key) or 0) & _READ))
         self._had.add(kind)
 
     def get(self, key: bytes) -> VerdictKind | None:
         """Return what a page was; None where it was not met."""
         number = self._table.get(key)
-        return _KINDS[number] if number is not None else None
+        return _KINDS[number & ~_READ] if number is not None else None
+
+    def note_read(self, key: bytes) -> None:
+        """Note of a page that was met that its callback came to its end: all that it links to is asked for."""
+        number = self._table.get(key)
+        if number is not None:
+            self._table.put(key, number | _READ)
+
+    def was_read(self, key: bytes) -> bool:
+        """Say whether a page was met and read to its end."""
+        return bool((self._table.get(key) or 0) & _READ)
 
     def had(self, kind: VerdictKind) -> bool:
         """Say whether any page was of a kind."""

@@ -1,6 +1,6 @@
 """What is known of a page before it is asked for, what a visit comes to, and which pages are removed."""
 
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -12,6 +12,7 @@ from scrapy_dedup.core.chunks.chunks import StoredChunk
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.declared import Directives
 from scrapy_dedup.core.pages.fingerprints import parts_hash
+from scrapy_dedup.core.recrawl.missing import Lead, Unfound, missed
 from scrapy_dedup.core.recrawl.plan import (
     GONE,
     Fetch,
@@ -41,6 +42,7 @@ from scrapy_dedup.core.recrawl.verdicts import (
     verdict_of,
 )
 from scrapy_dedup.service.policies import recrawl_policy
+from scrapy_dedup.service.recrawl.deliveries import PagesMet
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import DamagedStoreError
 from scrapy_dedup.store.pages.contents import HeldText
@@ -239,6 +241,8 @@ class Judgement(Struct):
     diff: str = ""
     directives: Directives = field(default_factory=Directives)
     depth: int | None = None
+    parent: bytes | None = None
+    """Key of the page that led to it; None: none did, or it is not known."""
     bytes_received: int = 0
     began: float = 0.0
     duplicate_of: bytes | None = None
@@ -288,8 +292,9 @@ def word_kept(plan: FetchPlan, judgement: Judgement) -> ValidatorRecord | None:
 
 # Of the version that the last crawl saw, and of today's, which may have another design.
 PAGES_COUNTED = 60
-# Before the first, all that is known is of the earlier crawl.
-_RELEARN_AT = (5, 8, 16, 32, PAGES_COUNTED)
+# Before the first, all that is known is of the earlier crawl: five pages that are sold out one after the other are no
+# new design.
+_RELEARN_AT = (16, 32, PAGES_COUNTED)
 # Pages that are the same have numbers that stood still; so many of them are looked at.
 _STILL_PAGES = 200
 
@@ -361,7 +366,7 @@ class Departed(Struct, frozen=True):
 
 
 def find_departed(
-    store: ProjectStore, run_id: Any, domains: Collection[str], met: Container[bytes], settings: Settings
+    store: ProjectStore, run_id: Any, domains: Collection[str], met: PagesMet, settings: Settings
 ) -> Departed:
     """Return what the run did not find on domains that it crawled completely; blocks, so call it in a thread.
 
@@ -371,13 +376,15 @@ def find_departed(
     if not domains:
         return Departed()
     shared = store.run is not None and store.run.worker is not None
-    missed: list[bytes] = []
+    unfound: dict[bytes, Unfound] = {}
     due: list[MissedPage] = []
     for page in store.missing_pages(run_id, domains, shared=shared):
         if page.page_key not in met:
-            missed.append(page.page_key)
+            unfound[page.page_key] = _unfound(page, met)
             if page.missed_runs + 1 >= settings.removed_after:
                 due.append(page)
+    counted = missed(unfound, _leads(store, run_id, unfound, met, shared=shared))
+    due = [page for page in due if page.page_key in counted]
     due.sort(key=lambda page: (page.domain, page.url, page.page_key))
     pages = store.live_pages({page.domain for page in due}) if due else {}
     by_domain: dict[str, list[MissedPage]] = {}
@@ -389,10 +396,26 @@ def find_departed(
         if len(found) > settings.removed_max_share * pages.get(domain, 0)
     }
     return Departed(
-        missed=tuple(missed),
+        missed=tuple(key for key in unfound if key in counted),
         removed=tuple(page for page in due if page.domain not in too_many),
         too_many=tuple(too_many.values()),
     )
+
+
+def _unfound(page: MissedPage, met: PagesMet) -> Unfound:
+    was_asked = page.asked is not None or page.page_key in met.redirected
+    return Unfound(page.parent_key, was_asked=was_asked, is_gone=page.http_status in GONE)
+
+
+def _leads(
+    store: ProjectStore, run_id: UUID, unfound: Mapping[bytes, Unfound], met: PagesMet, *, shared: bool
+) -> dict[bytes, Lead]:
+    """Return what is known of the pages that led to others, beside those that were not found themselves."""
+    parents = {page.parent for page in unfound.values() if page.parent is not None} - unfound.keys()
+    here = {key: Lead.READ if met.was_read(key) else Lead.UNREAD for key in parents if key in met}
+    redirected = {key: Lead.UNREAD for key in parents - here.keys() if key in met.redirected}
+    others = parents - here.keys() - redirected.keys()
+    return here | redirected | (store.leads(run_id, others, shared=shared) if others else {})
 
 
 def seen_by_all(store: ProjectStore, run_id: UUID, max_failures: float) -> list[str]:

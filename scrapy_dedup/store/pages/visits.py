@@ -17,7 +17,7 @@ from sqlalchemy import (
     bindparam,
     case,
     cast,
-    exists,
+    false,
     func,
     or_,
     select,
@@ -25,6 +25,7 @@ from sqlalchemy import (
     update,
 )
 
+from scrapy_dedup.core.recrawl.missing import Lead
 from scrapy_dedup.store import workers
 from scrapy_dedup.store.engine.codec import column_text
 from scrapy_dedup.store.records.batch import AS_STORED, BEGUN, LARGEST, VALIDATOR_COUNTS, Batch
@@ -51,7 +52,7 @@ from scrapy_dedup.store.tables.models import (
     Extraction,
     VisitRow,
 )
-from scrapy_dedup.store.tables.statements import How, change_in, cut, rows_by, same_page, table_of, upsert
+from scrapy_dedup.store.tables.statements import How, change_in, chunks, cut, rows_by, same_page, table_of, upsert
 
 _PAGE = ("project_id", "page_key")
 _GONE = (404, 410)
@@ -72,6 +73,7 @@ _SEEN_AGAIN = (
         etag=bindparam("etag"),
         last_modified=bindparam("last_modified"),
         interval_seconds=bindparam("interval_seconds"),
+        parent_key=bindparam("parent_key"),
         visits_count=case(
             (_DOCUMENT.c.visits_count > bindparam("visits_count"), _DOCUMENT.c.visits_count),
             else_=bindparam("visits_count"),
@@ -159,8 +161,7 @@ def find_missing(
     started_at = connection.scalar(select(CrawlRun.started_at).where(*of_run))
     if started_at is None:
         return
-    tried_in_vain = exists().where(
-        same_page(CrawledUrl, Document),
+    tried_in_vain = and_(
         CrawledUrl.last_crawled_at >= started_at,
         CrawledUrl.status.in_(("failed", "skipped")),
         or_(CrawledUrl.http_status.is_(None), CrawledUrl.http_status.not_in(_GONE)),
@@ -168,12 +169,49 @@ def find_missing(
     this_spider = select(CrawlRun.spider).where(*of_run).scalar_subquery()
     runs = select(CrawlRun.id).where(CrawlRun.project_id == project_id, CrawlRun.spider == this_spider)
     of_spider = or_(Document.run_id.is_(None), Document.run_id.in_(runs))
-    not_found = [Document.last_seen_at < started_at, *THERE, of_spider, ~tried_in_vain]
+    not_found = [Document.last_seen_at < started_at, *THERE, of_spider, ~func.coalesce(tried_in_vain, false())]
     if shared:
         not_found.append(Document.run_id.is_distinct_from(run_id))
-    some = select(*columns_of(Document, MissedPage)).where(*_of_domains(project_id, domains), *not_found)
+    asked = case((CrawledUrl.last_crawled_at >= started_at, CrawledUrl.status))
+    some = (
+        select(*[*columns_of(Document, MissedPage), asked, CrawledUrl.http_status])
+        .outerjoin(CrawledUrl, same_page(CrawledUrl, Document))
+        .where(*_of_domains(project_id, domains), *not_found)
+    )
     for row in connection.execute(some.execution_options(yield_per=_ROWS_AT_ONCE)):
         yield MissedPage(*row)
+
+
+def find_leads(
+    connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID, keys: Collection[bytes], *, shared: bool = False
+) -> dict[bytes, Lead]:
+    """Return what is stored of pages that led to others; pages of which nothing is are left out.
+
+    Read are those with a visit that was acknowledged since the run began; of a run that several workers share also
+    those that one of them completed, whatever its clock said.
+    """
+    started_at = connection.scalar(select(CrawlRun.started_at).where(CrawlRun.id == run_id))
+    if started_at is None:
+        return {}
+    was_asked = CrawledUrl.last_crawled_at >= started_at
+    was_read = Document.last_seen_at >= started_at
+    if shared:
+        was_read = or_(was_read, and_(Document.run_id == run_id, Document.status == "completed"))
+    found: dict[bytes, Lead] = {}
+    for some in chunks(sorted(keys)):
+        urls = select(CrawledUrl.page_key, case((CrawledUrl.http_status.in_(_GONE), "gone"), else_="unread")).where(
+            CrawledUrl.project_id == project_id,
+            CrawledUrl.page_key.in_(some),
+            or_(was_asked, CrawledUrl.http_status.in_(_GONE)),
+        )
+        pages = select(
+            Document.page_key, case((was_read, "read"), (Document.gone_at.is_not(None), "gone"), else_="unread")
+        ).where(Document.project_id == project_id, Document.page_key.in_(some))
+        asked = {key: Lead(word) for key, word in connection.execute(urls)}
+        for key, word in connection.execute(pages):
+            found[key] = Lead.GONE if asked.pop(key, None) is Lead.GONE else Lead(word)
+        found |= asked
+    return found
 
 
 def urls_asked(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID) -> dict[str, tuple[int, int]]:

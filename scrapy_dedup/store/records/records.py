@@ -427,6 +427,7 @@ class DocumentRecord(Struct, frozen=True, forbid_unknown_fields=True):
         last_changed_at: when the version was fetched that is stored: its source has this time.
         lastmod: what the sitemap said at the last visit.
         depth: links from a start page, by the way that found it.
+        parent_key: of the page that led to it; None: none did, or it is not known.
     """
 
     page_key: bytes
@@ -457,6 +458,7 @@ class DocumentRecord(Struct, frozen=True, forbid_unknown_fields=True):
     gone_at: datetime | None = None
     lastmod: datetime | None = None
     depth: int | None = None
+    parent_key: bytes | None = None
 
 
 class SeenRecord(Struct, frozen=True):
@@ -481,6 +483,7 @@ class SeenRecord(Struct, frozen=True):
     blocks: bytes | None = None
     body_hash: bytes | None = None
     lastmod: datetime | None = None
+    parent_key: bytes | None = None
     is_renewed: bool = False
 
 

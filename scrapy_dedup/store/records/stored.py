@@ -394,10 +394,19 @@ class ExtractionFigures(Struct, frozen=True):
 
 
 class MissedPage(Struct, frozen=True):
-    """A page that a run has not found; so many complete runs before it did not, either."""
+    """A page that a run has not found; so many complete runs before it did not, either.
+
+    Attributes:
+        parent_key: of the page that led to it when it was last seen; None: none did, or it is not known.
+        asked: what this run wrote down of its URL, if anything: a status of `crawled_urls`.
+        http_status: of its URL's last visit.
+    """
 
     page_key: bytes
     url: str
     domain: str
     missed_runs: int
     last_seen_at: datetime
+    parent_key: bytes | None = None
+    asked: str | None = None
+    http_status: int | None = None

@@ -358,6 +358,8 @@ class Document(Base):
     gone_at: ColumnClause[datetime | None]
     lastmod: ColumnClause[datetime | None]
     depth: ColumnClause[int | None]
+    # Of the page that led to it when it was last seen; NULL where none did, or where it is not known.
+    parent_key: ColumnClause[bytes | None] = column(Key)
     # Why its text is to be made anew, though the page did not change; NULL for most.
     stale: ColumnClause[str | None]
 

@@ -121,6 +121,17 @@ class Breaks(Walker):
             raise ValueError("as it says")
 
 
+class BreaksAtOnce(Walker):
+    """Raises on each page that the setting BREAKS names, before it follows anything."""
+
+    name = "breaks-at-once"
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
+        if response.url.rpartition("/")[2] in self.settings.getlist("BREAKS"):
+            raise ValueError("as it is told")
+        yield from super().parse(response, **kwargs)
+
+
 class Browses(Walker):
     """Asks for every page by a browser."""
 

@@ -1,8 +1,9 @@
 import pytest
 from scrapy import Request
+from scrapy.http import Response
 from scrapy.settings import Settings as ScrapySettings
 
-from scrapy_dedup.plugin.crawl.requests import Ways
+from scrapy_dedup.plugin.crawl.requests import PARENT, Ways, note_parent, parent_of
 
 SHOP, CDN = "https://shop.example", "https://cdn.example"
 
@@ -51,3 +52,35 @@ def test_a_header_that_a_spider_does_not_want_to_be_sent_is_not_sent_with_the_ne
     request = ways.to(f"{SHOP}/b").lead(Request(f"{SHOP}/b"))
 
     assert [(name, request.headers.getlist(name)) for name in request.headers] == [(b"User-Agent", []), (b"X-Key", [])]
+
+
+LIST, PAGE = b"l" * 16, b"p" * 16
+
+
+@pytest.mark.parametrize(
+    ("url", "meta", "known", "parent"),
+    [
+        pytest.param("/next", {}, True, PAGE, id="link"),
+        pytest.param("/next", {PARENT: LIST.hex()}, True, PAGE, id="link-with-the-page-s-meta"),
+        pytest.param("/next", {PARENT: LIST.hex()}, False, None, id="of-a-page-that-is-not-judged"),
+        pytest.param("/page", {}, True, LIST, id="polled"),
+        pytest.param("/old", {PARENT: LIST.hex()}, True, LIST, id="asked-again-as-it-was-asked"),
+    ],
+)
+def test_request_knows_the_page_that_led_to_it(
+    url: str, meta: dict[str, str], parent: bytes | None, *, known: bool
+) -> None:
+    asked = Request(f"{SHOP}/old", meta={PARENT: LIST.hex()})
+    request = Request(f"{SHOP}{url}", meta=meta)
+
+    note_parent(request, Response(f"{SHOP}/page", request=asked), PAGE if known else None)
+
+    assert parent_of(request) == parent
+    assert parent_of(asked) == LIST
+
+
+def test_start_request_and_who_asks_for_it_again_have_no_parent() -> None:
+    asked = Request(f"{SHOP}/page")
+    note_parent(again := asked.replace(dont_filter=True), Response(asked.url, request=asked), PAGE)
+
+    assert (parent_of(asked), parent_of(again)) == (None, None)

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from scrapy_dedup.core.recrawl.verdicts import VerdictKind
+from scrapy_dedup.service.recrawl.deliveries import PagesMet
 from scrapy_dedup.service.recrawl.recrawling import Departed, find_departed, removal_records
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.stored import Run
@@ -34,14 +36,14 @@ class Crawls:
         self.hours = 0
 
     def find(
-        self, numbers: Container[int], domains: tuple[str, ...] = (DOMAIN,), met: Container[bytes] = ()
+        self, numbers: Container[int], domains: tuple[str, ...] = (DOMAIN,), met: PagesMet | None = None
     ) -> Departed:
         """Return what is missing at the end of a crawl; it is written down as a crawl does."""
         self.hours += 1
         run = begin(self.project, a_time(self.hours - 0.5))
         at = a_time(self.hours)
         self.project.write([a_snapshot(number, at=at) for number in range(PAGES) if number in numbers])
-        departed = find_departed(self.project, run.id, domains, met, self.settings)
+        departed = find_departed(self.project, run.id, domains, PagesMet() if met is None else met, self.settings)
         self.project.count_missed(run.id, departed.missed)
         self.project.write(removal_records(departed.removed, at))
         return departed
@@ -52,7 +54,47 @@ def numbers_of(pages: Any) -> list[str]:
 
 
 def test_page_that_was_received_is_not_missing_though_the_store_does_not_know_yet(project: ProjectStore) -> None:
-    assert Crawls(project).find(range(1, PAGES), met={a_key(0)}) == Departed()
+    met = PagesMet()
+    met[a_key(0)] = VerdictKind.UNCHANGED
+
+    assert Crawls(project).find(range(1, PAGES), met=met) == Departed()
+
+
+@pytest.mark.parametrize(
+    ("was_read", "redirects", "removed"), [(True, False, ["0"]), (False, False, []), (False, True, [])]
+)
+def test_page_is_missed_only_where_the_page_that_led_to_it_was_read(
+    project: ProjectStore, removed: list[str], *, was_read: bool, redirects: bool
+) -> None:
+    """What it answers is known before the store is."""
+    led = a_document(0, content_hash=b"c" * 32, parent_key=a_key("list"))
+    project.write([led, a_document("list", content_hash=b"c" * 32)])
+    met = PagesMet()
+    if redirects:
+        met.redirected.put(a_key("list"), 0)
+    else:
+        met[a_key("list")] = VerdictKind.UNCHANGED
+    if was_read:
+        met.note_read(a_key("list"))
+    crawls = Crawls(project, removed_after=1)
+
+    found = numbers_of(crawls.find(range(1, PAGES), met=met).removed)
+
+    assert found == removed + ["list"] * redirects
+
+
+def test_pages_met_keep_what_they_were_and_that_they_were_read() -> None:
+    met = PagesMet()
+    for number, kind in enumerate(VerdictKind):
+        met[a_key(number)] = kind
+        assert not met.was_read(a_key(number))
+        met.note_read(a_key(number))
+        met[a_key(number)] = kind
+        assert (met.get(a_key(number)), met.was_read(a_key(number))) == (kind, True)
+
+    met.note_read(a_key("never met"))
+    assert not met.was_read(a_key("never met"))
+    assert a_key("never met") not in met
 
 
 @table("service/share_of_a_domain_is_bounded")

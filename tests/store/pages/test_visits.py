@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scrapy_dedup.core.recrawl.missing import Lead
 from scrapy_dedup.store.engine.codec import pack_fingerprints
 from scrapy_dedup.store.records.records import GoneRecord, KeepPolicy, Record, ValidatorRecord
 from scrapy_dedup.store.records.stored import Run
@@ -185,6 +186,44 @@ class TestMissing:
         assert {page.page_key for page in found} == {a_key("c"), a_key("d")}
         assert found[0].last_seen_at == a_time(-1)
         assert state_of(project, "e").missed_runs == 0
+
+    def test_what_is_known_of_pages_that_led_to_others_is_what_the_run_left(self, project: ProjectStore) -> None:
+        begin(project)
+        assert project.run is not None
+        asked = {"status": "failed", "last_crawled_at": a_time(0.5)}
+        project.write([a_snapshot("a", at=a_time(0.5)), GoneRecord(a_key("b"), a_time(0.5))])
+        project.write([a_crawled_url("c", http_status=410, **asked), a_crawled_url("tried", http_status=500, **asked)])
+        project.write([a_crawled_url("old", last_crawled_at=a_time(-1))])
+        keys = [a_key(name) for name in ("a", "b", "c", "d", "tried", "old", "never")]
+
+        assert project.leads(project.run.id, keys) == {
+            a_key("a"): Lead.READ,
+            a_key("b"): Lead.GONE,
+            a_key("c"): Lead.GONE,
+            a_key("d"): Lead.UNREAD,
+            a_key("tried"): Lead.UNREAD,
+        }
+
+    def test_page_that_is_missing_comes_with_what_led_to_it_and_what_it_answered(self, project: ProjectStore) -> None:
+        project.write([a_document("a", updated_at=a_time(-1), parent_key=a_key("list"))])
+        project.write([a_document("d", updated_at=a_time(-1), parent_key=a_key("list"))])
+        project.write([a_snapshot("d", at=a_time(-1), parent_key=a_key("other list"))])
+        begin(project)
+        gone = {"status": "failed", "http_status": 404}
+        project.write([a_crawled_url("b", last_crawled_at=a_time(0.5), **gone)])
+        project.write([a_crawled_url("c", last_crawled_at=a_time(-0.5), **gone)])
+
+        assert project.run is not None
+        found = {
+            page.url[-1]: (page.parent_key, page.asked, page.http_status)
+            for page in project.missing_pages(project.run.id, [DOMAIN])
+        }
+        assert found == {
+            "a": (a_key("list"), None, None),
+            "b": (None, "failed", 404),
+            "c": (None, None, 404),
+            "d": (a_key("other list"), None, None),
+        }
 
     def test_pages_of_another_spider_are_not_missing(self, project: ProjectStore) -> None:
         project.begin_run(spider="other", jobdir=None, started_at=a_time(-2))

@@ -176,6 +176,7 @@ CREATE TABLE documents (
     gone_at TIMESTAMP WITH TIME ZONE,
     lastmod TIMESTAMP WITH TIME ZONE,
     depth INTEGER,
+    parent_key BYTEA,
     stale TEXT,
     CONSTRAINT pk_documents PRIMARY KEY (project_id, page_key),
     CONSTRAINT fk_documents_project_id FOREIGN KEY(project_id) REFERENCES projects (id) ON DELETE CASCADE

@@ -177,6 +177,7 @@ CREATE TABLE documents (
     gone_at DATETIME,
     lastmod DATETIME,
     depth INTEGER,
+    parent_key BLOB,
     stale TEXT,
     CONSTRAINT pk_documents PRIMARY KEY (project_id, page_key),
     CONSTRAINT fk_documents_project_id FOREIGN KEY(project_id) REFERENCES projects (id) ON DELETE CASCADE
