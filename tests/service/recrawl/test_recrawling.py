@@ -156,7 +156,7 @@ def test_page_in_a_new_frame_is_unchanged_once_both_frames_are_known() -> None:
     """Of yesterday's frame the last crawl knows, of today's the pages that came before."""
     old, new = page_of("cats"), page_of("cats", NEW_MENU)
 
-    unknown, known = SiteVersions(RepeatPolicy()), a_site(earlier=8, today=8, menu=NEW_MENU)
+    unknown, known = SiteVersions(RepeatPolicy()), a_site(earlier=8, today=16, menu=NEW_MENU)
 
     assert compared(unknown, old, new).kind is VerdictKind.CHANGED
     for kind, counted in ((VerdictKind.UNCHANGED, ChangePolicy()), (VerdictKind.CHANGED, ALL)):
