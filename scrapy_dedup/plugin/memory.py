@@ -131,7 +131,7 @@ def _named_in(code: CodeType) -> _Named:
     return _Named(tuple(sorted(names)), frozenset(words | names))
 
 
-class Memory:
+class SpiderMemory:
     """What the callbacks of one spider could remember."""
 
     def __init__(self, spider: Spider) -> None:
@@ -148,7 +148,7 @@ class _TooMuchError(Exception):
     """There is more than is looked at."""
 
 
-class _Place:
+class _MemoryPlace:
     """One place, as far as it was walked."""
 
     def __init__(self) -> None:
@@ -163,7 +163,7 @@ class _Walk:
         self._spider = spider
         self._package = package
         self._borrowed = borrowed
-        self._places: dict[str, _Place] = {}
+        self._places: dict[str, _MemoryPlace] = {}
         self._named_by: dict[str, str] = {}
         """Of places that matter only where code names them: by which name."""
         self._own: dict[str, bool] = {}
@@ -290,7 +290,7 @@ class _Walk:
         self._bytes += len(text)
         known = self._places.get(place)
         if known is None:
-            known = self._places[place] = _Place()
+            known = self._places[place] = _MemoryPlace()
         known.digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
 
     def _one(self, place: str, one: Any, *, is_made: bool) -> None:

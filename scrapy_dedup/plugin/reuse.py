@@ -31,7 +31,7 @@ from scrapy_dedup.core.recrawl.values import Unkeepable, UnkeepableReason, decod
 from scrapy_dedup.core.recrawl.verdicts import Change
 from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.plugin.crawl.requests import OF_SCRAPY, OURS, MethodNames, callback_name
-from scrapy_dedup.plugin.memory import NOT_OWN_ATTRIBUTES, Memory, Seen
+from scrapy_dedup.plugin.memory import NOT_OWN_ATTRIBUTES, Seen, SpiderMemory
 from scrapy_dedup.plugin.own_code import code_files, code_version
 from scrapy_dedup.service.crawl.commits import Recorded
 from scrapy_dedup.service.crawl.crawl import Crawl
@@ -286,7 +286,7 @@ class Reuse:
         self._crawl = crawl
         self._settings = settings
         self._version: dict[str, bytes] | None = None
-        self._memory: Memory | None = None
+        self._memory: SpiderMemory | None = None
         self._seen = Seen({})
         self._changed: list[str] = []
         """Places that a callback changed: others may have decided by them."""
@@ -477,7 +477,7 @@ class Reuse:
         if arguments is None:
             logger.warning("No kept outcome is used: the attributes of spider %s are too large to compare", spider.name)
             return
-        memory = Memory(spider)
+        memory = SpiderMemory(spider)
         self._seen = memory.look()
         if self._seen.hidden:
             self._count("reuse/may_have_state")

@@ -381,7 +381,8 @@ class TestProject:
     def test_spider_may_have_its_name_from_its_maker(self, crawls: Crawls, tmp_path: Path) -> None:
         world = FixedWorld({"/a": page("Chair", f"<p>{PROSE}")})
 
-        assert get_crawler(NamelessSpider, {"ADDONS": {ADDON: 700}}).spidercls is NamelessSpider
+        chosen = {"ADDONS": {ADDON: 700}, "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path}/dedup.db"}
+        assert get_crawler(NamelessSpider, chosen).spidercls is NamelessSpider
         assert Beside(crawls, tmp_path, "NamelessSpider").differences(world) == []
 
     def test_project_may_have_no_bot_name(self, crawls: Crawls, tmp_path: Path) -> None:
