@@ -484,7 +484,7 @@ def _with_prices(judged: Mapping[PathNode, JudgedPath], found: PathSurvey) -> di
 
 
 # Of a path's texts, and of the elements up to that in which something else stands.
-_PRICES: Final = 0.8
+_PRICES: Final = 0.5
 _PRICE_STEPS: Final = 3
 
 
