@@ -461,26 +461,21 @@ def _with_prices(judged: Mapping[PathNode, JudgedPath], found: PathSurvey) -> di
     priced = [node for node in judged if node.own.prices >= _PRICES * node.own.blocks]
     if not priced:
         return dict(judged)
-    votes = dict.fromkeys(found.nodes, 0.0)
-    weights = dict.fromkeys(found.nodes, 0.0)
-    left = set(priced)
-    for node in reversed(found.nodes):
-        if node in judged and node not in left:
-            weight = node.own_share**0.5
-            votes[node] += weight * min(max(judged[node].odds, -_CLIP), _CLIP)
-            weights[node] += weight
-        if node.parent is not None:
-            votes[node.parent] += votes[node]
-            weights[node.parent] += weights[node]
+    votes, weights = _votes(found, {node: judged[node] for node in judged.keys() - set(priced)})
     told = dict(judged)
     for node in priced:
         above, steps = node.parent, 1
         while above is not None and not weights[above] and steps < _PRICE_STEPS:
             above, steps = above.parent, steps + 1
         if above is not None and weights[above] and (odds := votes[above] / weights[above]) > judged[node].odds:
-            beside = JudgedPath(odds, ())
-            told[node] = replace(beside, reasons=(("prices", round(beside.probability, 3)),))
+            told[node] = _as_beside("prices", odds)
     return told
+
+
+def _as_beside(name: str, odds: float) -> JudgedPath:
+    """Return the verdict on what is as likely content as something else."""
+    found = JudgedPath(odds, ())
+    return replace(found, reasons=((name, round(found.probability, 3)),))
 
 
 # Of a path's texts, and of the elements up to that in which something else stands.
@@ -494,26 +489,29 @@ def _with_labels(judged: Mapping[PathNode, JudgedPath], found: PathSurvey) -> di
     Labels are the same on all pages of a layout; "132 / 5 / No" says nothing without them.
     """
     told = dict(judged)
-    # Of each element the surest that stands in it, as far as it is no label.
+    # Of each element the surest that stands in it, as far as it is no label; and of its children, by their tag.
     surest: dict[PathNode, float] = {}
+    of_tag: dict[tuple[PathNode, str], float] = {}
     for node in reversed(found.nodes):
         if node in judged:
             surest[node] = max(surest.get(node, -inf), judged[node].odds)
-        if node in surest and node.parent is not None and node.tag not in _LABELS:
-            surest[node.parent] = max(surest.get(node.parent, -inf), surest[node])
+        if node in surest and node.parent is not None:
+            beside = node.parent, node.tag
+            of_tag[beside] = max(of_tag.get(beside, -inf), surest[node])
+            if node.tag not in _LABELS:
+                surest[node.parent] = max(surest.get(node.parent, -inf), surest[node])
     of_label: dict[PathNode, float] = {}
     for node in found.nodes:
         above = node.parent
         if above is None:
             continue
         if node.tag in _LABELS and (node.tag != "dt" or _per_list(node) >= _SEVERAL_LABELS):
-            beside = [surest[one] for one in above.children if one.tag in _LABELS[node.tag] and one in surest]
-            of_label[node] = max([of_label.get(above, -inf), *beside])
+            labelled = (of_tag.get((above, tag), -inf) for tag in _LABELS[node.tag])
+            of_label[node] = max(of_label.get(above, -inf), *labelled)
         elif above in of_label:
             of_label[node] = of_label[above]
         if node in judged and of_label.get(node, -inf) > judged[node].odds:
-            labelled = JudgedPath(of_label[node], ())
-            told[node] = replace(labelled, reasons=(("labels", round(labelled.probability, 3)),))
+            told[node] = _as_beside("labels", of_label[node])
     return told
 
 
@@ -578,24 +576,36 @@ def _as_before(
     return told
 
 
-def _verdicts(found: PathSurvey, judged: Mapping[PathNode, JudgedPath], caution: float) -> dict[str, PathVerdict]:
-    """Return the verdicts; an element without text of its own follows what stands in it, by its share of a page."""
+def _votes(
+    found: PathSurvey, judged: Mapping[PathNode, JudgedPath]
+) -> tuple[dict[PathNode, float], dict[PathNode, float]]:
+    """Return of each element the log odds of what stands in it, added up by its share of a page, and these shares."""
     votes = dict.fromkeys(found.nodes, 0.0)
     weights = dict.fromkeys(found.nodes, 0.0)
-    spokesman: dict[PathNode, tuple[float, JudgedPath]] = {}
     for node in reversed(found.nodes):
         one = judged.get(node)
         if one is not None:
             weight = node.own_share**0.5
             votes[node] += weight * min(max(one.odds, -_CLIP), _CLIP)
             weights[node] += weight
-            spokesman[node] = max(spokesman.get(node, (0.0, one)), (weight, one), key=lambda each: each[0])
         if node.parent is not None:
-            if node in spokesman:
-                above = spokesman.get(node.parent, spokesman[node])
-                spokesman[node.parent] = max(above, spokesman[node], key=lambda each: each[0])
             votes[node.parent] += votes[node]
             weights[node.parent] += weights[node]
+    return votes, weights
+
+
+def _verdicts(found: PathSurvey, judged: Mapping[PathNode, JudgedPath], caution: float) -> dict[str, PathVerdict]:
+    """Return the verdicts; an element without text of its own follows what stands in it, by its share of a page."""
+    votes, weights = _votes(found, judged)
+    spokesman: dict[PathNode, tuple[float, JudgedPath]] = {}
+    for node in reversed(found.nodes):
+        one = judged.get(node)
+        if one is not None:
+            own = node.own_share**0.5, one
+            spokesman[node] = max(spokesman.get(node, (0.0, one)), own, key=lambda each: each[0])
+        if node.parent is not None and node in spokesman:
+            above = spokesman.get(node.parent, spokesman[node])
+            spokesman[node.parent] = max(above, spokesman[node], key=lambda each: each[0])
     verdicts = {}
     for node in found.nodes:
         one = judged.get(node)

@@ -181,6 +181,34 @@ EVEN = a_model(0.1)
 """It takes all for content, by a little."""
 
 
+REPEATS = a_model([1, 0.5, 0, 1.0, -2.0, 0.0])
+"""It takes for content what is not on most other pages."""
+FACTS = "<dt>Area<dd>{n} m<dt>Heating<dd>{n} gas<dt>Free from<dd>{n} May"
+
+
+@pytest.mark.parametrize(
+    ("html", "path", "kept"),
+    [
+        pytest.param(f"<dl>{FACTS}</dl>", "dl>dt", True, id="terms"),
+        pytest.param("<dl><dt>Regular price<dd>{n} m</dl>", "dl>dt", False, id="a-term-by-itself"),
+        pytest.param("<table><tr><th>Area<td>{n} m</table>", "table>tbody>tr>th", True, id="heads-of-rows"),
+        pytest.param(
+            "<table><thead><tr><th>mm<tbody><tr><td>{n} m</table>", "table>thead>tr>th", True, id="head-of-a-table"
+        ),
+        pytest.param(
+            "<table><thead><tr><th>mm<tbody><tr><td>Mon</table>", "table>thead>tr>th", False, id="head-of-what-goes"
+        ),
+        pytest.param("<div><h3>Tea {n}</h3><p>£19</div>", "div>p", True, id="price"),
+        pytest.param("<div><h3>Tea {n}</h3><p>Add it</div>", "div>p", False, id="no-price"),
+        pytest.param("<div><h3>Your cart</h3><p>£0.00</div>", "div>p", False, id="price-of-what-goes"),
+    ],
+)
+def test_label_and_price_stay_with_what_they_belong_to(html: str, path: str, *, kept: bool) -> None:
+    pages = [observe(parsed(article(number, within=html.replace("{n}", f"{number}{number}")))) for number in range(12)]
+
+    assert learn(pages, REPEATS).paths[f"body>div#wrap>div.main>{path}"].keep is kept
+
+
 class Known(Struct):
     verdicts: Mapping[str, PathVerdict] = {}
     surrounding: Mapping[int, int] = {}
