@@ -223,7 +223,7 @@ def imports(folder: Path) -> Case:
     from scrapy_dedup.core.errors import DedupError
     from scrapy_dedup.service.cache import tree
     from scrapy_dedup.service.domains.candidates import read_proposals
-    from scrapy_dedup.service.domains.files import DomainFileError, DomainRow, check_rows, read_rows
+    from scrapy_dedup.service.domains.files import DomainRow, read_rows
     from scrapy_dedup.service.stored.template_upkeep import TemplateFileError, read_templates
     from scrapy_dedup.settings import Settings
     from scrapy_dedup.store.store import Store
@@ -235,10 +235,8 @@ def imports(folder: Path) -> Case:
 
     def case(raw: bytes) -> None:
         lines = raw.decode("utf-8", "replace").splitlines(keepends=True)
-        with contextlib.suppress(DomainFileError):
-            check_rows(lines, "file")
-            for row in read_rows(lines, "file"):
-                expect(not isinstance(row, DomainRow) or domain_name(row.name) == row.name, row)
+        for row in read_rows(lines, "file"):
+            expect(not isinstance(row, DomainRow) or domain_name(row.name) == row.name, row)
         for _ in read_proposals(BytesIO(raw), "file", "engine"):
             pass
         with contextlib.suppress(TemplateFileError):

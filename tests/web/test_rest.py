@@ -2,7 +2,6 @@
 
 import base64
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -124,42 +123,6 @@ def test_domains_are_blacklisted_and_freed_in_bulk(served: Served):
     assert [one["status"] for one in freed["domains"]] == ["DISCOVERED"] * 2
     assert client.delete(f"{API}/blacklist?domain=nowhere.example").status_code == 404
     assert client.get(f"{API}/domains/a.example").json() == _told(served, "domains", "show", "a.example")
-
-
-def test_search_results_become_domains(served: Served, tmp_path: Path):
-    client = served.client()
-    results: list[dict[str, Any]] = [
-        {"url": f"https://{name}/x", "engine": engine} for engine in "abc" for name in ("new.example", DOMAIN)
-    ]
-    results += [{"url": "nonsense"}, {"url": "https://spam.example/", "rank": 1}]
-    body = {"results": results, "session": "tea", "engine": "rest", "dry_run": True}
-    file = tmp_path / "results"
-    file.write_text("".join(json.dumps(one) + "\n" for one in results))
-
-    would = client.post(f"{API}/candidates", json=body).json()
-    told = served.shop.run(
-        "domains", "candidates", str(file), "--session", "tea", "--engine", "rest", "--dry-run", "--json"
-    ).json
-    done = client.post(f"{API}/candidates", json=body | {"dry_run": False}).json()
-
-    places = [one.pop("where") for one in (*would["urls"], *told["urls"])]
-    assert would == told
-    assert len(places) == 2 * len(results)
-    assert done["outcomes"] == told["outcomes"]
-    assert [one["url"] for one in client.get(f"{API}/domains/new.example").json()["candidates"]] == [
-        "https://new.example/x"
-    ]
-
-
-def test_domains_are_imported_and_joined(served: Served):
-    client = served.client()
-    rows = [{"domain_name": "bad.example", "status": "blacklisted", "blacklist_reason": "x"}, {"domain_name": "a b"}]
-    done = client.post(f"{API}/domains/import", json={"domains": rows}).json()
-    pairs = client.post(f"{API}/domains/join", json={"dry_run": True}).json()
-
-    assert (done["new"], done["known"], len(done["refused"])) == (1, 0, 1)
-    assert client.get(f"{API}/domains/bad.example").json()["blacklisted"] is True
-    assert pairs == _told(served, "domains", "join", "--dry-run")
 
 
 def test_a_template_is_overridden_compared_and_rolled_back(served: Served):

@@ -1,7 +1,7 @@
 """`scrapy dedup domains candidates FILE...`: URLs that search engines proposed become domains, and one candidate each.
 
-A line of a file is JSON with `url` and `engine`, and `title`, `confidence` (0.0 to 1.0) and `rank` if there are any. A
-file may as well be the array of one engine's results, or its answer with `results`; `-` is standard input.
+A line of a file is JSON with `url` and `engine`, and `title`, `confidence` (0.0 to 1.0) and `rank` if there are any;
+`-` is standard input.
 
 Outcomes: new (domain and candidate are added), known (registered, not processed yet), processed, blacklisted, twin (the
 name with or without www. is registered: the domain is added, no candidate), invalid (no http or https URL).

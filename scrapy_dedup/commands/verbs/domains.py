@@ -40,7 +40,6 @@ from scrapy_dedup.service.domains.files import (
     DomainRow,
     ImportedDomains,
     all_domains,
-    check_rows,
     import_rows,
     read_rows,
     write_domains,
@@ -184,12 +183,9 @@ def _join(call: Call) -> int:
 def _import(call: Call) -> int:
     name = call.options.targets[0]
     refused = _Refused(name)
-    with opened_input(name) as file:
-        check_rows(_lines(file), name)
-        file.seek(0)
-        with call.filled(dry_run=call.options.dry_run) as (_, project):
-            rows = refused.without(read_rows(_lines(file), name, call.settings.domain_scope))
-            done = import_rows(project, rows, datetime.now(UTC), dry_run=call.options.dry_run)
+    with opened_input(name) as file, call.filled(dry_run=call.options.dry_run) as (_, project):
+        rows = refused.without(read_rows(_lines(file), name, call.settings.domain_scope))
+        done = import_rows(project, rows, datetime.now(UTC), dry_run=call.options.dry_run)
     told = {"project": call.project, "dry_run": call.options.dry_run, "refused": refused.told}
     if not print_answer(call, "domains", lambda answers: answers.ImportAnswer.of(done, **told)):
         _show_import(done, refused.told, dry_run=call.options.dry_run)
@@ -233,11 +229,11 @@ def _export(call: Call) -> int:
     with call.opened() as (_, project):
         found = all_domains(project, call.options.status)
         if not targets:
-            write_domains(found, sys.stdout, "jsonl")
+            write_domains(found, sys.stdout)
             return DONE
         file = Path(targets[0])
-        with file.open("w", encoding="utf-8", newline="") as output:
-            number = write_domains(found, output, "csv" if file.suffix == ".csv" else "jsonl")
+        with file.open("w", encoding="ascii") as output:
+            number = write_domains(found, output)
     if call.options.json:
         print_json({"project": call.project, "file": str(file), "domains": number})
     else:
@@ -285,7 +281,7 @@ ACTIONS: Final = {
     "unblacklist": Action(_unblacklist, "PATTERN...", 1, None, _DRY),
     "join": Action(_join, "[PATTERN...]", 0, None, _DRY),
     "import": Action(_import, "FILE (- for standard input)", 1, 1, _DRY),
-    "export": Action(_export, "[FILE.jsonl|FILE.csv]", 0, 1, frozenset({"status"})),
+    "export": Action(_export, "[FILE]", 0, 1, frozenset({"status"})),
 }
 
 

@@ -1,19 +1,15 @@
 """The registry: which domains there are, and which of them are not to be crawled."""
 
-import json
 from datetime import datetime
-from io import BytesIO
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import Field
 
 from scrapy_dedup.answers import domains as answers
 from scrapy_dedup.core.domains import DomainStatus
-from scrapy_dedup.service.domains.candidates import CandidateIntake, candidates_of, read_proposals
-from scrapy_dedup.service.domains.files import BadRow, import_rows, read_rows
+from scrapy_dedup.service.domains.candidates import candidates_of
 from scrapy_dedup.service.domains.registry import ChosenDomains, DomainService, UnknownDomainError
-from scrapy_dedup.service.domains.twins import settle_twins
 from scrapy_dedup.store.domains.lists import DomainChoice
 from scrapy_dedup.web.api.asked import LONGEST, After, Body, DomainInPath, DryRun, Here, Limit, Named, Switch, now
 from scrapy_dedup.web.problems import ProblemError
@@ -39,43 +35,6 @@ class BlacklistBody(Body):
     expires_at: Annotated[
         datetime | None, Field(description="From then on it holds no more.", examples=["2027-01-01T00:00:00+00:00"])
     ] = None
-    dry_run: Switch = False
-
-
-class JoinBody(Body):
-    """Of which domains; none: of all that have a twin."""
-
-    domains: Annotated[tuple[Named, ...], Field(max_length=1_000, examples=[["example.org"]])] = ()
-    dry_run: Switch = False
-
-
-class ImportBody(Body):
-    """Domains with what is known of them: the columns of the registry, of which `domain_name` is needed."""
-
-    domains: Annotated[
-        list[dict[str, Any]],
-        Field(
-            min_length=1,
-            max_length=10_000,
-            examples=[[{"domain_name": "spam.example", "status": "BLACKLISTED", "blacklist_reason": "spam"}]],
-        ),
-    ]
-    dry_run: Switch = False
-
-
-class CandidatesBody(Body):
-    """What search engines proposed: each with `url`, and engine, title, confidence (0.0 to 1.0), rank if known."""
-
-    session: Annotated[
-        str | None, Field(description="One of that name goes on.", min_length=1, max_length=200, examples=["tea shops"])
-    ] = None
-    engine: Annotated[
-        str, Field(description="Of results that do not name theirs.", min_length=1, max_length=100, examples=["rest"])
-    ] = "rest"
-    results: Annotated[
-        list[dict[str, Any]],
-        Field(min_length=1, max_length=10_000, examples=[[{"url": "https://example.org/tea", "engine": "engine one"}]]),
-    ]
     dry_run: Switch = False
 
 
@@ -121,42 +80,6 @@ def show_domain(asked: Here, domain: DomainInPath) -> answers.OneDomainAnswer:
     joined = service.joined_with(found)
     candidates = candidates_of(asked.project, (found.domain_name, joined))
     return answers.OneDomainAnswer.made(found, joined, candidates, now())
-
-
-@router.post("/domains/join", response_description="Each pair, and why it is one domain, or two.")
-def join_domains(asked: Here, body: JoinBody) -> answers.PairsAnswer:
-    """Let domains with and without `www.` count as one where their pages agree, and as two where they do not."""
-    names = None
-    if body.domains:
-        chosen = _service(asked).choose(body.domains)
-        if chosen.new:
-            raise UnknownDomainError(f"domain {chosen.new[0]!r} is not registered")
-        names = chosen.names
-    found = settle_twins(asked.project, names, asked.settings, None if body.dry_run else now())
-    return answers.PairsAnswer.of(project=asked.project.name, dry_run=body.dry_run, pairs=found)
-
-
-@router.post("/domains/import", response_description="How many were new, and which were refused.")
-def import_domains(asked: Here, body: ImportBody) -> answers.ImportAnswer:
-    """Register domains with what another store knows of them."""
-    lines = [json.dumps(one) for one in body.domains]
-    rows = list(read_rows(lines, "domains", asked.settings.domain_scope))
-    good = [row for row in rows if not isinstance(row, BadRow)]
-    refused = [row for row in rows if isinstance(row, BadRow)]
-    imported = import_rows(asked.project, good, now(), dry_run=body.dry_run)
-    return answers.ImportAnswer.of(imported, project=asked.project.name, dry_run=body.dry_run, refused=refused)
-
-
-@router.post("/candidates", response_description="What became of each URL.")
-def take_candidates(asked: Here, body: CandidatesBody) -> answers.CandidatesAnswer:
-    """Take what search engines proposed: a URL of a new domain makes domain and candidate, the others none."""
-    at = now()
-    session = body.session or f"{at:%Y-%m-%d %H:%M:%S}"
-    intake = CandidateIntake(asked.project, asked.settings, session, dry_run=body.dry_run)
-    lines = BytesIO("".join(json.dumps(one) + "\n" for one in body.results).encode("ascii"))
-    judged = list(intake.take(read_proposals(lines, "results", body.engine), at))
-    intake.finish(now())
-    return answers.CandidatesAnswer.made(asked.project.name, intake, judged)
 
 
 @router.get("/blacklist", response_description="Some of the domains whose blacklist holds now, by name.")

@@ -53,10 +53,10 @@ def test_what_was_read_before_is_known(shop: Shop) -> None:
 
 
 def test_files_of_one_engine_each_are_named_by_it(shop: Shop) -> None:
-    Path(shop.folder, "tavily.json").write_text(json.dumps(["https://a.example/", {"url": "https://b.example/"}]))
-    Path(shop.folder, "brave.json.gz").write_bytes(gzip.compress(b'{\n"results": [{"url": "https://a.example/"}]}'))
+    write(shop, "tavily.jsonl", {"url": "https://a.example/"}, {"url": "https://b.example/"})
+    Path(shop.folder, "brave.jsonl.gz").write_bytes(gzip.compress(b'{"url": "https://a.example/"}'))
 
-    found = shop.run("domains", "candidates", "tavily.json", "brave.json.gz", "--json").json
+    found = shop.run("domains", "candidates", "tavily.jsonl", "brave.jsonl.gz", "--json").json
 
     assert found["engines"]["tavily"]["new"] == 2
     assert found["engines"]["brave"]["known"] == 1

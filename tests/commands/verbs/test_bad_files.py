@@ -105,7 +105,7 @@ def test_any_manifest_is_read_or_refused_within_bounds(tmp_path: Path, manifest:
     assert run.memory_bytes < _MOST_BYTES
 
 
-@pytest.mark.parametrize("name", ["cut.gz", "cut.zst", "long-cell"])
+@pytest.mark.parametrize("name", ["cut.gz", "cut.zst"])
 def test_of_a_file_that_is_not_whole_no_domain_is_imported(tmp_path: Path, folder: Path, name: str) -> None:
     path = folder / name
     if not path.exists():

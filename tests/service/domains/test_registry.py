@@ -1,24 +1,12 @@
 """The registry as people and crawls use it: names, decisions, twins, files."""
 
-import io
-import json
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from scrapy_dedup.core.domains import TwinReason
 from scrapy_dedup.core.urls.normal_form import page_key
-from scrapy_dedup.service.domains.files import (
-    DomainRow,
-    ImportedDomains,
-    all_domains,
-    as_cell,
-    from_cell,
-    import_rows,
-    write_domains,
-)
+from scrapy_dedup.service.domains.files import DomainRow, ImportedDomains, import_rows
 from scrapy_dedup.service.domains.registry import DomainService, lift_expired
 from scrapy_dedup.service.domains.twins import Twins, settle_twins
 from scrapy_dedup.settings import Settings
@@ -170,22 +158,6 @@ def test_a_pair_is_two_again_when_later_pages_differ(project: ProjectStore, serv
     domain = service.find_by_domain_name(WWW)
     assert domain is not None
     assert (domain.domain_name, domain.joined_to, domain.pages_unlike) == (WWW, None, 2)
-
-
-def test_no_cell_gives_a_terminal_orders(project: ProjectStore, service: DomainService) -> None:
-    service.blacklist_domain(BARE, NOON, by="me", reason="a\tb\x1b[2J\x07\x7f\x9b")
-    files = {"csv": io.StringIO(), "jsonl": io.StringIO()}
-    write_domains(all_domains(project), files["csv"], "csv")
-    write_domains(all_domains(project), files["jsonl"], "jsonl")
-
-    assert "a\tb\ufffd[2J\ufffd\ufffd\ufffd" in files["csv"].getvalue()
-    assert json.loads(files["jsonl"].getvalue())["blacklist_reason"] == "a\tb\x1b[2J\x07\x7f\x9b"
-
-
-@given(st.text("'=+-@\t\rab,\"\n", max_size=6))
-def test_no_cell_is_a_formula_and_each_is_read_as_it_was(text: str) -> None:
-    assert not as_cell(text).startswith(("=", "+", "-", "@", "\t", "\r"))
-    assert from_cell(as_cell(text)) == text
 
 
 def test_an_import_changes_only_what_the_file_has(project: ProjectStore, service: DomainService) -> None:
