@@ -15,13 +15,13 @@ ELSEWHERE = json.loads((ROOT / "tests" / "data" / "advisories.json").read_text(e
 
 
 @pytest.mark.parametrize("path", ELSEWHERE)
-def test_advisories_have_their_tests(path: str) -> None:
+def test_advisories_have_their_tests(path):
     module = ast.parse((ROOT / "tests" / path).read_text(encoding="utf-8"))
 
     assert set(ELSEWHERE[path]) <= {node.name for node in ast.walk(module) if isinstance(node, ast.FunctionDef)}
 
 
-def test_trafilatura_910_nothing_here_fetches_but_scrapy() -> None:
+def test_trafilatura_910_nothing_here_fetches_but_scrapy():
     """An extractor's own fetch knows neither redirects to private addresses nor robots.txt."""
     found = set()
     for path in (ROOT / "scrapy_dedup").rglob("*.py"):
@@ -35,12 +35,12 @@ def test_trafilatura_910_nothing_here_fetches_but_scrapy() -> None:
 
 
 @pytest.mark.parametrize("selector", ["//p[unparsed-text('/etc/hostname')]", "//p[doc('/etc/hostname')]"])
-def test_changedetection_unparsed_text_reads_no_file(selector: str) -> None:
+def test_changedetection_unparsed_text_reads_no_file(selector):
     with pytest.raises(SelectorError, match=r"XPath 1\.0"):
         check_any_selector(selector)
 
 
-def test_cve_2026_41066_page_reads_no_file_and_names_no_address(tmp_path: Path) -> None:
+def test_cve_2026_41066_page_reads_no_file_and_names_no_address(tmp_path):
     secret = tmp_path / "secret"
     secret.write_text("read from the disk", encoding="utf-8")
     html = f'<!DOCTYPE html [<!ENTITY x SYSTEM "{secret.as_uri()}">]><html><body><p>one &x; two</p></body></html>'
@@ -52,7 +52,7 @@ def test_cve_2026_41066_page_reads_no_file_and_names_no_address(tmp_path: Path) 
     assert not any("read from" in block.text for block in page.blocks)
 
 
-def test_firecrawl_mcp_194_text_that_nobody_sees_is_shown() -> None:
+def test_firecrawl_mcp_194_text_that_nobody_sees_is_shown():
     pytest.importorskip("mcp", reason="pip install '.[mcp]'")
     from scrapy_dedup.mcp_server import fenced
 

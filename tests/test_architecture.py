@@ -99,7 +99,7 @@ def public_without_docstring(tree: ast.Module) -> Iterator[str]:
             waiting.extend((f"{node.name}.", inner, bool(node.bases)) for inner in node.body)
 
 
-def test_core_runs_without_scrapy_and_sqlalchemy() -> None:
+def test_core_runs_without_scrapy_and_sqlalchemy():
     """import-linter does not see what the package's root imports."""
     program = (
         "import sys, scrapy_dedup.core.urls.normal_form, scrapy_dedup.core.pages.render\n"
@@ -112,7 +112,7 @@ def test_core_runs_without_scrapy_and_sqlalchemy() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_core_gives_the_same_answer_everywhere_and_always() -> None:
+def test_core_gives_the_same_answer_everywhere_and_always():
     def varies(one: Module) -> list[str]:
         return [
             *(name for name in one.imports if name.partition(".")[0] in NOT_IN_CORE),
@@ -124,22 +124,22 @@ def test_core_gives_the_same_answer_everywhere_and_always() -> None:
 
 
 class TestModule:
-    def test_is_one_concept_long(self) -> None:
+    def test_is_one_concept_long(self):
         assert offenders(MODULES, lambda one: [f"{one.lines} lines"] if one.lines > MOST_LINES else []) == []
 
-    def test_does_not_import_the_root(self) -> None:
+    def test_does_not_import_the_root(self):
         """It would pull Scrapy along, or end in a circle; the version comes from importlib.metadata."""
         inside = [path for path in MODULES if path != PACKAGE / "__init__.py"]
 
         assert offenders(inside, lambda one: one.imports_of_the_root) == []
 
-    def test_says_what_its_public_parts_return(self) -> None:
+    def test_says_what_its_public_parts_return(self):
         """The steps of Alembic are named by it."""
         ours = [path for path in MODULES if path.parent.name != "versions"]
 
         assert offenders(ours, lambda one: one.undocumented) == []
 
-    def test_keeps_away_from_pickle_and_eval(self) -> None:
+    def test_keeps_away_from_pickle_and_eval(self):
         def unsafe(one: Module) -> list[str]:
             stored = [name for name in one.imports if name.partition(".")[0] in {"pickle", "marshal", "shelve"}]
             return [*stored, *(name for name in one.called if name in {"eval", "exec"})]
@@ -147,7 +147,7 @@ class TestModule:
         assert offenders(MODULES, unsafe) == [f"{MAY_EXECUTE}: exec"]
 
 
-def test_tests_use_real_parts() -> None:
+def test_tests_use_real_parts():
     def mocks(one: Module) -> list[str]:
         return [name for name in one.imports if name.startswith(("unittest.mock", "mock", "pytest_mock"))]
 
@@ -171,7 +171,7 @@ def tracked_texts() -> Iterator[Path]:
             yield path
 
 
-def test_nothing_names_a_path_of_this_machine() -> None:
+def test_nothing_names_a_path_of_this_machine():
     found = [
         f"{path.relative_to(PROJECT)}: {match[0]}"
         for path in tracked_texts()

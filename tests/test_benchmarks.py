@@ -46,7 +46,7 @@ def page(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", ["benchmarks.md", "benchmarks.svg", "growth.svg", "soak.svg"])
-def test_figures_in_the_docs_are_those_of_the_results(name: str) -> None:
+def test_figures_in_the_docs_are_those_of_the_results(name):
     written = tables.written(tables.DOCS, tables.read(tables.RESULTS))
 
     if name in written:
@@ -54,7 +54,7 @@ def test_figures_in_the_docs_are_those_of_the_results(name: str) -> None:
         assert found == written[name], "run `python -m benchmarks.tables`"
 
 
-def test_every_block_is_in_the_docs_and_each_of_its_results_is_made_by_a_benchmark() -> None:
+def test_every_block_is_in_the_docs_and_each_of_its_results_is_made_by_a_benchmark():
     docs = (tables.DOCS / "benchmarks.md").read_text(encoding="utf-8")
     made = {task.name for task in TASKS}
 
@@ -63,7 +63,7 @@ def test_every_block_is_in_the_docs_and_each_of_its_results_is_made_by_a_benchma
         assert set(needed) <= made
 
 
-def test_what_was_not_run_says_so_and_has_no_figures() -> None:
+def test_what_was_not_run_says_so_and_has_no_figures():
     written = tables.with_figures(page("seen"), {})
 
     assert "old figures" not in written
@@ -72,13 +72,13 @@ def test_what_was_not_run_says_so_and_has_no_figures() -> None:
     assert written.endswith("\nAfter.\n")
 
 
-def test_each_table_says_where_its_figures_come_from() -> None:
+def test_each_table_says_where_its_figures_come_from():
     written = tables.with_figures(page("growth"), {"pages_1000": a_result(a_crawl(1_000))})
 
     assert "`python -m benchmarks.made`, 2026-11-22." in written
 
 
-def test_writing_again_changes_nothing() -> None:
+def test_writing_again_changes_nothing():
     results_ = {name: a_result(a_crawl(10**power)) for power, name in enumerate(GROWTH, 3)}
     once = tables.with_figures(page("growth"), results_)
 
@@ -87,7 +87,7 @@ def test_writing_again_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("sizes", [(1_000, 10_000), (1_000, 10_000, 100_000, 1_000_000), (700, 800)])
-def test_picture_of_growth_is_valid_and_says_its_figures(sizes: tuple[int, ...]) -> None:
+def test_picture_of_growth_is_valid_and_says_its_figures(sizes):
     drawn = growth_picture.draw([growth_picture.Point(pages, 10.0 + pages / 1_000, 300.0) for pages in sizes])
 
     root = ET.fromstring(drawn)
@@ -98,7 +98,7 @@ def test_picture_of_growth_is_valid_and_says_its_figures(sizes: tuple[int, ...])
     assert all(0 < place < growth_picture.WIDTH for place in places)
 
 
-def test_benchmark_that_takes_too_long_is_ended_with_its_children(tmp_path: Path) -> None:
+def test_benchmark_that_takes_too_long_is_ended_with_its_children(tmp_path):
     """Its former result stands then."""
     child = f"import os, time; open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(600)"
     parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
@@ -120,16 +120,15 @@ def is_running(state: Path) -> bool:
 
 
 @pytest.mark.parametrize("code", [0, 3])
-def test_benchmark_that_ends_in_time_says_how(code: int) -> None:
+def test_benchmark_that_ends_in_time_says_how(code):
     assert run_within([sys.executable, "-c", f"raise SystemExit({code})"], 60) == code
 
 
-def test_a_file_is_held_in_memory_until_it_is_gone(tmp_path: Path) -> None:
+def test_a_file_is_held_in_memory_until_it_is_gone(tmp_path):
     path = tmp_path / "store"
     path.write_bytes(bytes(1_000_000))
     command = [sys.executable, "-m", "benchmarks.held_file", str(path)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
         held = int(process.stdout.readline())
         status = Path(f"/proc/{process.pid}/status").read_text()
         path.unlink()

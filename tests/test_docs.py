@@ -39,7 +39,7 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_words_are_those_of_the_field(page: Path) -> None:
+def test_words_are_those_of_the_field(page):
     text = prose(page)
 
     found = [
@@ -51,7 +51,7 @@ def test_words_are_those_of_the_field(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_to_pages_and_headings(page: Path) -> None:
+def test_links_lead_to_pages_and_headings(page):
     for link in links(page):
         name, _, anchor = link.partition("#")
         target = page.parent / name if name else page
@@ -59,20 +59,20 @@ def test_links_lead_to_pages_and_headings(page: Path) -> None:
         assert not anchor or anchor in anchors(target), link
 
 
-def test_every_page_is_in_the_reading_order() -> None:
+def test_every_page_is_in_the_reading_order():
     listed = set(links(DOCS / "index.md"))
 
     assert {page.name for page in DOCS.glob("*.md")} - {"index.md"} == listed
 
 
-def test_docs_are_at_most_20_000_words() -> None:
+def test_docs_are_at_most_20_000_words():
     """Rules of tables are no words."""
     words = [word for page in DOCS.rglob("*.md") for word in page.read_text(encoding="utf-8").split()]
 
     assert sum(any(map(str.isalnum, word)) for word in words) <= 20_000
 
 
-def test_site_is_built_without_a_warning(tmp_path: Path) -> None:
+def test_site_is_built_without_a_warning(tmp_path):
     for name in ("sphinx", "myst_parser", "furo"):
         pytest.importorskip(name, reason="pip install '.[docs]'")
 
@@ -85,7 +85,7 @@ def test_site_is_built_without_a_warning(tmp_path: Path) -> None:
     assert {url for page in pages for url in loads.findall(page)} == set()
 
 
-def test_modules_that_docs_name_are_there() -> None:
+def test_modules_that_docs_name_are_there():
     folders = "adapters|answers|batch|commands|core|mcp_server|plugin|report|service|settings|store|teacher|web"
     pages = [page.read_text(encoding="utf-8") for page in PAGES if page.parent == DOCS]
 
@@ -97,7 +97,7 @@ def test_modules_that_docs_name_are_there() -> None:
 PAGE = Path(__file__).parents[1] / "docs" / "item.md"
 
 
-def test_docs_name_what_the_schema_names_in_its_order() -> None:
+def test_docs_name_what_the_schema_names_in_its_order():
     rows = [line.split("`")[1] for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
 
     assert rows == list(SCHEMA["properties"])
@@ -112,5 +112,5 @@ def test_docs_name_what_the_schema_names_in_its_order() -> None:
         ({"nonsense": 1}, "$: Additional properties"),
     ],
 )
-def test_what_is_not_in_it_is_a_fault(report: dict[str, object], fault: str) -> None:
+def test_what_is_not_in_it_is_a_fault(report, fault):
     assert [one.startswith(fault) for one in faults_of(report)] == [True]

@@ -32,7 +32,7 @@ def a_site(origins: list[str]) -> Site:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
+def project(tmp_path) -> Path:
     """A Scrapy project made of the README's blocks."""
     settings, spider, *_ = blocks("python")
     (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = settings\n")
@@ -55,7 +55,7 @@ def first_crawl(project: Path, origin: str) -> list[dict[str, object]]:
 
 
 @pytest.mark.crawl
-def test_the_one_line_cleans_the_spider_that_is_shown_and_gives_the_keys_that_are_shown(project: Path) -> None:
+def test_the_one_line_cleans_the_spider_that_is_shown_and_gives_the_keys_that_are_shown(project):
     shown = json.loads(blocks("json")[0])
 
     with serving(1, a_site) as server:
@@ -72,7 +72,7 @@ def test_the_one_line_cleans_the_spider_that_is_shown_and_gives_the_keys_that_ar
 
 
 @pytest.mark.crawl
-def test_the_three_ways_to_crawl_again_do_what_they_say(project: Path) -> None:
+def test_the_three_ways_to_crawl_again_do_what_they_say(project):
     (shown,) = [block for block in blocks("python") if "DEDUP_REUSE" in block]
     addon, skip, reuse = [line for line in shown.splitlines() if not line.startswith("#")]
     more = 'SPIDER_MODULES = ["spiders"]'
@@ -95,7 +95,7 @@ def test_the_three_ways_to_crawl_again_do_what_they_say(project: Path) -> None:
 
 
 @pytest.mark.crawl
-def test_every_command_that_is_shown_runs(project: Path) -> None:
+def test_every_command_that_is_shown_runs(project):
     shown = [
         command
         for command in dict.fromkeys(re.findall(r"\$ scrapy (dedup [^#\n]*)", README + COMMANDS))
@@ -116,7 +116,7 @@ def test_every_command_that_is_shown_runs(project: Path) -> None:
     assert len(shown) >= 15
 
 
-def test_the_spider_with_overrides_is_valid(tmp_path: Path) -> None:
+def test_the_spider_with_overrides_is_valid(tmp_path):
     source = blocks("python")[-1]
 
     done = subprocess.run([sys.executable, "-c", source], cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -124,10 +124,10 @@ def test_the_spider_with_overrides_is_valid(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
-def test_it_is_read_in_a_few_minutes() -> None:
+def test_it_is_read_in_a_few_minutes():
     assert len(README.split()) <= 800
 
 
-def test_links_lead_to_files() -> None:
+def test_links_lead_to_files():
     for target in re.findall(r"\]\((?!http)([^)#]+)\)", README):
         assert (ROOT / target).exists(), target

@@ -23,7 +23,7 @@ _HOUR = timedelta(hours=1)
 FIELDS = {field.name: field for field in dataclasses.fields(Settings)}
 
 
-def test_without_settings_the_defaults_hold() -> None:
+def test_without_settings_the_defaults_hold():
     assert Settings.read({}) == Settings()
     assert Settings.read({"BOT_NAME": "bot", "RETRY_TIMES": 3, 7: "no name"}) == Settings()  # type: ignore[dict-item]
 
@@ -36,7 +36,7 @@ def public(field: str, value: Any, *, as_json: bool = False) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_every_default_may_be_written_down_and_given_on_the_command_line_and_on_a_spider(name: str) -> None:
+def test_every_default_may_be_written_down_and_given_on_the_command_line_and_on_a_spider(name):
     """On the command line, `-s NAME=VALUE`, every value is text; of a family the text is JSON."""
     default = FIELDS[name].default
     written: Any = f"{default.total_seconds():g}s" if isinstance(default, timedelta) else default
@@ -50,7 +50,7 @@ def test_every_default_may_be_written_down_and_given_on_the_command_line_and_on_
         assert changed.override(attributes, "dedup_") == changed
 
 
-def test_there_are_at_most_70_names() -> None:
+def test_there_are_at_most_70_names():
     """And each field has one, each key a field."""
     assert len({public_name(field).partition("[")[0] for field in FIELDS}) <= 70
     assert len(set(map(public_name, FIELDS))) == len(FIELDS)
@@ -97,7 +97,7 @@ def of_method(name: str) -> dict[str, str]:
         ("fresh_for", '{"a.example": "1h", "*": 2}', FreshFor(timedelta(days=2), (FreshRule("a.example", _HOUR),))),
     ],
 )
-def test_value_is_read(name: str, value: Any, read: Any) -> None:
+def test_value_is_read(name, value, read):
     settings = Settings.read({**public(name, value), **of_method(name)})
 
     assert getattr(settings, name) == read
@@ -115,7 +115,7 @@ _ENTRIES = {
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_every_list_may_be_given_as_json_or_with_commas(name: str) -> None:
+def test_every_list_may_be_given_as_json_or_with_commas(name):
     """Expressions hold commas: one a line. The message names the forms."""
     entries = _ENTRIES.get(name, ["a.example", "b.example"])
     allowed = kind_of(LISTS[name]).allowed
@@ -128,12 +128,12 @@ def test_every_list_may_be_given_as_json_or_with_commas(name: str) -> None:
     assert not getattr(Settings.read(public(name, "[]")), name)
 
 
-def test_a_selector_in_brackets_is_one() -> None:
+def test_a_selector_in_brackets_is_one():
     assert Settings.read({"DEDUP_BOILERPLATE_CSS_SELECTORS": "[data-ad]"}).boilerplate_css_selectors == ("[data-ad]",)
 
 
 @table("settings/wrong_values")
-def test_wrong_value_is_refused_with_name_value_and_way_out(name: str, value: Any, message: str) -> None:
+def test_wrong_value_is_refused_with_name_value_and_way_out(name, value, message):
     with pytest.raises(SettingError) as refused:
         Settings.read(public(name, value))
 
@@ -155,12 +155,12 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("message", HOSTILE)
-def test_no_value_of_a_family_makes_a_traceback(message: str) -> None:
+def test_no_value_of_a_family_makes_a_traceback(message):
     test_what_no_family_has_is_refused_with_its_name(HOSTILE[message], message)
 
 
 @table("settings/families")
-def test_what_no_family_has_is_refused_with_its_name(value: Any, message: str) -> None:
+def test_what_no_family_has_is_refused_with_its_name(value, message):
     with pytest.raises(SettingError) as of_project:
         Settings.read({"DEDUP_STALL": value})
     with pytest.raises(SettingError) as of_spider:
@@ -171,7 +171,7 @@ def test_what_no_family_has_is_refused_with_its_name(value: Any, message: str) -
 
 
 @pytest.mark.parametrize("name", sorted(PLACES.keys() - FAMILIES))
-def test_field_of_a_family_is_no_name_and_its_place_is_told(name: str) -> None:
+def test_field_of_a_family_is_no_name_and_its_place_is_told(name):
     with pytest.raises(SettingError, match=r" is not a setting of scrapy_dedup: did you mean ") as refused:
         Settings.read({PREFIX + name.upper(): 1})
 
@@ -179,7 +179,7 @@ def test_field_of_a_family_is_no_name_and_its_place_is_told(name: str) -> None:
 
 
 @table("settings/misspelt_names")
-def test_misspelt_name_is_refused_with_the_nearest_one(name: str, hint: str) -> None:
+def test_misspelt_name_is_refused_with_the_nearest_one(name, hint):
     with pytest.raises(SettingError) as refused:
         Settings.read({name: 1})
 
@@ -187,7 +187,7 @@ def test_misspelt_name_is_refused_with_the_nearest_one(name: str, hint: str) -> 
 
 
 @table("settings/parameters_beside_a_method")
-def test_parameters_of_a_method_are_refused_beside_another(given: dict[str, Any], told: str) -> None:
+def test_parameters_of_a_method_are_refused_beside_another(given, told):
     fields = {name.removeprefix(PREFIX).lower(): value for name, value in given.items()}
     if not told:
         assert Settings.read(given) == Settings().override(fields, "")
@@ -202,19 +202,19 @@ def test_parameters_of_a_method_are_refused_beside_another(given: dict[str, Any]
 
 
 class TestOverride:
-    def test_who_goes_back_to_the_default_method_leaves_its_parameters_behind(self) -> None:
+    def test_who_goes_back_to_the_default_method_leaves_its_parameters_behind(self):
         counting = Settings.read({METHOD: "html", "DEDUP_MIN_PAGES": 9, "DEDUP_OUTPUT": "text"})
 
         assert counting.override({"boilerplate_method": "auto"}, "") == Settings(output="text")
         assert counting.override({"threshold_pct": 0.5}, "").min_pages == 9
 
-    def test_named_fields_change_and_nothing_changes_nothing(self) -> None:
+    def test_named_fields_change_and_nothing_changes_nothing(self):
         changed = Settings().override({"output": "TEXT", "batch": {"learn_pages": "7"}}, "dedup_")
 
         assert changed == dataclasses.replace(Settings(), output="text", learn_pages=7)
         assert changed.override({}, "spider attribute dedup_") is changed
 
-    def test_of_a_family_only_the_keys_change_that_are_named(self) -> None:
+    def test_of_a_family_only_the_keys_change_that_are_named(self):
         """`read` knows no project below it: there what is not named has its default."""
         project = Settings.read({"DEDUP_STALL": BaseSettings({"after": 120, "action": "stop"})})
 
@@ -222,11 +222,11 @@ class TestOverride:
             stall_after=timedelta(minutes=2), stall_action="exit"
         )
 
-    def test_wrong_value_says_where_it_was_given(self) -> None:
+    def test_wrong_value_says_where_it_was_given(self):
         with pytest.raises(SettingError, match=r"^dedup_output='pdf': needs markdown, text or html$"):
             Settings().override({"output": "pdf"}, "dedup_")
 
-    def test_unknown_field_says_where_it_was_given(self) -> None:
+    def test_unknown_field_says_where_it_was_given(self):
         with pytest.raises(SettingError, match=r"^dedup_ouput is not a setting .*: did you mean dedup_output\?$"):
             Settings().override({"ouput": "text"}, "dedup_")
 
@@ -234,14 +234,14 @@ class TestOverride:
 @given(
     st.sampled_from(sorted(FIELDS)), st.one_of(st.none(), st.integers(), st.floats(), st.text(), st.lists(st.text()))
 )
-def test_any_value_is_read_or_refused(name: str, value: Any) -> None:
+def test_any_value_is_read_or_refused(name, value):
     with contextlib.suppress(SettingError):
         settings = Settings.read(of_method(name) | public(name, value))
         ((again, read),) = public(name, getattr(settings, name)).items()
         assert settings.override({again.removeprefix(PREFIX).lower(): read}, "again: ") == settings
 
 
-def test_docs_are_made_from_the_declarations() -> None:
+def test_docs_are_made_from_the_declarations():
     assert (PROJECT / "docs" / "settings.md").read_text(encoding="utf-8") == as_markdown(), "run `make docs`"
 
 
@@ -249,7 +249,7 @@ NO_SETTINGS = {"DEDUP_HEARTBEAT", "DEDUP_SERVE_TOKEN"}
 """Variables of the environment."""
 
 
-def test_names_in_messages_and_docs_are_those_of_settings() -> None:
+def test_names_in_messages_and_docs_are_those_of_settings():
     files = [PROJECT / "README.md", *(PROJECT / "docs").rglob("*"), *(PROJECT / "scrapy_dedup").rglob("*")]
     texts = [file.read_text(encoding="utf-8") for file in files if file.suffix in {".py", ".md", ".html", ".json"}]
 
@@ -259,7 +259,7 @@ def test_names_in_messages_and_docs_are_those_of_settings() -> None:
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_every_setting_says_what_it_means_and_allows(name: str) -> None:
+def test_every_setting_says_what_it_means_and_allows(name):
     meaning, allowed = FIELDS[name].metadata["meaning"], kind_of(FIELDS[name]).allowed
 
     assert meaning.endswith((".", "folder."))

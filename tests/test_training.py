@@ -1,7 +1,6 @@
 """The trainer of the model, on a few made sites: what it writes is what it trained, each time the same."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +14,7 @@ from benchmarks.marked_texts import marked_texts  # noqa: E402
 
 
 @pytest.fixture(scope="module")
-def sites(tmp_path_factory: pytest.TempPathFactory) -> list[MarkedSite]:
+def sites(tmp_path_factory) -> list[MarkedSite]:
     """Ten sites, whose menus are called alike and whose content is not."""
     folder = tmp_path_factory.mktemp("sites")
     for site in range(10):
@@ -35,14 +34,14 @@ def sites(tmp_path_factory: pytest.TempPathFactory) -> list[MarkedSite]:
     return read_folders([folder])
 
 
-def test_what_is_marked_within_a_block_s_words_is_content_and_what_is_excluded_is_not(sites: list[MarkedSite]) -> None:
+def test_what_is_marked_within_a_block_s_words_is_content_and_what_is_excluded_is_not(sites):
     page = sites[0].pages[0]
 
     assert list(page.main) == [0, 0, 0, 0, 0, 1, 1, 0, 0]
     assert page.scored
 
 
-def test_two_trainings_give_the_same_bytes_and_the_file_says_what_was_trained(sites: list[MarkedSite]) -> None:
+def test_two_trainings_give_the_same_bytes_and_the_file_says_what_was_trained(sites):
     fitted, again = training.fit(training.domains_of(sites)), training.fit(training.domains_of(sites))
     text = training.written(training.to_json(fitted, 1.0, 0.0, {}))
     model = VerdictModel.from_json(json.loads(text))
@@ -57,7 +56,7 @@ def test_two_trainings_give_the_same_bytes_and_the_file_says_what_was_trained(si
             assert judged[node].odds == pytest.approx(odds, abs=0.01)
 
 
-def test_domains_are_left_out_whole_and_each_once() -> None:
+def test_domains_are_left_out_whole_and_each_once():
     sites = {f"{name}.example": training.Domain(is_site=True) for name in "abcd"}
     found = training.folds(sites | {"aa.example": training.Domain()}, 3)
 
@@ -65,7 +64,7 @@ def test_domains_are_left_out_whole_and_each_once() -> None:
     assert found == {**training.folds(sites, 3), "aa.example": 0}
 
 
-def test_single_pages_are_learned_from_where_their_text_is_found(tmp_path: Path) -> None:
+def test_single_pages_are_learned_from_where_their_text_is_found(tmp_path):
     """A kind of few pages is not; nor is a page whose text is elsewhere."""
     rows = []
     for number in range(22):

@@ -54,7 +54,7 @@ def lines(file: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.crawl
-def test_all_that_is_shown_runs_and_ends_as_it_says(tmp_path: Path) -> None:
+def test_all_that_is_shown_runs_and_ends_as_it_says(tmp_path):
     printed: dict[str, str] = {}
     with serving(1, lambda _: {}) as server:
         for language, block in steps():
@@ -65,7 +65,6 @@ def test_all_that_is_shown_runs_and_ends_as_it_says(tmp_path: Path) -> None:
                 server.site = served(tmp_path / "site", server.origins[0])
             else:
                 name = re.match(r"# (\S+)\n", text)
-                assert name is not None
                 (tmp_path / name[1]).write_text(text, encoding="utf-8")
 
     first = lines(tmp_path / "first.jsonl")

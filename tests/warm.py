@@ -79,7 +79,6 @@ class _Server:
         atexit.register(self._end)
 
     def start(self, call: Mapping[str, object]) -> WarmProcess:
-        assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(call).encode() + b"\n")
         self._process.stdin.flush()
         with self._changed:
@@ -107,7 +106,6 @@ class _Server:
                 self._changed.notify_all()
 
     def _end(self) -> None:
-        assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait(10)
 

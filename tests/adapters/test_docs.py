@@ -33,7 +33,7 @@ Run = Callable[[str], str]
 
 
 @pytest.fixture
-def run(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(folder, monkeypatch, capsys) -> Run:
     """Return what runs a program in the folder, and says what it printed."""
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(folder)
@@ -46,7 +46,7 @@ def run(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path) -> Path:
     """A folder with a feed: two pages, one of them unchanged in the second crawl, the other removed."""
     items = [an_item(1), an_item(2), an_item(1, run="run-2", verdict="unchanged"), a_tombstone(2)]
     (tmp_path / "pages.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in items))
@@ -54,7 +54,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("library", ["langchain_core.indexing", "llama_index.core.ingestion"])
-def test_a_feed_is_indexed(run: Run, library: str):
+def test_a_feed_is_indexed(run, library):
     words = f"from {library} import"
     program = next(
         block
@@ -65,7 +65,7 @@ def test_a_feed_is_indexed(run: Run, library: str):
     assert run(program) == "2 1 1\n"
 
 
-def test_an_index_is_filled_from_the_store(run: Run, folder: Path):
+def test_an_index_is_filled_from_the_store(run, folder):
     url = a_stored_url("a")
     with Store.open(f"sqlite:///{folder / 'dedup.db'}") as store:
         store.project("shop").write(
@@ -78,7 +78,7 @@ def test_an_index_is_filled_from_the_store(run: Run, folder: Path):
     assert run(f"{block_with('stored_items(store')}\nprint(documents[0].page_content)") == "What is left.\n"
 
 
-def test_the_pipeline_that_is_shown_is_taken_by_the_settings_that_are_shown(run: Run, folder: Path):
+def test_the_pipeline_that_is_shown_is_taken_by_the_settings_that_are_shown(run, folder):
     (folder / "pipelines.py").write_text(block_with("class Pipeline"))
     settings: dict[str, object] = {}
     exec(block_with("# settings.py"), settings)  # our own text

@@ -139,7 +139,7 @@ Destination = LangChain | LlamaIndex
 
 
 @pytest.fixture(params=[LangChain, LlamaIndex])
-def destination(request: pytest.FixtureRequest) -> Destination:
+def destination(request) -> Destination:
     made: Destination = request.param()
     return made
 
@@ -158,7 +158,7 @@ def pages(texts: dict[int, str]) -> list[tuple[str, str]]:
     return sorted((a_url(name), text) for name, text in texts.items())
 
 
-def test_unchanged_pages_cost_nothing(destination: Destination) -> None:
+def test_unchanged_pages_cost_nothing(destination):
     assert put(destination, crawl(FIRST, "run-1")) == (Counts(added=3), sorted(FIRST.values()))
 
     assert put(destination, crawl(FIRST, "run-2")) == (Counts(skipped=3), [])
@@ -200,9 +200,7 @@ def test_unchanged_pages_cost_nothing(destination: Destination) -> None:
         ),
     ],
 )
-def test_the_index_has_what_the_crawls_left(
-    destination: Destination, second: list[Any], embedded: list[str], left: dict[int, str]
-) -> None:
+def test_the_index_has_what_the_crawls_left(destination, second, embedded, left):
     put(destination, crawl(FIRST, "run-1"))
 
     counts, asked = put(destination, second)
@@ -213,13 +211,13 @@ def test_the_index_has_what_the_crawls_left(
     assert put(destination, second[-1:])[1] == []
 
 
-def test_what_is_no_page_is_counted(destination: Destination) -> None:
+def test_what_is_no_page_is_counted(destination):
     items = ["text", {"author": "A"}, an_item(2, None)]
 
     assert put(destination, items)[0] == {"left/no_item": 1, "left/no_url": 1, "left/no_text": 1}
 
 
-def test_the_tombstone_of_another_address_or_project_does_not_take_a_page_along(destination: Destination) -> None:
+def test_the_tombstone_of_another_address_or_project_does_not_take_a_page_along(destination):
     canonical = {"page_key": page_key(a_url("canonical")).hex(), "canonical": a_url("canonical")}
     put(destination, [an_item("a", "Text.", **canonical), an_item("b", "Text.", **canonical)])
     put(destination, [an_item("a", "News.", project="news")])
@@ -229,7 +227,7 @@ def test_the_tombstone_of_another_address_or_project_does_not_take_a_page_along(
     assert destination.stored == [(a_url("a"), "News."), (a_url("b"), "Text.")]
 
 
-def test_failed_upserts_come_again(destination: Destination) -> None:
+def test_failed_upserts_come_again(destination):
     put(destination, crawl(FIRST, "run-1"))
     changed = {1: "One.", 2: "Two, revised.", 4: "Four."}
     destination.model.poison = "revised"
@@ -252,7 +250,7 @@ def _deleted(destination: Destination, number: int) -> Counts:
 @pytest.mark.parametrize(
     ("library", "extra"), [("langchain_core", "langchain"), ("llama_index", "llamaindex")], ids=str
 )
-def test_a_missing_library_is_named_with_the_way_to_install_it(library: str, extra: str) -> None:
+def test_a_missing_library_is_named_with_the_way_to_install_it(library, extra):
     program = f"import sys; sys.modules['{library}'] = None; import scrapy_dedup.adapters.{extra}"
 
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
@@ -270,7 +268,7 @@ def lines(documents: Sequence[Document]) -> list[Document]:
 
 
 class TestLangChain:
-    def test_a_document_has_a_stable_id_and_what_changes_with_a_visit_beside_its_metadata(self) -> None:
+    def test_a_document_has_a_stable_id_and_what_changes_with_a_visit_beside_its_metadata(self):
         document, other = langchain.to_documents([an_item(1, run="run-7"), a_tombstone(3), an_item(2)])
 
         assert (document.id, document.page_content) == (ID, "What the page says.")
@@ -279,7 +277,7 @@ class TestLangChain:
         assert "run-7" not in f"{document.metadata}{document.model_dump()}{dumpd(document)}"
         assert dumpd(document)["id"] == ["langchain", "schema", "document", "Document"]
 
-    def test_a_failed_upsert_does_not_make_its_siblings_immortal(self) -> None:
+    def test_a_failed_upsert_does_not_make_its_siblings_immortal(self):
         """index() takes the group from what it knows before it stores the rest, and gives it back afterwards."""
         there = LangChain()
         put(there, crawl(FIRST, "run-1"))
@@ -291,7 +289,7 @@ class TestLangChain:
 
         assert there.stored == pages({2: "Two.", 3: "Three."})
 
-    def test_only_the_parts_of_a_page_that_changed_are_embedded(self) -> None:
+    def test_only_the_parts_of_a_page_that_changed_are_embedded(self):
         """Of more parts than a batch of LangChain, too: with cleanup="incremental", index() embeds them again."""
         there = LangChain()
         text = "\n".join(f"Line {number}." for number in range(250))
@@ -301,7 +299,7 @@ class TestLangChain:
 
         assert changed == (Counts(added=1, skipped=250, deleted=1), ["New."])
 
-    def test_a_split_that_loses_metadata_is_refused_before_anything_is_stored(self) -> None:
+    def test_a_split_that_loses_metadata_is_refused_before_anything_is_stored(self):
         there = LangChain()
 
         with pytest.raises(AdapterError, match="hand a page's metadata on"):
@@ -313,7 +311,7 @@ class TestLangChain:
 
         assert there.stored == []
 
-    def test_a_deletion_that_the_store_refuses_is_tried_again(self) -> None:
+    def test_a_deletion_that_the_store_refuses_is_tried_again(self):
         there = LangChain()
         put(there, crawl(FIRST, "run-1"))
         there.vectors.refuses = True
@@ -327,7 +325,7 @@ class TestLangChain:
 
 
 class TestLlamaIndex:
-    def test_a_document_has_a_stable_id_and_shows_models_what_tells_them_something(self) -> None:
+    def test_a_document_has_a_stable_id_and_shows_models_what_tells_them_something(self):
         document, again = llamaindex.to_documents([an_item(1, run="run-7"), an_item(1, run="run-8"), a_tombstone(2)])
 
         assert (document.id_, document.hash) == (ID, again.hash)
@@ -337,7 +335,7 @@ class TestLlamaIndex:
         shown = f"title: Page 1\nsource: {a_url(1)}\n\nWhat the page says."
         assert document.get_content(MetadataMode.LLM) == shown
 
-    def test_what_a_failed_upsert_has_stored_does_not_stay_beside_the_next(self) -> None:
+    def test_what_a_failed_upsert_has_stored_does_not_stay_beside_the_next(self):
         there = LlamaIndex()
         there.vectors.fails = True
         with pytest.raises(StoreDownError):
@@ -349,7 +347,7 @@ class TestLlamaIndex:
         assert there.stored == pages(FIRST)
 
     @pytest.mark.parametrize("between", [pytest.param(0, id="in-a-batch"), pytest.param(150, id="across-batches")])
-    def test_items_of_a_page_are_one_document_or_refused(self, between: int) -> None:
+    def test_items_of_a_page_are_one_document_or_refused(self, between):
         """With different texts, one would replace the other."""
         there = LlamaIndex()
         others = crawl({number: f"Page {number}." for number in range(2, between)}, "run-1")
@@ -369,7 +367,7 @@ class TestLlamaIndex:
             pytest.param({"transformations": [MockEmbedding(embed_dim=2)]}, id="no-node-parser"),
         ],
     )
-    def test_a_pipeline_that_would_lose_pages_is_refused(self, change: dict[str, Any]) -> None:
+    def test_a_pipeline_that_would_lose_pages_is_refused(self, change):
         needed = r"needs docstore=, vector_store=, docstore_strategy=DocstoreStrategy\.UPSERTS .* a node parser"
 
         with pytest.raises(AdapterError, match=needed):

@@ -25,7 +25,6 @@ from scrapy_dedup.core.pages.fingerprints import content_hash
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.plugin.crawl.items import PageItem
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.adapters.builders import SITE, a_tombstone, a_url, an_item
 from tests.adapters.extras import needs
@@ -82,7 +81,7 @@ def items(count: int) -> list[Any]:
     return [an_item(number, f"Page {number}.") for number in range(count)]
 
 
-def test_a_page_that_the_index_refuses_does_not_hold_back_those_of_its_batch(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_page_that_the_index_refuses_does_not_hold_back_those_of_its_batch(caplog):
     batch = [*items(5), an_item(9, None)]
 
     safe, counts = written(Refusing("Page 2."), *batch)
@@ -93,7 +92,7 @@ def test_a_page_that_the_index_refuses_does_not_hold_back_those_of_its_batch(cap
     assert "the model does not answer" in caplog.text
 
 
-def test_an_index_that_is_down_is_not_asked_for_each_page() -> None:
+def test_an_index_that_is_down_is_not_asked_for_each_page():
     """Each question may cost a timeout."""
     there = Refusing(*(f"Page {number}." for number in range(40)))
 
@@ -101,7 +100,7 @@ def test_an_index_that_is_down_is_not_asked_for_each_page() -> None:
     assert there.calls == 1 + 3
 
 
-def test_a_batch_that_could_not_be_saved_is_not_safe() -> None:
+def test_a_batch_that_could_not_be_saved_is_not_safe():
     assert written(Refusing(), *items(2), disk_full=True) == ([], {"failed": 2})
 
 
@@ -118,7 +117,7 @@ removed, and with it its link."""
 
 
 @pytest.mark.crawl
-def test_the_whole_plugin_and_langchain_agree_over_some_crawls(tmp_path: Path) -> None:
+def test_the_whole_plugin_and_langchain_agree_over_some_crawls(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "tests.adapters.recrawling", str(tmp_path / "dedup.db")],
         cwd=ROOT,
@@ -145,16 +144,14 @@ def test_the_whole_plugin_and_langchain_agree_over_some_crawls(tmp_path: Path) -
         pytest.param(IndexPipeline, MANUAL, id="never-acknowledged"),
     ],
 )
-def test_a_pipeline_that_could_not_acknowledge_stops_the_crawl(
-    pipeline: type[IndexPipeline], settings: dict[str, Any]
-) -> None:
+def test_a_pipeline_that_could_not_acknowledge_stops_the_crawl(pipeline, settings):
     needed = r"needs DEDUP_ACK='manual', not '.*', and in its class acknowledge = scrapy_dedup\.acknowledge"
 
     with pytest.raises(AdapterError, match=needed):
         pipeline.from_crawler(get_crawler(settings_dict=settings))
 
 
-def test_a_pipeline_that_does_not_connect_says_what_to_add() -> None:
+def test_a_pipeline_that_does_not_connect_says_what_to_add():
     class Bare(IndexPipeline):
         acknowledge = print
 
@@ -187,7 +184,7 @@ class WithoutReport:
 
 
 @pytest.mark.parametrize("make", [dict, Declared, PageItem])
-def test_items_of_any_kind_give_the_same_page(make: Any) -> None:
+def test_items_of_any_kind_give_the_same_page(make):
     page = page_of(make(**an_item()))
 
     assert page == page_of(an_item())
@@ -216,11 +213,11 @@ def test_items_of_any_kind_give_the_same_page(make: Any) -> None:
         ),
     ],
 )
-def test_the_id_stands_for_project_and_page(one: Any, other: Any, same: bool) -> None:  # noqa: FBT001
+def test_the_id_stands_for_project_and_page(one, other, same):
     assert (page_of(one).id == page_of(other).id) is same
 
 
-def test_an_item_without_a_report_is_read_by_the_settings_of_its_crawl() -> None:
+def test_an_item_without_a_report_is_read_by_the_settings_of_its_crawl():
     rules = {"DEDUP_PROJECT": "shop", "DEDUP_URL_FIELD": "link", "DEDUP_URL": {"trailing_slash": True}}
 
     page = page_of(WithoutReport(f"{SITE}/a/", "Text."), **rules)
@@ -240,11 +237,11 @@ def test_an_item_without_a_report_is_read_by_the_settings_of_its_crawl() -> None
         pytest.param({"url": a_url(1), "dedup": "damaged"}, "no_text", id="report-is-text"),
     ],
 )
-def test_what_is_no_page_is_left_with_a_reason(item: Any, reason: str) -> None:
+def test_what_is_no_page_is_left_with_a_reason(item, reason):
     assert read(item, Settings()) == reason
 
 
-def test_pages_that_are_removed_or_empty_name_their_source() -> None:
+def test_pages_that_are_removed_or_empty_name_their_source():
     items = [an_item(1), a_tombstone(2), an_item(3, text=" \n"), "text"]
 
     assert removed_sources(items) == [a_url(2), a_url(3)]
@@ -262,12 +259,12 @@ def test_pages_that_are_removed_or_empty_name_their_source() -> None:
         pytest.param("x" * 10_000, "x" * 300, id="longer-than-a-chunk"),
     ],
 )
-def test_author_becomes_flat_metadata(value: Any, kept: Any) -> None:
+def test_author_becomes_flat_metadata(value, kept):
     assert page_of(an_item() | {"author": value}).metadata["author"] == kept
 
 
 @given(st.text(st.characters(exclude_categories=())))
-def test_any_text_can_be_stored_afterwards(text: str) -> None:
+def test_any_text_can_be_stored_afterwards(text):
     stored = page_of(an_item(text=text)).text
 
     assert "\0" not in stored
@@ -284,7 +281,7 @@ def test_any_text_can_be_stored_afterwards(text: str) -> None:
         pytest.param(gzip.compress(LINES)[:-9], id="archive-cut-off"),
     ],
 )
-def test_a_damaged_feed_is_named_after_what_stands_before_the_damage(tmp_path: Path, feed: bytes) -> None:
+def test_a_damaged_feed_is_named_after_what_stands_before_the_damage(tmp_path, feed):
     path = tmp_path / "feed.jsonl"
     path.write_bytes(feed)
     items = feed_items(str(path))
@@ -307,7 +304,7 @@ class TestStoredItems:
             ]
         )
 
-    def test_give_the_pages_of_the_crawl_s_items(self, store: Store, project: ProjectStore) -> None:
+    def test_give_the_pages_of_the_crawl_s_items(self, store, project):
         self.put(project, "a")
         self.put(project, "copy", canonical_url=a_stored_url("canonical"))
         self.put(project, "gone", gone_at=NOON)
@@ -333,9 +330,7 @@ class TestStoredItems:
             )
             assert (page.visit["fetched_at"], page.visit["last_run"]) == (str(NOON), None)
 
-    def test_are_all_that_are_acknowledged_though_a_later_visit_failed(
-        self, store: Store, project: ProjectStore
-    ) -> None:
+    def test_are_all_that_are_acknowledged_though_a_later_visit_failed(self, store, project):
         names = [f"p{number}" for number in range(230)]
         for name in names:
             self.put(project, name)

@@ -51,21 +51,21 @@ def read_by_clean(file: bytes, folder: Path) -> list[Found]:
 
 
 class TestLines:
-    def test_a_line_that_is_too_long_is_a_bad_record(self) -> None:
+    def test_a_line_that_is_too_long_is_a_bad_record(self):
         ((_, record),) = read("lines", (0, b"x" * 5_000_000))
 
         assert isinstance(record, BadRecord)
 
 
 class TestWarc:
-    def test_records_are_what_stands_between_two_breaks(self) -> None:
+    def test_records_are_what_stands_between_two_breaks(self):
         file = b"".join(an_answer(f"https://a.example/{number}") for number in range(3))
 
         assert urls(read("warc", *cut(file))) == [f"https://a.example/{number}" for number in range(3)]
 
     # If each break had the record copied that it stands in, the last case would take minutes.
     @pytest.mark.parametrize("times", [1, 3, 200_000])
-    def test_a_break_within_a_body_is_part_of_it(self, times: int) -> None:
+    def test_a_break_within_a_body_is_part_of_it(self, times):
         body = b"<p>" + (BREAK + b"0 tea ") * times
 
         found = read("warc", *cut(an_answer("https://a.example/a", body) + an_answer("https://a.example/b")))
@@ -74,7 +74,7 @@ class TestWarc:
         assert bodies([record for _, record in found]) == [body.decode(), "<p>tea"]
 
     @pytest.mark.parametrize("surplus", [-9, -4, -1, 1, 4, 300, 970, 1_200])
-    def test_a_wrong_length_takes_no_other_record_with_it(self, tmp_path: Path, surplus: int) -> None:
+    def test_a_wrong_length_takes_no_other_record_with_it(self, tmp_path, surplus):
         records = [an_answer(f"https://a.example/{number}", b"<p>tea" * 60) for number in range(9)]
         length = len(records[2].partition(b"\r\n\r\n")[2]) - 4
         records[2] = records[2].replace(b"%d\r\n\r\nHTTP" % length, b"%d\r\n\r\nHTTP" % (length + surplus))
@@ -85,7 +85,7 @@ class TestWarc:
         assert bodies([one for _, one in found]) == bodies(read_by_clean(b"".join(records), tmp_path))
         assert [place for place, _ in found] == [place_of(3, 0, number) for number in range(1, 10)]
 
-    def test_a_record_that_nothing_divides_from_the_one_before_it_is_told(self) -> None:
+    def test_a_record_that_nothing_divides_from_the_one_before_it_is_told(self):
         first = an_answer("https://a.example/a").replace(b"Content-Length: ", b"Content-Length: 9")
         second = an_answer("https://a.example/b")[:-4]
 
@@ -94,7 +94,7 @@ class TestWarc:
         assert urls(found) == []
         assert "divides" in bodies([one for _, one in found])[-1]
 
-    def test_a_body_may_begin_and_end_with_a_break(self, tmp_path: Path) -> None:
+    def test_a_body_may_begin_and_end_with_a_break(self, tmp_path):
         file = an_answer("https://a.example/a", BREAK * 3) + an_answer("https://a.example/b", b"\r\n\r\n")
 
         found = [record for _, record in read("warc", *cut(file))]
@@ -102,7 +102,7 @@ class TestWarc:
         assert bodies(found) == bodies(read_by_clean(file, tmp_path)) == [BREAK.decode() * 3, "\r\n\r\n"]
 
     @pytest.mark.parametrize("surplus", [-1, 0, 1, 30, 1_000_000])
-    def test_a_record_of_many_pieces_is_too_large_where_it_is_for_clean(self, tmp_path: Path, surplus: int) -> None:
+    def test_a_record_of_many_pieces_is_too_large_where_it_is_for_clean(self, tmp_path, surplus):
         head = len(b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n")
         body = (b"<p>tea " + BREAK).ljust(MOST + surplus - head - 700, b"x") + (BREAK + b"tea") * 50
         file = an_answer("https://a.example/a", body) + an_answer("https://a.example/b")
@@ -113,7 +113,7 @@ class TestWarc:
         assert ("is larger than" in bodies(found)[0]) is (surplus > 0)
         assert bodies(found)[1] == "<p>tea"
 
-    def test_a_record_that_is_cut_off_among_its_pieces_is_told_as_that(self, tmp_path: Path) -> None:
+    def test_a_record_that_is_cut_off_among_its_pieces_is_told_as_that(self, tmp_path):
         file = an_answer("https://a.example/a", (BREAK + b"0 tea ") * 9)[:-40]
 
         found = [record for _, record in read("warc", *cut(file))]
@@ -124,7 +124,7 @@ class TestWarc:
             == ["the record is cut off, or its Content-Length is wrong"]
         )
 
-    def test_what_is_behind_the_bound_is_not_kept(self) -> None:
+    def test_what_is_behind_the_bound_is_not_kept(self):
         """A damaged length may span all that follows in the file."""
         megabyte = b"".ljust(1_000_000, b"x")
         head = an_answer("https://a.example/a").replace(b"Content-Length: ", b"Content-Length: 999999")
@@ -142,11 +142,11 @@ class TestWarc:
         assert len(found) == 1
         assert peak < 5 * MOST
 
-    def test_a_part_of_a_file_begins_behind_a_break(self) -> None:
+    def test_a_part_of_a_file_begins_behind_a_break(self):
         (_, piece) = cut(an_answer("https://a.example/a") + an_answer("https://a.example/b"))
 
         assert urls(read("warc", (700, piece[1]))) == ["https://a.example/b"]
 
     @pytest.mark.parametrize("piece", [b"", b"\r\n", b"\xff\x00", b"0\r\nContent-Length: 99999999999999999999"])
-    def test_what_is_no_record_never_raises(self, piece: bytes) -> None:
+    def test_what_is_no_record_never_raises(self, piece):
         assert urls(read("warc", (0, piece), (0, piece))) == []

@@ -93,7 +93,7 @@ def looked_at(lines: list[CleanedLine], folder: Path) -> tuple[list[dict[str, An
     return [one.left for one in placed], chunks, counts
 
 
-def test_pages_that_share_nothing_need_not_be_looked_at(tmp_path: Path) -> None:
+def test_pages_that_share_nothing_need_not_be_looked_at(tmp_path):
     lines = some_lines()
     holders = defaultdict(set)
     for number, line in enumerate(lines):
@@ -105,7 +105,6 @@ def test_pages_that_share_nothing_need_not_be_looked_at(tmp_path: Path) -> None:
     rows = []
     for number, line in enumerate(lines):
         facts = line.facts
-        assert facts is not None
         made = PageTally("template", None, {}, {"items/in": 1, "items/out": 1}, {}, is_kept=False)
         tally = json.dumps(to_builtins(made))
         told = facts_json(line, SETTINGS) if number in with_some else None

@@ -109,12 +109,12 @@ def batch() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def folder(batch: dict[str, Any]) -> Path:
+def folder(batch) -> Path:
     return Path(batch["folder"])
 
 
 @pytest.fixture(scope="module")
-def clean(folder: Path) -> dict[str, Any]:
+def clean(folder) -> dict[str, Any]:
     names = [str(folder / name) for name in ("a b.jsonl", "b.jsonl.gz", "c.warc", "d.jsonl")]
     watching = Watching()
     with Inputs(names, io.BytesIO()) as inputs, CleaningRun(inputs, Settings(pdf_timeout=PATIENT), watching) as run:
@@ -132,15 +132,13 @@ def written(folder: Path, name: str) -> list[dict[str, Any]]:
     ]
 
 
-def test_each_row_is_that_of_clean(folder: Path, batch: dict[str, Any], clean: dict[str, Any]) -> None:
+def test_each_row_is_that_of_clean(folder, batch, clean):
     assert written(folder, "pages") == clean["rows"]
     assert batch["parts"] > len(batch["kinds"])
     assert batch["kinds"] == ["lines", "lines", "warc", "parquet"]
 
 
-def test_the_same_is_left_out_counted_planned_and_told_as_by_clean(
-    folder: Path, batch: dict[str, Any], clean: dict[str, Any]
-) -> None:
+def test_the_same_is_left_out_counted_planned_and_told_as_by_clean(folder, batch, clean):
     assert batch["pages"] == len(clean["rows"])
     assert written(folder, "left_out") == clean["left"] != []
 
@@ -151,16 +149,16 @@ def test_the_same_is_left_out_counted_planned_and_told_as_by_clean(
     assert [told.partition(": ")[2] for told in batch["bad"]] == [one.reason for one in clean["bad"]]
 
 
-def test_executors_import_neither_pandas_nor_scrapy_nor_a_database(batch: dict[str, Any]) -> None:
+def test_executors_import_neither_pandas_nor_scrapy_nor_a_database(batch):
     assert {"scrapy_dedup.batch.steps"} <= set(batch["modules"])
     assert not UNWANTED & set(batch["modules"])
 
 
-def test_what_came_to_the_driver_is_not_kept(batch: dict[str, Any]) -> None:
+def test_what_came_to_the_driver_is_not_kept(batch):
     assert batch["queries_kept"] == 0
 
 
-def test_what_is_written_at_once_is_bounded_where_pages_are_large(folder: Path, batch: dict[str, Any]) -> None:
+def test_what_is_written_at_once_is_bounded_where_pages_are_large(folder, batch):
     assert batch["pages"]
     [file] = (folder / "out" / "large").glob("*.parquet")
     written = pq.ParquetFile(file).metadata
@@ -172,14 +170,12 @@ def test_what_is_written_at_once_is_bounded_where_pages_are_large(folder: Path, 
 
 
 @table("batch/renamed")
-def test_folders_are_renamed_as_hadoop_renames_them(
-    batch: dict[str, Any], case: str, message: str, files: dict[str, str]
-) -> None:
+def test_folders_are_renamed_as_hadoop_renames_them(batch, case, message, files):
     """Hadoop would move a folder into one whose name it is given."""
     assert batch["renamed"][case] == {"message": message, "files": files}
 
 
-def test_what_cannot_be_replaced_is_put_back(batch: dict[str, Any]) -> None:
+def test_what_cannot_be_replaced_is_put_back(batch):
     """Here because there is no new folder."""
     found = batch["renamed"]["put-back"]
     assert found["files"] == {"d/out/2": "d/out/2"}

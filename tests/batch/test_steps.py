@@ -69,33 +69,33 @@ CASES: Mapping[str, Mapping[str, Any]] = {
 
 
 @pytest.mark.parametrize("chosen", [pytest.param(value, id=name) for name, value in CASES.items()])
-def test_a_batch_gives_what_clean_gives(chosen: Mapping[str, Any]) -> None:
+def test_a_batch_gives_what_clean_gives(chosen):
     batch = check(MIXED, 3, **chosen)
 
     assert batch.rows
 
 
-def test_so_it_does_on_a_site_with_every_kind_of_repetition() -> None:
+def test_so_it_does_on_a_site_with_every_kind_of_repetition():
     batch = check(hospital(), 4, languages=frozenset({"nl"}))
 
     assert batch.left
 
 
-def test_so_it_does_where_pages_may_stand_for_others() -> None:
+def test_so_it_does_where_pages_may_stand_for_others():
     rows = [row for number, case in enumerate(STANDING.values()) for row in rows_of(case, f"https://s{number}.example")]
 
     check(rows, 4, **SETTINGS)
 
 
 @pytest.mark.parametrize(("seed", "parts"), [(1, 1), (2, 9)])
-def test_so_it_does_in_any_order_and_in_any_number_of_parts(seed: int, parts: int) -> None:
+def test_so_it_does_in_any_order_and_in_any_number_of_parts(seed, parts):
     rows = list(MIXED)
     Random(seed).shuffle(rows)
 
     check(rows, parts)
 
 
-def test_a_site_that_the_store_knows_is_cut_by_that_and_not_learned() -> None:
+def test_a_site_that_the_store_knows_is_cut_by_that_and_not_learned():
     rows = [a_row(number) for number in range(8)]
     learned = ByHand(as_lines(rows))
     (known,) = [SiteKnowledge.from_json(json.loads(row[-1])) for row in learned.learned]
@@ -106,7 +106,7 @@ def test_a_site_that_the_store_knows_is_cut_by_that_and_not_learned() -> None:
     assert [row["dedup"]["how"] for row in reports(batch)] == ["template", "template"]
 
 
-def test_a_domain_that_cannot_be_learned_is_cut_by_the_fallback() -> None:
+def test_a_domain_that_cannot_be_learned_is_cut_by_the_fallback():
     batch = check([a_row(number, html="<p>" * 3) for number in range(6)], 2)
 
     assert {row["url"] for row in reports(batch)} <= {f"{SITE}{number}" for number in range(6)}

@@ -1,5 +1,4 @@
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -10,7 +9,7 @@ from tests.service.stored_pages import BANNER, NOON, a_url, html_page, put
 
 
 @pytest.fixture(scope="session")
-def finished_shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
+def finished_shop(tmp_path_factory) -> Shop:
     """Two domains with six pages each, crawled and cleaned; the second has no boilerplate."""
     shop = Shop(tmp_path_factory.mktemp("shop"))
     with shop.open() as store:
@@ -26,7 +25,7 @@ def finished_shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
 
 
 @pytest.fixture
-def shop(finished_shop: Shop, tmp_path: Path) -> Shop:
+def shop(finished_shop, tmp_path) -> Shop:
     """A copy of its own for a test."""
     shutil.copytree(finished_shop.folder, tmp_path, dirs_exist_ok=True)
     return Shop(tmp_path)

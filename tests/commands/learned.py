@@ -13,7 +13,7 @@ HOSTILE = "\x1b[2J\u202e"
 
 
 @pytest.fixture(scope="session")
-def learned_shop(tmp_path_factory: pytest.TempPathFactory) -> tuple[Shop, dict[str, int]]:
+def learned_shop(tmp_path_factory) -> tuple[Shop, dict[str, int]]:
     """One domain of two layouts, met by two runs; the second found fewer listings, and an alarm."""
     shop = Shop(Path(tmp_path_factory.mktemp("learned")))
     with shop.open() as store:

@@ -41,14 +41,14 @@ def files(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
-def test_every_verb_is_tried_here() -> None:
+def test_every_verb_is_tried_here():
     """All but those that need no store: they have tests of their own."""
     others = {"clean", "clean --spark", "doctor", "domains candidates", "serve", "serve --mcp", "supervise"}
     assert CALLS.keys() | others | {"templates analyze-layout", "templates learn"} == VERBS.keys()
 
 
 @table("wrong_calls/dedup")
-def test_a_wrong_call_is_told_in_one_line(finished_shop: Shop, arguments: list[str], message: str) -> None:
+def test_a_wrong_call_is_told_in_one_line(finished_shop, arguments, message):
     before = finished_shop.file.stat().st_mtime_ns
 
     told = here("dedup", *arguments, folder=finished_shop.folder)
@@ -61,7 +61,7 @@ def test_a_wrong_call_is_told_in_one_line(finished_shop: Shop, arguments: list[s
 
 
 @pytest.mark.parametrize("arguments", SOME)
-def test_settings_count_before_and_after_the_verb(finished_shop: Shop, arguments: list[str]) -> None:
+def test_settings_count_before_and_after_the_verb(finished_shop, arguments):
     folder = finished_shop.folder.parent
     chosen = ["-s", f"DEDUP_DATABASE_URL=sqlite:///{finished_shop.file}", "--set", "DEDUP_PROJECT=shop"]
 
@@ -74,7 +74,7 @@ def test_settings_count_before_and_after_the_verb(finished_shop: Shop, arguments
 
 
 @pytest.mark.parametrize("arguments", READING)
-def test_json_is_all_that_a_program_reads(finished_shop: Shop, arguments: list[str]) -> None:
+def test_json_is_all_that_a_program_reads(finished_shop, arguments):
     told = finished_shop.run(*arguments, "--json")
 
     assert (told.code, told.err) == (0, "")
@@ -83,7 +83,7 @@ def test_json_is_all_that_a_program_reads(finished_shop: Shop, arguments: list[s
 
 
 @pytest.mark.parametrize("arguments", READING)
-def test_without_a_store_nothing_is_created(tmp_path: Path, arguments: list[str]) -> None:
+def test_without_a_store_nothing_is_created(tmp_path, arguments):
     told = here("dedup", *arguments, folder=tmp_path)
 
     assert (told.code, told.out) == (1, "")
@@ -93,7 +93,7 @@ def test_without_a_store_nothing_is_created(tmp_path: Path, arguments: list[str]
 
 
 @pytest.mark.parametrize("arguments", SOME)
-def test_an_empty_store_says_what_to_do(tmp_path: Path, arguments: list[str]) -> None:
+def test_an_empty_store_says_what_to_do(tmp_path, arguments):
     Shop(tmp_path).open().close()
 
     told = here("dedup", *arguments, folder=tmp_path)
@@ -103,7 +103,7 @@ def test_an_empty_store_says_what_to_do(tmp_path: Path, arguments: list[str]) ->
 
 
 @table("commands/projects_without")
-def test_a_project_without_pages_says_what_to_do(tmp_path: Path, call: str, told: str) -> None:
+def test_a_project_without_pages_says_what_to_do(tmp_path, call, told):
     shop = Shop(tmp_path)
     with shop.open() as store:
         shop.project(store)
@@ -114,14 +114,14 @@ def test_a_project_without_pages_says_what_to_do(tmp_path: Path, call: str, told
     assert told in done.err
 
 
-def test_a_project_that_is_not_there_is_told_with_those_that_are(finished_shop: Shop) -> None:
+def test_a_project_that_is_not_there_is_told_with_those_that_are(finished_shop):
     told = here("dedup", "report", "--domains", folder=finished_shop.folder)
 
     assert told.code == 1
     assert "no project 'scrapybot' in the store: name it by DEDUP_PROJECT; there is 'shop'" in told.err
 
 
-def test_a_file_that_is_no_store_stays_as_it_is(tmp_path: Path) -> None:
+def test_a_file_that_is_no_store_stays_as_it_is(tmp_path):
     file = tmp_path / "notes.txt"
     file.write_text("not a database")
 
@@ -133,7 +133,7 @@ def test_a_file_that_is_no_store_stays_as_it_is(tmp_path: Path) -> None:
     assert files(tmp_path) == [file]
 
 
-def test_inside_a_scrapy_project_its_settings_and_its_store_count(shop: Shop) -> None:
+def test_inside_a_scrapy_project_its_settings_and_its_store_count(shop):
     (shop.folder / "scrapy.cfg").write_text("[settings]\ndefault = teashop\n")
     (shop.folder / "teashop.py").write_text('BOT_NAME = "shop"\nADDONS = {"scrapy_dedup.Addon": 700}\n')
     below = shop.folder / "below"
@@ -145,7 +145,7 @@ def test_inside_a_scrapy_project_its_settings_and_its_store_count(shop: Shop) ->
     assert told.json["project"] == "shop"
 
 
-def test_help_lists_the_verbs_and_their_options(tmp_path: Path) -> None:
+def test_help_lists_the_verbs_and_their_options(tmp_path):
     of_all = here("dedup", "-h", folder=tmp_path)
     of_one, of_a_server = (
         here("dedup", *verb.split(), "-h", folder=tmp_path) for verb in ("templates analyze", "serve")
@@ -158,7 +158,7 @@ def test_help_lists_the_verbs_and_their_options(tmp_path: Path) -> None:
     assert "Show the store as a dashboard and by REST, on this machine" in of_a_server.out
 
 
-def test_what_a_page_says_is_not_obeyed_by_the_terminal(tmp_path: Path) -> None:
+def test_what_a_page_says_is_not_obeyed_by_the_terminal(tmp_path):
     hostile = "\x1b[2J\x1b]0;owned\x07[bold red]x[/]\u202egpj.exe\u2066\u200b\x9b31m"
     shop = Shop(tmp_path)
     with shop.open() as store:
@@ -176,14 +176,14 @@ def test_what_a_page_says_is_not_obeyed_by_the_terminal(tmp_path: Path) -> None:
     assert "[bold red]x[/]" in shop.run("report").out
 
 
-def test_a_terminal_that_knows_little_does_not_end_a_command(finished_shop: Shop) -> None:
+def test_a_terminal_that_knows_little_does_not_end_a_command(finished_shop):
     told = finished_shop.run("explain", f"{a_url(0)}?é☃", PYTHONIOENCODING="ascii")
 
     assert (told.code, told.err) == (1, "")
     assert r"\xe9\u2603" in told.out
 
 
-def test_a_reader_that_has_enough_ends_a_command_quietly(shop: Shop, tmp_path: Path) -> None:
+def test_a_reader_that_has_enough_ends_a_command_quietly(shop, tmp_path):
     shop.run("domains", "add", *(f"{number}.example" for number in range(60)))
     reader, writer = os.pipe()
     # The least there is: it waits at the middle of what it says.
@@ -200,7 +200,7 @@ def test_a_reader_that_has_enough_ends_a_command_quietly(shop: Shop, tmp_path: P
     assert err.read_text() == ""
 
 
-def test_scrapy_itself_loads_next_to_nothing_of_this_package() -> None:
+def test_scrapy_itself_loads_next_to_nothing_of_this_package():
     """An import that fails must not break `scrapy version`."""
     code = "import sys, scrapy_dedup.commands.dedup; print([n for n in sys.modules if n.startswith('scrapy_dedup')])"
 

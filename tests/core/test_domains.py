@@ -36,7 +36,6 @@ from scrapy_dedup.core.domains import (
     unblacklisted,
     with_status,
 )
-from scrapy_dedup.core.urls.normal_form import DomainScope
 from tests.tables import table
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -49,11 +48,11 @@ STANDINGS = st.builds(DomainStanding, st.sampled_from([DISCOVERED, HIGH, LOW])).
 
 
 @table("core/the_best_confidence_makes_a_status")
-def test_the_best_confidence_makes_a_status(before: str, best: float | None, after: str) -> None:
+def test_the_best_confidence_makes_a_status(before, best, after):
     assert after_run(DomainStanding(DomainStatus(before)), best, 0.6) == DomainStanding(DomainStatus(after))
 
 
-def test_a_blacklisted_domain_stays_so_after_a_run_and_remembers_what_it_would_be() -> None:
+def test_a_blacklisted_domain_stays_so_after_a_run_and_remembers_what_it_would_be():
     standing = after_run(blacklisted(DomainStanding(), ANN), 0.9, 0.6)
 
     assert (standing.status, standing.blacklist_reason) == (BLACKLISTED, "spam")
@@ -64,7 +63,7 @@ def test_a_blacklisted_domain_stays_so_after_a_run_and_remembers_what_it_would_b
     ("hours", "holds"),
     [pytest.param(0, True, id="now"), pytest.param(23.9, True, id="before"), pytest.param(24, False, id="at-its-end")],
 )
-def test_a_blacklist_ends_by_itself(hours: float, *, holds: bool) -> None:
+def test_a_blacklist_ends_by_itself(hours, *, holds):
     standing, at = blacklisted(DomainStanding(LOW), ANN), NOON + timedelta(hours=hours)
 
     assert is_blacklisted(standing, at) is holds
@@ -73,7 +72,7 @@ def test_a_blacklist_ends_by_itself(hours: float, *, holds: bool) -> None:
 
 @pytest.mark.parametrize("status", list(DomainStatus))
 @given(standing=STANDINGS)
-def test_a_status_that_is_set_is_the_status(status: DomainStatus, standing: DomainStanding) -> None:
+def test_a_status_that_is_set_is_the_status(status, standing):
     changed = with_status(standing, status, NOON)
 
     assert changed.status == status
@@ -82,7 +81,7 @@ def test_a_status_that_is_set_is_the_status(status: DomainStatus, standing: Doma
 
 
 @given(STANDINGS, STANDINGS)
-def test_a_pair_keeps_a_blacklist_and_else_the_better_status(one: DomainStanding, other: DomainStanding) -> None:
+def test_a_pair_keeps_a_blacklist_and_else_the_better_status(one, other):
     both = of_pair(one, other)
 
     assert (both.status == BLACKLISTED) == (BLACKLISTED in {one.status, other.status})
@@ -91,14 +90,14 @@ def test_a_pair_keeps_a_blacklist_and_else_the_better_status(one: DomainStanding
 
 
 @table("core/twins_are_one_if_enough_pages_agree_and_few_differ")
-def test_twins_are_one_if_enough_pages_agree_and_few_differ(alike: int, unlike: int, reason: str) -> None:
+def test_twins_are_one_if_enough_pages_agree_and_few_differ(alike, unlike, reason):
     verdict = judge_twins(TwinEvidence(alike, unlike), 3)
 
     assert (verdict.reason, verdict.is_one) == (reason, reason == TwinReason.ALIKE)
 
 
 @table("core/the_name_with_more_pages_stands_for_both")
-def test_the_name_with_more_pages_stands_for_both(bare: int, www: int, name: str) -> None:
+def test_the_name_with_more_pages_stands_for_both(bare, www, name):
     assert standing_for_both({"www.example.org": www, "example.org": bare}) == name
 
 
@@ -116,7 +115,7 @@ def test_the_name_with_more_pages_stands_for_both(bare: int, www: int, name: str
         ),
     ],
 )
-def test_a_registered_domain_brings_no_candidate(standing: DomainStanding, outcome: CandidateOutcome) -> None:
+def test_a_registered_domain_brings_no_candidate(standing, outcome):
     assert outcome_of_known(standing, NOON) is outcome
 
 
@@ -131,11 +130,7 @@ def test_a_registered_domain_brings_no_candidate(standing: DomainStanding, outco
         ),
     ],
 )
-def test_a_twin_stands_for_a_new_domain_unless_it_is_blacklisted(
-    twin: DomainStanding | None,
-    has_candidate: bool,  # noqa: FBT001
-    outcome: CandidateOutcome,
-) -> None:
+def test_a_twin_stands_for_a_new_domain_unless_it_is_blacklisted(twin, has_candidate, outcome):
     assert outcome_of_new(twin, NOON, twin_has_candidate=has_candidate) is outcome
 
 
@@ -152,13 +147,11 @@ def judged(
 
 
 @table("core/domain_is_asked_unless_it_is_refused")
-def test_domain_is_asked_unless_it_is_refused(
-    name: str, policy: LowQualityPolicy, requested: int, seconds: int, refusal: str | None
-) -> None:
+def test_domain_is_asked_unless_it_is_refused(name, policy, requested, seconds, refusal):
     assert judged(name, policy, requested, NOON + seconds * A_SECOND) == refusal
 
 
-def test_nothing_is_refused_where_nothing_is_listed() -> None:
+def test_nothing_is_refused_where_nothing_is_listed():
     assert not RefusedDomains()
     assert DOMAINS
 
@@ -168,14 +161,14 @@ CASES = json.loads((Path(__file__).parents[1] / "data" / "domains" / "names.json
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in CASES])
 @pytest.mark.parametrize("scope", ["host", "registrable"])
-def test_a_text_names_the_domain_that_a_crawl_would_know(case: dict[str, str | None], scope: DomainScope) -> None:
+def test_a_text_names_the_domain_that_a_crawl_would_know(case, scope):
     expected = case["host"] and case[scope]
 
     assert domain_name(str(case["text"]), scope) == expected
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in CASES if "twin" in case])
-def test_a_name_has_this_twin(case: dict[str, str | None]) -> None:
+def test_a_name_has_this_twin(case):
     assert twin_of(str(case["host"])) == case["twin"]
 
 
@@ -189,18 +182,18 @@ def test_a_name_has_this_twin(case: dict[str, str | None]) -> None:
         pytest.param("xn--" * 10_000, id="many-hyphens"),
     ],
 )
-def test_what_is_endless_is_no_domain(text: str) -> None:
+def test_what_is_endless_is_no_domain(text):
     assert domain_name(text) is None
 
 
 @given(st.text())
-def test_any_text_is_a_domain_or_none(text: str) -> None:
+def test_any_text_is_a_domain_or_none(text):
     name = domain_name(text)
 
     assert name is None or (name.isascii() and len(name) <= MOST_CHARS + len(":65535"))
 
 
-def test_a_name_that_would_be_too_long_with_www_has_no_twin() -> None:
+def test_a_name_that_would_be_too_long_with_www_has_no_twin():
     name = ".".join(["a" * 60] * 4) + ".orgorg"
 
     assert len(name) <= MOST_CHARS < len("www." + name)
@@ -208,10 +201,10 @@ def test_a_name_that_would_be_too_long_with_www_has_no_twin() -> None:
 
 
 @table("urls/spelt_patterns")
-def test_a_pattern_is_spelt_as_names_are(typed: str, pattern: str) -> None:
+def test_a_pattern_is_spelt_as_names_are(typed, pattern):
     assert name_pattern(typed) == pattern
 
 
 @table("urls/name_patterns")
-def test_star_and_question_mark_make_a_pattern(text: str, *, expected: bool) -> None:
+def test_star_and_question_mark_make_a_pattern(text, *, expected):
     assert is_pattern(text) is expected

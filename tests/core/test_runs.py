@@ -18,12 +18,12 @@ def parts(*stats: dict[str, Any]) -> list[WorkerPart]:
 
 
 @table("core/workers_count_as_one")
-def test_workers_count_as_one(first: dict[str, Any], second: dict[str, Any], together: dict[str, Any]) -> None:
+def test_workers_count_as_one(first, second, together):
     assert total(parts(first, second)) == together
 
 
 @table("core/a_run_takes_the_time_in_which_anybody_works")
-def test_a_run_takes_the_time_in_which_anybody_works(spans: list[tuple[int, Any]], seconds: float) -> None:
+def test_a_run_takes_the_time_in_which_anybody_works(spans, seconds):
     workers = [WorkerPart(NOON + timedelta(seconds=start), {ELAPSED: took}) for start, took in spans]
 
     assert seconds_covered(workers) == seconds
@@ -46,27 +46,27 @@ def told(pages: dict[str, int], *dropped: tuple[str, str, int]) -> list[DropAlar
 @pytest.mark.parametrize(
     ("pages", "dropped", "is_told"), [(20, 2, True), (20, 1, False), (19, 19, False), (0, 20, True)]
 )
-def test_a_layer_that_leaves_out_a_tenth_of_twenty_pages_is_told(pages: int, dropped: int, is_told: bool) -> None:  # noqa: FBT001 (a column of the table)
+def test_a_layer_that_leaves_out_a_tenth_of_twenty_pages_is_told(pages, dropped, is_told):
     found = told({"tea.example": pages}, ("tea.example", "title", dropped))
 
     assert [(one.dropped, one.pages) for one in found] == [(dropped, max(pages, dropped))] * is_told
 
 
-def test_what_was_left_out_most_comes_first_each_with_its_first_three_pages() -> None:
+def test_what_was_left_out_most_comes_first_each_with_its_first_three_pages():
     found = told({"a.example": 50, "b.example": 50}, ("a.example", "title", 5), ("b.example", "duplicate", 6))
 
     assert [(one.domain, one.layer) for one in found] == [("b.example", "duplicate"), ("a.example", "title")]
     assert found[1].pairs == tuple((f"https://a.example/{number}", f"0{number}") for number in range(3))
 
 
-def test_of_a_run_of_many_domains_the_hundred_with_most_are_told() -> None:
+def test_of_a_run_of_many_domains_the_hundred_with_most_are_told():
     found = told({}, *((f"d{number}.example", "title", 20 + number) for number in range(101)))
 
     assert [one.dropped for one in found] == list(range(120, 20, -1))
 
 
 @pytest.mark.parametrize("damaged", [None, "x", {}, [None, 1, {"domain": 1}, {"domain": "tea.example"}]])
-def test_alarms_are_read_from_stats_whatever_else_stands_there(damaged: Any) -> None:
+def test_alarms_are_read_from_stats_whatever_else_stands_there(damaged):
     whole = [to_builtins(ALARM), *(damaged if isinstance(damaged, list) else ())]
 
     assert DropAlarm.of_run({STAT: damaged}) == DropAlarm.of_run({}) == ()
@@ -78,9 +78,7 @@ SECOND = timedelta(seconds=1)
 
 
 @table("core/crawl_is_started_again_when_another_process_may_help")
-def test_crawl_is_started_again_when_another_process_may_help(
-    exit_code: int, ending: dict[str, bool], earlier: list[float], ends_with: int | None, why: str, pause: float | None
-) -> None:
+def test_crawl_is_started_again_when_another_process_may_help(exit_code, ending, earlier, ends_with, why, pause):
     policy = POLICY if 500.0 not in earlier else SupervisionPolicy(window=timedelta(seconds=600))
 
     answer = after(RunEnding(exit_code, **ending), earlier, 1_000.0, policy)
@@ -89,7 +87,7 @@ def test_crawl_is_started_again_when_another_process_may_help(
 
 
 @given(st.integers(0, 10_000))
-def test_pauses_grow_up_to_the_longest(restarts: int) -> None:
+def test_pauses_grow_up_to_the_longest(restarts):
     policy = SupervisionPolicy(restarts=10**6)
     answer = after(RunEnding(STALLED_EXIT_CODE), [0.0] * restarts, 1.0, policy)
 

@@ -46,7 +46,7 @@ def with_row(name: str, place: int, value: object) -> dict[str, Any]:
     return changed(name, rows)
 
 
-def test_each_element_of_the_page_that_came_is_seen_once_in_its_place_with_its_type() -> None:
+def test_each_element_of_the_page_that_came_is_seen_once_in_its_place_with_its_type():
     page = recorded("article")
     heading = page.snapshot.elements[page.numbered.tags.index("h1")]
 
@@ -56,7 +56,7 @@ def test_each_element_of_the_page_that_came_is_seen_once_in_its_place_with_its_t
 
 
 @table("core/what_hides_or_lifts_a_text_is_told")
-def test_what_hides_or_lifts_a_text_is_told(words: str, flags: list[str]) -> None:
+def test_what_hides_or_lifts_a_text_is_told(words, flags):
     page = recorded("article")
     place = next(place for place, block in enumerate(page.page.blocks) if block.text == words)
     number = page.numbered.of_blocks[place]
@@ -98,7 +98,7 @@ def _is_in(page: Recorded, number: int, block: int) -> bool:
         pytest.param(with_row("runs", 6, {"toString": "x"}), id="object"),
     ],
 )
-def test_what_a_hostile_page_answers_is_refused(answer: object) -> None:
+def test_what_a_hostile_page_answers_is_refused(answer):
     with pytest.raises(SnapshotError):
         Snapshot.from_json(answer)
 
@@ -111,7 +111,7 @@ JSON = st.recursive(
 
 
 @given(JSON, st.sampled_from(sorted(ANSWER)))
-def test_any_answer_is_read_or_refused(value: object, name: str) -> None:
+def test_any_answer_is_read_or_refused(value, name):
     try:
         found = Snapshot.from_json(changed(name, value))
     except SnapshotError:
@@ -130,7 +130,7 @@ def must(found: NumberedPage | None) -> NumberedPage:
     return found
 
 
-def test_elements_are_numbered_in_document_order_from_the_body() -> None:
+def test_elements_are_numbered_in_document_order_from_the_body():
     found = must(number("<!doctype html><title>T</title><main><p>One <b>two</b></p><p>Three</p></main>"))
 
     assert found.tags == ("body", "main", "p", "b", "p")
@@ -139,18 +139,18 @@ def test_elements_are_numbered_in_document_order_from_the_body() -> None:
     assert found.html.startswith("<!DOCTYPE html>")
 
 
-def test_each_block_names_the_block_level_element_that_it_stands_in() -> None:
+def test_each_block_names_the_block_level_element_that_it_stands_in():
     found = must(number("<div>Before <p>A <a href=/>link</a></p> behind</div>Bare"))
 
     assert [found.tags[one] for one in found.of_blocks] == ["div", "p", "div", "body"]
 
 
 @table("core/what_only_some_browsers_show_or_what_leads_away_is_left_out")
-def test_what_only_some_browsers_show_or_what_leads_away_is_left_out(html: str, gone: str) -> None:
+def test_what_only_some_browsers_show_or_what_leads_away_is_left_out(html, gone):
     assert gone not in must(number(html)).html
 
 
-def test_a_page_that_has_such_attributes_gets_others() -> None:
+def test_a_page_that_has_such_attributes_gets_others():
     found = must(number('<p data-dedup-n0="7">Text</p>'))
 
     assert found.attribute == "data-dedup-n1"
@@ -165,7 +165,7 @@ def test_a_page_that_has_such_attributes_gets_others() -> None:
         ("its text is that for readers without scripts", f"<p>a</p><noscript><p>{'word ' * 50}</p></noscript>"),
     ],
 )
-def test_a_page_that_cannot_be_shown_as_it_was_parsed_is_none(why: str, html: str) -> None:
+def test_a_page_that_cannot_be_shown_as_it_was_parsed_is_none(why, html):
     assert number(html) is None, why
 
 
@@ -173,7 +173,7 @@ def test_a_page_that_cannot_be_shown_as_it_was_parsed_is_none(why: str, html: st
 @example("<A0\x85>0")
 @example("<A.>0")
 @example("<A0\x0b0>0")
-def test_any_page_is_numbered_as_it_was_parsed_or_not_at_all(html: str) -> None:
+def test_any_page_is_numbered_as_it_was_parsed_or_not_at_all(html):
     page = parse_page(html)
     found = numbered(html, page) if isinstance(page, Page) else None
     if found is None or not isinstance(page, Page):
@@ -202,9 +202,7 @@ def is_of(step: str, tag: str) -> bool:
         pytest.param([SeenPage(js_share=0.9), SeenPage(js_share=0.2)], True, id="mean-of-two"),
     ],
 )
-def test_a_layout_needs_rendering_where_scripts_make_it_and_nothing_is_there_without(
-    pages: list[SeenPage], *, needed: bool
-) -> None:
+def test_a_layout_needs_rendering_where_scripts_make_it_and_nothing_is_there_without(pages, *, needed):
     vision = vision_of(pages, 0.12345)
 
     assert vision.needs_rendering is needed
@@ -225,7 +223,7 @@ def looks(words: str, page: Recorded = ARTICLE) -> float | None:
     )
 
 
-def test_the_container_is_the_main_column() -> None:
+def test_the_container_is_the_main_column():
     container = looks_of(ARTICLE.page, ARTICLE.numbered, ARTICLE.snapshot).container
 
     assert ARTICLE.snapshot.elements[container].box.width == 760
@@ -233,7 +231,7 @@ def test_the_container_is_the_main_column() -> None:
 
 
 @pytest.mark.parametrize("around", ["<div class=pagination>{}</div><p>a</p>", "<form><input>{}</form>"])
-def test_names_of_navigation_and_forms_mean_nothing_around_most_of_a_page(around: str) -> None:
+def test_names_of_navigation_and_forms_mean_nothing_around_most_of_a_page(around):
     assert looks("long text", shown(around.format("<p>" + "long text " * 20 + "</p>"), {})) == 1
 
 
@@ -241,7 +239,6 @@ def shown(html: str, boxes: dict[str, Box], *, links: Sequence[str] = (), flags:
     """Return a page as a browser would show it: all elements in one column, but those that have a box by tag."""
     page = parsed(html)
     found = numbered(html, page)
-    assert found is not None
     anywhere = Box(200, 0, 600, 400)
     elements = {
         number: SeenElement(number, boxes.get(tag, anywhere), 0, 16.0, 400) for number, tag in enumerate(found.tags)
@@ -255,7 +252,7 @@ def shown(html: str, boxes: dict[str, Box], *, links: Sequence[str] = (), flags:
     return replace(ARTICLE, html=html, page=page, numbered=found, snapshot=Snapshot(1366, 900, elements, tuple(runs)))
 
 
-def test_text_that_no_person_sees_is_listed_with_its_reason() -> None:
+def test_text_that_no_person_sees_is_listed_with_its_reason():
     found = unseen_text(ARTICLE.page, ARTICLE.numbered, ARTICLE.snapshot)
 
     assert [(one.reason, one.text) for one in found] == [
@@ -267,19 +264,19 @@ def test_text_that_no_person_sees_is_listed_with_its_reason() -> None:
     ]
 
 
-def test_the_list_of_unseen_text_ends() -> None:
+def test_the_list_of_unseen_text_ends():
     page = shown("<p>spam</p>" * 500, {}, flags=Flag.CLIPPED)
 
     assert len(unseen_text(page.page, page.numbered, page.snapshot)) == 200
 
 
-def test_of_a_page_without_its_sheets_nothing_is_learned_but_what_scripts_made() -> None:
+def test_of_a_page_without_its_sheets_nothing_is_learned_but_what_scripts_made():
     page = recorded("plain")
 
     assert see(page.page, page.numbered, page.snapshot) == SeenPage(static_chars=34)
 
 
-def test_a_page_that_scripts_made_says_so() -> None:
+def test_a_page_that_scripts_made_says_so():
     page = recorded("scripted")
 
     seen = see(page.page, page.numbered, page.snapshot)
@@ -288,7 +285,7 @@ def test_a_page_that_scripts_made_says_so() -> None:
     assert seen.static_chars < 20
 
 
-def test_a_browser_that_saw_other_elements_than_the_page_has_does_no_harm() -> None:
+def test_a_browser_that_saw_other_elements_than_the_page_has_does_no_harm():
     """With scripts on, a page can answer anything."""
     runs = tuple(replace_number(run, 19_000) for run in ARTICLE.snapshot.runs)
 
@@ -314,7 +311,7 @@ def replace_number(run: TextRun, number: int) -> TextRun:
         max_size=30,
     )
 )
-def test_looks_are_shares_whatever_a_browser_says(runs: list[TextRun]) -> None:
+def test_looks_are_shares_whatever_a_browser_says(runs):
     snapshot = structs.replace(ARTICLE.snapshot, runs=tuple(runs))
 
     seen = see(ARTICLE.page, ARTICLE.numbered, snapshot)
@@ -323,7 +320,7 @@ def test_looks_are_shares_whatever_a_browser_says(runs: list[TextRun]) -> None:
     assert all(0 <= there.main <= there.seen for there in seen.paths.values())
 
 
-def test_elements_below_many_others_are_seen_in_time_in_proportion_to_their_number() -> None:
+def test_elements_below_many_others_are_seen_in_time_in_proportion_to_their_number():
     assert_in_proportion(
         lambda page: see(page.page, page.numbered, page.snapshot),
         lambda count: shown("<b>a" * 400 + "<div>b" * 400 + "<p>c</p>" * count, {}),

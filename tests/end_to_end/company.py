@@ -52,5 +52,4 @@ class Counting:
         return cls(crawler)
 
     def count(self, signal: object) -> None:
-        assert self._crawler.stats is not None
         self._crawler.stats.inc_value("told/scheduled" if signal is signals.request_scheduled else "told/dropped")

@@ -1,5 +1,4 @@
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,13 +9,13 @@ from tests.server import WebServer, serving
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path) -> Project:
     """A project with the one ADDONS line."""
     return Project(tmp_path / "project", dict(ADDON))
 
 
 @pytest.fixture
-def make_project(tmp_path: Path) -> Callable[..., Project]:
+def make_project(tmp_path) -> Callable[..., Project]:
     """Makes further projects; settings are given by name."""
 
     def make(name: str, **settings: Any) -> Project:
@@ -33,6 +32,6 @@ def server() -> Iterator[WebServer]:
 
 
 @pytest.fixture
-def site(request: pytest.FixtureRequest, server: WebServer) -> ChangingSite:
+def site(request, server) -> ChangingSite:
     """A site of as many pages as the module's PAGES says."""
     return ChangingSite(server, request.module.PAGES - 1)

@@ -56,7 +56,6 @@ class Storage:
 
     async def process_item(self, item: Any) -> Any:
         await sleep(self._seconds)
-        assert self._file is not None
         fields = ItemAdapter(item).asdict() if ItemAdapter.is_item(item) else {}
         report = fields.get("dedup") or {}
         line = {"id": name_of(item), "cleaned": fields.get("cleaned_content"), "report": report}
@@ -65,7 +64,6 @@ class Storage:
         return item
 
     def close_spider(self) -> None:
-        assert self._file is not None
         self._file.close()
         self._file = None
 
@@ -102,7 +100,6 @@ class Ledger:
         note("failed.jsonl", {"id": name_of(item)})
 
     def write_stats(self) -> None:
-        assert self._crawler.stats is not None
         if (runtime := Runtime.of_open(self._crawler)) is not None:
             gc.collect()  # a response and its selector hold each other
             runtime.done.settle_gone()

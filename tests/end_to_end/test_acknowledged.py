@@ -1,6 +1,5 @@
 """A page counts as seen only when its items are safe."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ BROKEN: dict[str, Any] = {"FEED_STORAGES": {"broken": f"{PIPELINES}.BrokenStorag
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path) -> Project:
     """A project with the delta feed, which shows what counts as seen."""
     return Project(tmp_path / "project", {**ADDON, "DEDUP_UNCHANGED": "skip"})
 
@@ -30,7 +29,7 @@ def again(project: Project, site: ChangingSite, **settings: Any) -> list[str]:
     return site.names_of(site.crawl(project, **settings).stored)
 
 
-def test_page_whose_callback_or_a_later_pipeline_fails_comes_again(project: Project, site: ChangingSite) -> None:
+def test_page_whose_callback_or_a_later_pipeline_fails_comes_again(project, site):
     """Until it is stored, and with the verdict that it had."""
     site.publish(notes={"p3": "<p>break here</p>"})
     settings = behind("Failing")
@@ -52,7 +51,7 @@ def feed(uri: str, **options: Any) -> dict[str, Any]:
     return {uri: {"format": "jsonlines", **options}}
 
 
-def test_pages_come_again_whose_feed_was_not_stored(project: Project, site: ChangingSite) -> None:
+def test_pages_come_again_whose_feed_was_not_stored(project, site):
     """Of several feeds any one: those in batches were stored."""
     of_p2 = feed("broken:all", item_filter=f"{PIPELINES}.OnlyP2")
     feeds = feed("feed-%(batch_id)d.jsonl", batch_item_count=2) | of_p2
@@ -62,7 +61,7 @@ def test_pages_come_again_whose_feed_was_not_stored(project: Project, site: Chan
     assert [again(project, site) for _ in range(2)] == [["p2"], []]
 
 
-def test_pages_of_the_batch_that_was_not_stored_come_again(project: Project, site: ChangingSite) -> None:
+def test_pages_of_the_batch_that_was_not_stored_come_again(project, site):
     feeds = feed("broken:2/%(batch_id)d", batch_item_count=2)
     site.crawl(project, clean=False, FEEDS=feeds, **BROKEN)
     lost = [line["url"] for line in lines_of(project.folder / "attempt-2.jsonl")]
@@ -71,7 +70,7 @@ def test_pages_of_the_batch_that_was_not_stored_come_again(project: Project, sit
     assert len(lost) == 2
 
 
-def test_user_may_say_that_scraped_is_safe(project: Project, site: ChangingSite) -> None:
+def test_user_may_say_that_scraped_is_safe(project, site):
     site.crawl(project, clean=False, FEEDS=feed("broken:all"), DEDUP_ACK="item_scraped", **BROKEN)
 
     assert again(project, site) == []
@@ -84,7 +83,7 @@ WORDS: dict[str, tuple[dict[str, Any], list[str]]] = {
 
 
 @pytest.mark.parametrize("word", WORDS)
-def test_pages_count_as_seen_by_the_users_word(project: Project, site: ChangingSite, word: str) -> None:
+def test_pages_count_as_seen_by_the_users_word(project, site, word):
     settings, expected = WORDS[word]
 
     # Pages without a word are held to the end, and given up then.
@@ -95,7 +94,7 @@ def test_pages_count_as_seen_by_the_users_word(project: Project, site: ChangingS
     assert [crawled.count("ack/never") for crawled in (first, second)] == [len(expected)] * 2
 
 
-def test_page_of_several_items_needs_a_word_of_each(project: Project, site: ChangingSite) -> None:
+def test_page_of_several_items_needs_a_word_of_each(project, site):
     settings = {**behind("Confirming"), "DEDUP_ACK": "manual"}
 
     found = [
@@ -107,7 +106,7 @@ def test_page_of_several_items_needs_a_word_of_each(project: Project, site: Chan
     assert verdicts(found[1]) == {"new": len(EVERYTHING)}
 
 
-def test_pages_without_items_need_no_word(project: Project, site: ChangingSite) -> None:
+def test_pages_without_items_need_no_word(project, site):
     found: list[Crawled] = [site.crawl(project, "no-items", DEDUP_ACK="manual") for _ in range(2)]
 
     assert verdicts(found[1]) == {"unchanged": len(EVERYTHING)}

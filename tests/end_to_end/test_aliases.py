@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import pytest
 
 from tests.alias_site import alias_site, canonical, chain
-from tests.end_to_end.crawling import Crawled, Project
+from tests.end_to_end.crawling import Crawled
 from tests.server import Answer, Site, WebServer, redirect, serving
 from tests.sites import html_page
 from tests.tables import table
@@ -45,13 +45,7 @@ def stored_titles(*crawls: Crawled) -> Counter[str]:
 
 
 @table("end_to_end/once_by_any_way")
-def test_every_page_goes_out_exactly_once(
-    make_project: Callable[..., Project],
-    request: pytest.FixtureRequest,
-    order: str,
-    modes: list[str],
-    way: dict[str, Any],
-) -> None:
+def test_every_page_goes_out_exactly_once(make_project, request, order, modes, way):
     """In each crawl, or in the first alone where unchanged pages are skipped."""
     server: WebServer = request.getfixturevalue(order)
     project = make_project("project", **RULES, **way)
@@ -67,7 +61,7 @@ def test_every_page_goes_out_exactly_once(
     assert f"{server.origins[1]}/foreign" not in server.requests
 
 
-def test_resumed_crawl_remembers_the_addresses_of_its_pages(project: Project, forward: WebServer) -> None:
+def test_resumed_crawl_remembers_the_addresses_of_its_pages(project, forward):
     server = forward
     project.settings |= {**RULES, "JOBDIR": "job"}
     start = f"start={server.origins[0]}/start"
@@ -90,7 +84,7 @@ def surroundings(origin: str) -> dict[str, Answer]:
 ORDERS = ("abc", "acb", "bac", "bca", "cba")
 
 
-def test_chain_of_canonical_links_is_one_page(project: Project) -> None:
+def test_chain_of_canonical_links_is_one_page(project):
     """In the order c, a, b two go out: nothing says that a is c until b has come."""
     with serving(
         len(ORDERS), lambda origins: {u: p for at in origins for u, p in (chain([at]) | surroundings(at)).items()}
@@ -103,7 +97,7 @@ def test_chain_of_canonical_links_is_one_page(project: Project) -> None:
         assert Counter(url.rpartition("/")[0] for url in in_chain) == Counter(server.origins)
 
 
-def test_all_items_of_an_alias_share_its_fate(project: Project) -> None:
+def test_all_items_of_an_alias_share_its_fate(project):
     """Also where their bytes are others and their text is not, so that nothing is compared of the one that goes out."""
 
     def two(origins: list[str], nonce: int) -> Site:
@@ -130,7 +124,7 @@ def test_all_items_of_an_alias_share_its_fate(project: Project) -> None:
             assert len(set(of_pages)) == 2
 
 
-def test_redirects_that_a_spider_copies_to_other_requests_make_no_aliases(project: Project) -> None:
+def test_redirects_that_a_spider_copies_to_other_requests_make_no_aliases(project):
     """`meta=response.meta` is what many spiders write."""
 
     def site(origins: list[str]) -> Site:

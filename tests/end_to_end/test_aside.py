@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.end_to_end.crawling import Project, lines_of
+from tests.end_to_end.crawling import lines_of
 from tests.server import Answer, Site, WebServer, serving
 from tests.service.learned_site import FOOTER, WORDS, post
 
@@ -38,8 +38,8 @@ def server() -> Iterator[WebServer]:
 
 @pytest.mark.parametrize("reactor", [{}, SELECT], ids=["asyncio", "select"])
 def test_layouts_are_learned_and_long_pages_judged_in_a_thread_and_pages_leave_in_the_order_in_which_they_came(
-    project: Project, server: WebServer, reactor: dict[str, Any]
-) -> None:
+    project, server, reactor
+):
     """Those that waited for what is learned go before those that came meanwhile."""
     settings = WATCHED | reactor | {"DEDUP_BATCH": {"pages": 5}, "CONCURRENT_REQUESTS": 1}
     crawled = project.crawl("in-order", "-a", f"start={' '.join(server.site)}", **settings)

@@ -46,7 +46,7 @@ def hostile(origins: list[str]) -> Site:
 
 
 @pytest.fixture(scope="module")
-def responses(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+def responses(tmp_path_factory) -> Crawled:
     project = Project(tmp_path_factory.mktemp("responses"), dict(ADDON))
     with serving(1, hostile) as server:
         project.settings |= {"CONCURRENT_REQUESTS": 1, "HTTPERROR_ALLOW_ALL": True, "DEDUP_BATCH": {"pages": 1}}
@@ -63,9 +63,7 @@ def came_of(crawled: Crawled, kind: str, name: str) -> tuple[dict[str, object], 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_page_that_cannot_be_read_goes_out_uncleaned_and_flagged_and_what_is_no_html_as_it_is(
-    responses: Crawled, kind: str
-) -> None:
+def test_page_that_cannot_be_read_goes_out_uncleaned_and_flagged_and_what_is_no_html_as_it_is(responses, kind):
     """Also where a spider calls everything HTML."""
     assert {name: came_of(responses, kind, name) for name in UNREADABLE} == {
         name: ({"left": reason}, None) for name, reason in UNREADABLE.items()
@@ -84,11 +82,11 @@ ODD = {
 }
 
 
-def test_odd_page_is_read_as_browsers_do(responses: Crawled) -> None:
+def test_odd_page_is_read_as_browsers_do(responses):
     assert {name: (came_of(responses, "attached", name)[1] or "").strip() for name in ODD} == ODD
 
 
-def test_everything_is_counted(responses: Crawled) -> None:
+def test_everything_is_counted(responses):
     assert responses.count("left/not_html") == 2 * len(NO_HTML)
     assert responses.count("left/too_large") == responses.count("left/too_many_attributes") == 2
     assert responses.count("left/too_deep") == 4
@@ -97,7 +95,7 @@ def test_everything_is_counted(responses: Crawled) -> None:
 
 
 @pytest.fixture(scope="module")
-def fields(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+def fields(tmp_path_factory) -> Crawled:
     project = Project(tmp_path_factory.mktemp("fields"), dict(ADDON))
     with serving(1, lambda origins: {f"{origins[0]}/page": Answer(html_page("page"))}) as server:
         crawled = project.crawl("fields", "-a", f"start={server.origins[0]}/page", clean=False, FEEDS={})
@@ -105,26 +103,26 @@ def fields(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
     return crawled
 
 
-def test_items_with_odd_fields_all_go_out(fields: Crawled) -> None:
+def test_items_with_odd_fields_all_go_out(fields):
     assert Counter(fields.stored_ids) == Counter([*URLS, *FIELDS, "set-before", "refusing", "sealed"])
     assert fields.count("store/rows_given_up") == 0
 
 
-def test_item_without_a_url_stands_for_its_response_and_one_whose_url_has_no_domain_is_flagged(fields: Crawled) -> None:
+def test_item_without_a_url_stands_for_its_response_and_one_whose_url_has_no_domain_is_flagged(fields):
     for name in ("url-none", "url-empty", "url-number"):
         assert str(fields.reports[name]["url"]).endswith("/page")
     for name in ("url-words", "url-brackets", "url-script", "url-port"):
         assert fields.reports[name] == {"left": "no_domain"}
 
 
-def test_item_that_breaks_a_layer_is_flagged_and_counted(fields: Crawled) -> None:
+def test_item_that_breaks_a_layer_is_flagged_and_counted(fields):
     assert all("error" in fields.reports[name] for name in ("html-broken", "refusing"))
     assert fields.count("errors/OSError") == 1
     assert fields.count("errors/ValueError") == 2
     assert fields.log.count("because of a defect in scrapy_dedup") == 2
 
 
-def test_callbacks_that_break_wait_or_yield_without_end_lose_nothing(project: Project) -> None:
+def test_callbacks_that_break_wait_or_yield_without_end_lose_nothing(project):
     names = ["half_way", "waits", "returns", "many", "many_of_one"]
 
     def site(origins: list[str]) -> Site:

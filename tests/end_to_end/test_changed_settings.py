@@ -1,7 +1,5 @@
 """A setting that says what an item holds counts at the next crawl, also for pages that did not change themselves."""
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,12 +37,12 @@ def a_site(server: WebServer) -> ChangingSite:
 
 
 @pytest.fixture
-def site(server: WebServer) -> ChangingSite:
+def site(server) -> ChangingSite:
     return a_site(server)
 
 
 @pytest.fixture(scope="module")
-def seen(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, dict[str, Any]]:
+def seen(server, tmp_path_factory) -> tuple[Project, dict[str, Any]]:
     """A project that has crawled the site once, of which tests work on copies; and what its items hold."""
     project = Project(tmp_path_factory.mktemp("seen") / "project", dict(SETTINGS))
     return project, held(a_site(server).crawl(project))
@@ -73,13 +71,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_pages_that_did_not_change_are_as_a_first_crawl_gives_them(
-    make_project: Callable[..., Project],
-    seen: tuple[Project, dict[str, Any]],
-    site: ChangingSite,
-    tmp_path: Path,
-    change: str,
-) -> None:
+def test_pages_that_did_not_change_are_as_a_first_crawl_gives_them(make_project, seen, site, tmp_path, change):
     before, first = seen
     expected = held(site.crawl(make_project("anew", **SETTINGS), **CHANGES[change]))
     assert first != expected

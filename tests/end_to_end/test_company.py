@@ -25,9 +25,7 @@ def crawl(project: Project, server: WebServer, **settings: Any) -> Crawled:
     return project.crawl("pages", "-a", f"start={server.origins[0]}/hub", **settings)
 
 
-def test_items_that_are_renamed_later_or_kept_by_a_middleware_and_pages_that_are_retried_are_done_once(
-    project: Project,
-) -> None:
+def test_items_that_are_renamed_later_or_kept_by_a_middleware_and_pages_that_are_retried_are_done_once(project):
     def flaky(origins: list[str]) -> Any:
         pages = interleaved(origins, SIZES)
         return {
@@ -46,9 +44,7 @@ def test_items_that_are_renamed_later_or_kept_by_a_middleware_and_pages_that_are
 
 
 @table("end_to_end/crawl_ends_with_every_page_under_any_settings")
-def test_crawl_ends_with_every_page_under_any_settings(
-    project: Project, server: WebServer, settings: dict[str, Any]
-) -> None:
+def test_crawl_ends_with_every_page_under_any_settings(project, server, settings):
     crawled = crawl(project, server, **settings)
 
     assert Counter(crawled.stored_ids) == Counter(pages_of(server.site))
@@ -63,7 +59,7 @@ def linked_twice(origins: list[str]) -> Site:
     return {f"{here}/hub": Answer(hub), f"{here}/again/hub": Answer(again), **pages}
 
 
-def test_those_who_listen_hear_of_every_request_as_without_the_plugin(project: Project) -> None:
+def test_those_who_listen_hear_of_every_request_as_without_the_plugin(project):
     extensions = {"tests.end_to_end.company.Counting": 0, "tests.end_to_end.recorders.Ledger": 0}
     with serving(1, linked_twice) as server:
         crawled = crawl(project, server, EXTENSIONS=extensions)

@@ -11,10 +11,10 @@ import pytest
 from msgspec import Struct
 from sqlalchemy import URL
 
-from tests.databases import Server, postgresql
+from tests.databases import postgresql
 from tests.end_to_end.crawling import Crawled, Project, Running, lines_of
 from tests.proxy import Proxy, proxy
-from tests.redis_server import RedisServer, redis_server
+from tests.redis_server import redis_server
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import prose
 
@@ -104,12 +104,12 @@ class Away(Struct):
 
 
 @pytest.fixture
-def away(project: Project, postgresql: Server) -> Iterator[Away]:
+def away(project, postgresql) -> Iterator[Away]:
     with serving(1, lambda _: {}) as server, postgresql.database() as url, proxy(postgresql.port) as way:
         yield Away(project, Gates(server), url, way)
 
 
-def test_crawl_goes_on_without_its_database_and_writes_all_once_it_is_back(away: Away) -> None:
+def test_crawl_goes_on_without_its_database_and_writes_all_once_it_is_back(away):
     first = away.crawl(lambda: None, lambda: None)
     assert first.exit_code == 0
     assert first.errors == []
@@ -133,9 +133,7 @@ def test_crawl_goes_on_without_its_database_and_writes_all_once_it_is_back(away:
     assert away.rows(first_seen) == before
 
 
-def test_a_worker_waits_for_what_it_claims_loses_nothing_and_gives_nothing_twice(
-    away: Away, redis_server: RedisServer
-) -> None:
+def test_a_worker_waits_for_what_it_claims_loses_nothing_and_gives_nothing_twice(away, redis_server):
     """While the network swallows everything."""
     shared = {
         "DEDUP_SHARED_JOB": "nightly",

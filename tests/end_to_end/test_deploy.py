@@ -57,7 +57,7 @@ def env_file() -> dict[str, str]:
 
 
 @pytest.mark.usefixtures("_packages")
-def test_the_script_crawls_with_two_workers_and_leaves_nothing_running(open_folder: Path) -> None:
+def test_the_script_crawls_with_two_workers_and_leaves_nothing_running(open_folder):
     folder = open_folder / "shared"
     with serving(1, lambda origins: interleaved(origins, (20,))) as server:
         start = f"{server.origins[0]}/hub"
@@ -78,7 +78,7 @@ def test_the_script_crawls_with_two_workers_and_leaves_nothing_running(open_fold
     assert "ready to exit, bye bye" in logs["redis.log"]
 
 
-def test_containers_do_as_the_script_does(compose: dict[str, Any]) -> None:
+def test_containers_do_as_the_script_does(compose):
     """They read one file, give a worker what its settings read, and run the same commands."""
     services = compose["services"]
     script = (DEPLOY / "start.py").read_text()
@@ -97,9 +97,7 @@ def test_containers_do_as_the_script_does(compose: dict[str, Any]) -> None:
         assert option in script
 
 
-def test_where_there_is_no_project_folder_the_store_needs_an_address(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_there_is_no_project_folder_the_store_needs_an_address(tmp_path, monkeypatch):
     """As under Scrapyd, whose projects are eggs: the plugin must not be off without a word."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SCRAPY_SETTINGS_MODULE", "json")

@@ -32,13 +32,13 @@ def server() -> Iterator[WebServer]:
 
 
 @pytest.fixture
-def good(server: WebServer) -> str:
+def good(server) -> str:
     server.requests.clear()
     return server.origins[0]
 
 
 @pytest.fixture
-def bad(server: WebServer) -> str:
+def bad(server) -> str:
     return server.origins[1]
 
 
@@ -156,9 +156,7 @@ PROJECTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("settings", PROJECTS.values(), ids=PROJECTS)
-def test_blacklisted_domain_gets_no_request(
-    project: Project, server: WebServer, good: str, bad: str, settings: dict[str, Any]
-) -> None:
+def test_blacklisted_domain_gets_no_request(project, server, good, bad, settings):
     """By no way: a folder each. The site's robots.txt names a sitemap elsewhere, its own sitemap pages elsewhere.
 
     Neither does a request that wants to be left alone.
@@ -191,9 +189,7 @@ def test_blacklisted_domain_gets_no_request(
     assert crawled.count("traps/waited_in_vain") < 5
 
 
-def test_blacklisted_domain_gets_no_request_by_a_sitemap(
-    project: Project, server: WebServer, good: str, bad: str
-) -> None:
+def test_blacklisted_domain_gets_no_request_by_a_sitemap(project, server, good, bad):
     """Neither for its own, nor for pages and sitemaps that another domain's name."""
     index = f"<sitemapindex><sitemap><loc>{bad}/sitemap.xml</loc></sitemap></sitemapindex>"
     server.site = {
@@ -217,9 +213,7 @@ def test_blacklisted_domain_gets_no_request_by_a_sitemap(
     [{"DEDUP_LAYERS": {"domain": False}}, {"DEDUP_SHADOW": "domain"}, {"DEDUP_PROJECT": "other"}],
     ids=["off", "shadow", "of-another-project"],
 )
-def test_layer_that_is_off_in_the_shadow_or_of_another_project_refuses_nothing(
-    project: Project, server: WebServer, good: str, bad: str, settings: dict[str, Any]
-) -> None:
+def test_layer_that_is_off_in_the_shadow_or_of_another_project_refuses_nothing(project, server, good, bad, settings):
     server.site, starts = by_link(good, bad)
     server.site |= {f"{bad}/": page("bad home"), f"{bad}/a": page("bad a")}
     blacklist(project, bad)
@@ -235,9 +229,7 @@ def test_layer_that_is_off_in_the_shadow_or_of_another_project_refuses_nothing(
     )
 
 
-def test_domain_that_is_blacklisted_during_the_crawl_is_left_alone_from_then_on(
-    project: Project, server: WebServer, good: str, bad: str
-) -> None:
+def test_domain_that_is_blacklisted_during_the_crawl_is_left_alone_from_then_on(project, server, good, bad):
     is_written = threading.Event()
     server.site = {
         f"{good}/": page("home", f"{bad}/1", "/wait"),
@@ -257,9 +249,7 @@ def test_domain_that_is_blacklisted_during_the_crawl_is_left_alone_from_then_on(
     assert crawled.count("domain/blacklisted") == 1
 
 
-def test_queue_of_an_earlier_part_of_the_run_is_not_asked(
-    project: Project, server: WebServer, good: str, bad: str
-) -> None:
+def test_queue_of_an_earlier_part_of_the_run_is_not_asked(project, server, good, bad):
     server.site = {f"{good}/": page("home", *(f"{bad}/{number}" for number in range(9)))}
     server.site |= {f"{bad}/{number}": page(f"bad {number}") for number in range(9)}
     settings: dict[str, Any] = {"JOBDIR": "job", "CONCURRENT_REQUESTS": 1, "CLOSESPIDER_PAGECOUNT": 2}
@@ -275,8 +265,8 @@ def test_queue_of_an_earlier_part_of_the_run_is_not_asked(
 
 
 def test_refusal_says_who_and_why_and_is_no_visit_and_its_links_are_followed_once_it_is_over(
-    project: Project, server: WebServer, good: str, bad: str
-) -> None:
+    project, server, good, bad
+):
     settings: dict[str, Any] = {"DEDUP_REMOVED": {"after": 1, "max_share": 1.0}}
     server.site = {f"{bad}/": page("bad home"), f"{bad}/a": page("bad a"), f"{good}/next": page("next")}
     server.site |= {f"{good}/": page("home", f"{bad}/", "/next")}
@@ -320,7 +310,7 @@ def poor_site(good: str, bad: str) -> Site:
 
 
 @table("end_to_end/low_quality")
-def test_domain_of_low_quality_is_asked_by_policy(project: Project, policy: str, pages: int, why: str) -> None:
+def test_domain_of_low_quality_is_asked_by_policy(project, policy, pages, why):
     with serving(2, lambda origins: poor_site(*origins)) as server:
         good, bad = server.origins
         let_be(project, bad, DomainStatus.PROCESSED_LOW_QUALITY)
@@ -335,7 +325,7 @@ def test_domain_of_low_quality_is_asked_by_policy(project: Project, policy: str,
     assert f"{good}/next" in crawled.stored_ids
 
 
-def test_sample_counts_over_all_parts_of_a_run(project: Project, server: WebServer, good: str, bad: str) -> None:
+def test_sample_counts_over_all_parts_of_a_run(project, server, good, bad):
     server.site = {f"{good}/": page("home", *(f"{bad}/{number}" for number in range(9)))}
     server.site |= {f"{bad}/{number}": page(f"bad {number}") for number in range(9)}
     let_be(project, bad, DomainStatus.PROCESSED_LOW_QUALITY)
@@ -353,9 +343,7 @@ def test_sample_counts_over_all_parts_of_a_run(project: Project, server: WebServ
 # What a run leaves.
 
 
-def test_domains_of_a_run_are_registered_with_their_figures(
-    project: Project, server: WebServer, good: str, bad: str
-) -> None:
+def test_domains_of_a_run_are_registered_with_their_figures(project, server, good, bad):
     server.site = {
         f"{good}/": page("home", "/1", f"{bad}/", "/broken", confidence=0.9),
         f"{good}/1": page("one", confidence="0.5"),
@@ -382,9 +370,7 @@ def test_domains_of_a_run_are_registered_with_their_figures(
     assert (counts(project, good), counts(project, bad)) == ((1, 1, 0.9, 0.7), (0, 2, 0.59, 0.345))
 
 
-def test_confidence_comes_from_the_field_or_the_function_that_the_user_names(
-    project: Project, server: WebServer, good: str
-) -> None:
+def test_confidence_comes_from_the_field_or_the_function_that_the_user_names(project, server, good):
     names = ("good", "raises", "nonsense", "unknown")
     server.site = {f"{good}/{name}": page(name, confidence=0.1) for name in names}
     function = "tests.end_to_end.spiders.domains.confidence_of"
@@ -399,7 +385,7 @@ def test_confidence_comes_from_the_field_or_the_function_that_the_user_names(
     assert len(crawled.stored) == 4
 
 
-def test_function_that_cannot_be_called_stops_the_crawl(project: Project, server: WebServer, good: str) -> None:
+def test_function_that_cannot_be_called_stops_the_crawl(project, server, good):
     path = "tests.end_to_end.spiders.domains.nothing"
     crawled = project.crawl("crosses", "-a", f"start={good}/", clean=False, DEDUP_DOMAIN={"confidence_function": path})
 
@@ -421,9 +407,7 @@ def counts(project: Project, origin: str) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("jobdir", [{"JOBDIR": "job"}, {}], ids=["jobdir", "anew"])
-def test_killed_run_leaves_what_was_safe_and_the_next_one_makes_up_for_it(
-    project: Project, server: WebServer, good: str, jobdir: dict[str, Any]
-) -> None:
+def test_killed_run_leaves_what_was_safe_and_the_next_one_makes_up_for_it(project, server, good, jobdir):
     never = threading.Event()
     server.site = scored_site(good, 9) | {f"{good}/8": Answer("", until=never)}
     settings: dict[str, Any] = {"FEEDS": {}, "DEDUP_LAYERS": {"boilerplate": False}, **jobdir}
@@ -446,7 +430,7 @@ def test_killed_run_leaves_what_was_safe_and_the_next_one_makes_up_for_it(
 # A run under way.
 
 
-def test_running_crawl_says_how_it_stands(project: Project, server: WebServer, good: str) -> None:
+def test_running_crawl_says_how_it_stands(project, server, good):
     never = threading.Event()
     server.site = scored_site(good, 3) | {f"{good}/2": Answer(page("page 2").body, until=never)}
     running = project.start("crosses", "-a", f"start={good}/")

@@ -3,7 +3,7 @@
 import re
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,7 @@ ENDINGS = {
 
 
 @pytest.fixture(params=[False])
-def server(request: pytest.FixtureRequest) -> Iterator[WebServer]:
+def server(request) -> Iterator[WebServer]:
     def site(origins: list[str]) -> Site:
         urls = [f"{origins[0]}/p{number}" for number in range(PAGES)]
         more = HUGE if request.param else ""
@@ -98,9 +98,7 @@ NAMES = {f"p{number}" for number in range(PAGES)}
     [pytest.param(one.huge, one, id=name) for name, one in ENDINGS.items() if name != TWO],
     indirect=["server"],
 )
-def test_what_the_first_crawl_did_not_give_the_second_gives(
-    project: Project, server: WebServer, ending: Ending
-) -> None:
+def test_what_the_first_crawl_did_not_give_the_second_gives(project, server, ending):
     project.settings |= {"CONCURRENT_REQUESTS": 4, "DEDUP_UNCHANGED": "skip", "DOWNLOAD_DELAY": 0.02, **ending.settings}
     crawl_to(project, server, ending)
     for name in ("CLOSESPIDER_ITEMCOUNT", "CLOSESPIDER_PAGECOUNT", "CLOSESPIDER_TIMEOUT", "FAILS", "FAILS_BEHIND"):
@@ -131,9 +129,7 @@ def cut_half_lines(project: Project) -> None:
         cut_half_line(path)
 
 
-def test_two_crawls_on_one_store_that_are_killed_in_turn_leave_nothing_out(
-    make_project: Callable[..., Project], server: WebServer, tmp_path: Path
-) -> None:
+def test_two_crawls_on_one_store_that_are_killed_in_turn_leave_nothing_out(make_project, server, tmp_path):
     settings = {
         "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'both.db'}",
         "DEDUP_UNCHANGED": "skip",
@@ -152,7 +148,7 @@ def test_two_crawls_on_one_store_that_are_killed_in_turn_leave_nothing_out(
     assert set(arrived(projects[0])) | set(arrived(projects[1])) == NAMES
 
 
-def test_documentation_has_each_ending() -> None:
+def test_documentation_has_each_ending():
     text = DOCS.read_text(encoding="utf-8").partition("## How a crawl may end")[2].partition("\n## ")[0]
     first = [line.split("|")[1].strip().replace("`", "") for line in text.splitlines() if line.startswith("| ")][2:]
 

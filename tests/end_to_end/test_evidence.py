@@ -38,7 +38,7 @@ def report(crawled: Crawled, name: str) -> dict[str, Any]:
     return dict(found)
 
 
-def test_a_page_whose_equal_was_in_another_crawl_goes_out_and_names_it(project: Project, server: WebServer) -> None:
+def test_a_page_whose_equal_was_in_another_crawl_goes_out_and_names_it(project, server):
     """It is told as moved where the other one is gone."""
     harbour, lighthouse = html_page("harbour"), html_page("lighthouse")
     first = project.crawl("pages", "-a", publish(server, old=harbour, left=lighthouse, **around()))
@@ -64,9 +64,7 @@ PAIRS: dict[str, tuple[int, ...]] = {"fewer": (10, 11)} | dict.fromkeys(
 )
 
 
-def test_under_skip_a_page_left_out_for_another_goes_out_once_that_does_not_give_its_item(
-    project: Project, server: WebServer
-) -> None:
+def test_under_skip_a_page_left_out_for_another_goes_out_once_that_does_not_give_its_item(project, server):
     """Of pairs: one of each goes, redirects, is not met any more, or has another text, another price, or fewer."""
     settings: dict[str, Any] = {**ONE_BY_ONE, "DEDUP_UNCHANGED": "skip", "DEDUP_REMOVED": {"after": 1}}
 
@@ -113,9 +111,7 @@ def test_under_skip_a_page_left_out_for_another_goes_out_once_that_does_not_give
 @pytest.mark.parametrize(
     ("copies", "settings"), [(3, ONE_BY_ONE), (12, {"CONCURRENT_REQUESTS_PER_DOMAIN": 12})], ids=["in-turn", "at-once"]
 )
-def test_of_equal_pages_one_is_in_each_feed(
-    project: Project, server: WebServer, copies: int, settings: dict[str, Any]
-) -> None:
+def test_of_equal_pages_one_is_in_each_feed(project, server, copies, settings):
     """Also where all of them are what they were, and whichever comes first, or while the store is asked for another."""
     pages = dict.fromkeys((f"copy{number}" for number in range(copies)), html_page("harbour")) | around()
     for number in range(2):
@@ -126,9 +122,7 @@ def test_of_equal_pages_one_is_in_each_feed(
         assert crawled.count("items/out") == 1 + len(around())
 
 
-def test_chunks_of_a_page_that_others_equal_in_all_but_its_fields_are_those_that_it_had(
-    project: Project, server: WebServer
-) -> None:
+def test_chunks_of_a_page_that_others_equal_in_all_but_its_fields_are_those_that_it_had(project, server):
     found = []
     for version in range(2):
         parts = "".join(f"<h2>On {name}</h2><p>{prose(name, sentences=40)}</p>" for name in ("harbour", version))
@@ -143,7 +137,7 @@ def test_chunks_of_a_page_that_others_equal_in_all_but_its_fields_are_those_that
     assert "kept" not in second[other]
 
 
-def test_a_layer_that_leaves_out_much_is_told_by_log_stats_runs_and_report(project: Project, server: WebServer) -> None:
+def test_a_layer_that_leaves_out_much_is_told_by_log_stats_runs_and_report(project, server):
     copies = dict.fromkeys((f"copy{number}" for number in range(5)), html_page("harbour"))
     crawled = project.crawl("pages", "-a", publish(server, **copies, **around(19)), **ONE_BY_ONE)
     listed = json.loads(command(project, "runs", "--json"))
@@ -186,7 +180,7 @@ def command(project: Project, *words: str) -> str:
     return out.read_text(encoding="utf-8")
 
 
-def test_a_crawl_leaves_out_as_much_as_clean_for_the_same_reasons(project: Project) -> None:
+def test_a_crawl_leaves_out_as_much_as_clean_for_the_same_reasons(project):
     """Of many sites, each with another reason why a page stands for one or not; which comes first varies."""
     with serving(len(CASES), lambda _: {}) as server:
         sites = dict(zip(server.origins, CASES.values(), strict=True))

@@ -1,19 +1,16 @@
 """When pages are asked for again; days pass in the store. Cases of the decision: tests/core/recrawl/test_plan.py."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from tests.end_to_end.crawling import ADDON, Project
 from tests.end_to_end.recrawl_site import ChangingSite, copied, let_pass, reports_of, rows, statuses
-from tests.server import Answer, WebServer
+from tests.server import Answer
 
 PAGES = 5
 
 
 @pytest.fixture(scope="module")
-def seen(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Project:
+def seen(server, tmp_path_factory) -> Project:
     """A project that has crawled the site once; tests work on copies."""
     project = Project(tmp_path_factory.mktemp("seen"), dict(ADDON))
     ChangingSite(server, PAGES - 1).crawl(project, DEDUP_ADAPTIVE={"enabled": True})
@@ -21,13 +18,11 @@ def seen(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Project
 
 
 @pytest.fixture
-def project(seen: Project, tmp_path: Path) -> Project:
+def project(seen, tmp_path) -> Project:
     return copied(seen, tmp_path / "project")
 
 
-def test_fresh_pages_are_not_asked_for_but_chosen_ones_and_their_callbacks_run(
-    project: Project, site: ChangingSite
-) -> None:
+def test_fresh_pages_are_not_asked_for_but_chosen_ones_and_their_callbacks_run(project, site):
     let_pass(project, 6.9)
     skipping = site.crawl(project, DEDUP_FRESH_FOR=7, DEDUP_UNCHANGED="skip")
     asked = dict(site.asked)
@@ -41,9 +36,7 @@ def test_fresh_pages_are_not_asked_for_but_chosen_ones_and_their_callbacks_run(
     assert reports_of(chosen, "verdict") == {"unchanged"}
 
 
-def test_patterns_and_pages_that_are_gone_have_their_own_time_and_time_runs_out(
-    project: Project, site: ChangingSite
-) -> None:
+def test_patterns_and_pages_that_are_gone_have_their_own_time_and_time_runs_out(project, site):
     rules = {f"{site.url('p1')}*": "1h", site.origin.removeprefix("http://"): 7}
     asked = []
     for days in (6, 1, 29, 1):
@@ -58,7 +51,7 @@ def test_patterns_and_pages_that_are_gone_have_their_own_time_and_time_runs_out(
     assert [site.url("p2") in each for each in asked] == [False, True, False, True]
 
 
-def test_interval_of_a_page_adapts_to_its_changes(project: Project, site: ChangingSite) -> None:
+def test_interval_of_a_page_adapts_to_its_changes(project, site):
     """The first is a day; unchanged pages wait longer then, and one that changed is due before."""
     project.settings |= {"DEDUP_ADAPTIVE": {"enabled": True}}
     at_once = site.crawl(project)
@@ -77,7 +70,7 @@ def test_interval_of_a_page_adapts_to_its_changes(project: Project, site: Changi
     assert set(site.asked) == {site.url("p1")}
 
 
-def test_what_is_held_too_long_is_made_anew(project: Project, site: ChangingSite) -> None:
+def test_what_is_held_too_long_is_made_anew(project, site):
     """A 304 or a wait does not make it younger."""
     project.settings |= {"DEDUP_CACHE_MAX_AGE": 10, "DEDUP_REUSE": "body", "DEDUP_AUDIT": 0}
     site.crawl(project)
@@ -102,9 +95,7 @@ def sitemap(site: ChangingSite, dates: dict[str, str]) -> Answer:
     return Answer(body, content_type="application/xml")
 
 
-def test_dates_of_a_sitemap_spare_fetches_once_they_were_shown_to_be_true(
-    make_project: Callable[..., Project], server: WebServer
-) -> None:
+def test_dates_of_a_sitemap_spare_fetches_once_they_were_shown_to_be_true(make_project, server):
     site, project = ChangingSite(server, 20), make_project("dated", **ADDON)
     pages = {site.url(name) for name in site.names}
     asked: list[set[str]] = []

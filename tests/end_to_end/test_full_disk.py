@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.databases import Server, postgresql
+from tests.databases import postgresql
 from tests.end_to_end.crawling import ADDON, Crawled, Project
 from tests.server import Answer, WebServer, serving
 from tests.small_disk import MEGABYTE, SmallDisk, small_disk
@@ -67,13 +67,13 @@ def site() -> Iterator[Site]:
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[SmallDisk]:
+def disk(tmp_path) -> Iterator[SmallDisk]:
     with small_disk(tmp_path / "disk", SIZE) as mounted:
         yield mounted
 
 
 @pytest.fixture
-def project(project: Project, disk: SmallDisk) -> Project:
+def project(project, disk) -> Project:
     # One after the other, so that it is known what comes when.
     project.settings |= {
         "DEDUP_DATABASE_URL": f"sqlite:///{disk.folder}/dedup.db",
@@ -103,9 +103,7 @@ def is_told(project: Project) -> bool:
     return log.exists() and "The store's disk is full" in log.read_text(encoding="utf-8", errors="replace")
 
 
-def test_crawl_goes_on_and_the_next_one_gives_what_could_not_be_noted(
-    project: Project, site: Site, disk: SmallDisk
-) -> None:
+def test_crawl_goes_on_and_the_next_one_gives_what_could_not_be_noted(project, site, disk):
     crawled = site.crawl(project)
 
     assert crawled.exit_code == 0
@@ -125,7 +123,7 @@ def test_crawl_goes_on_and_the_next_one_gives_what_could_not_be_noted(
     assert set(site.urls) <= completed(disk)
 
 
-def test_what_waits_is_written_once_there_is_room_again(project: Project, site: Site, disk: SmallDisk) -> None:
+def test_what_waits_is_written_once_there_is_room_again(project, site, disk):
     disk.grow(64 * MEGABYTE)
     site.when(5, disk.fill)
     running = project.start("pages", "-a", f"start={site.origin}/hub", DOWNLOAD_DELAY=0.05)
@@ -140,7 +138,7 @@ def test_what_waits_is_written_once_there_is_room_again(project: Project, site: 
     assert site.crawl(project).count("unchanged/unchanged") >= PAGES
 
 
-def test_crawl_ends_where_that_is_wanted_and_goes_on_later(project: Project, site: Site, disk: SmallDisk) -> None:
+def test_crawl_ends_where_that_is_wanted_and_goes_on_later(project, site, disk):
     project.settings |= {"DEDUP_STORE_FULL": "stop", "JOBDIR": "job", "DOWNLOAD_DELAY": 0.05}
     crawled = site.crawl(project)
 
@@ -160,8 +158,8 @@ def test_crawl_ends_where_that_is_wanted_and_goes_on_later(project: Project, sit
 
 @pytest.mark.parametrize("exists", [True, False], ids=["a-store", "no-store-yet"])
 def test_disk_that_is_full_or_read_only_at_the_start_stops_the_crawl_before_its_first_request(
-    project: Project, site: Site, disk: SmallDisk, *, exists: bool
-) -> None:
+    project, site, disk, *, exists
+):
     if exists:
         site.crawl(project, CLOSESPIDER_PAGECOUNT=3)
         site.server.requests.clear()
@@ -181,9 +179,7 @@ def test_disk_that_is_full_or_read_only_at_the_start_stops_the_crawl_before_its_
         assert crawled.exit_code != 0
 
 
-def test_page_whose_item_a_full_disk_kept_from_its_feed_comes_again(
-    project: Project, site: Site, disk: SmallDisk, tmp_path: Path
-) -> None:
+def test_page_whose_item_a_full_disk_kept_from_its_feed_comes_again(project, site, disk, tmp_path):
     """The feed is whole again later, and closes as if nothing had been."""
     project.settings |= {
         "DEDUP_DATABASE_URL": "",
@@ -211,9 +207,7 @@ def open_folder() -> Iterator[Path]:
         yield Path(name)
 
 
-def test_server_whose_disk_is_full_takes_the_rows_later(
-    make_project: Callable[..., Project], site: Site, open_folder: Path, postgresql: Server
-) -> None:
+def test_server_whose_disk_is_full_takes_the_rows_later(make_project, site, open_folder, postgresql):
     with small_disk(open_folder / "disk", 64 * MEGABYTE) as disk, postgresql.database() as url:
         space = disk.folder / "space"
         space.mkdir()

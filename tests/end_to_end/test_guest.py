@@ -6,12 +6,11 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.end_to_end.crawling import ADDON, BASE, ROOT, Project
+from tests.end_to_end.crawling import ADDON, BASE, ROOT
 from tests.end_to_end.spiders.guest import ITEMS_A_PAGE
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import html_page
@@ -33,7 +32,7 @@ def start_of(server: WebServer) -> str:
     return "start=" + " ".join(server.site)
 
 
-def test_items_leave_in_the_callbacks_order_and_nothing_else_is_asked_for(project: Project, server: WebServer) -> None:
+def test_items_leave_in_the_callbacks_order_and_nothing_else_is_asked_for(project, server):
     """Most of the pages wait for their siblings, a domain that is not known yet; all items of one go out at once."""
     crawled = project.crawl("guest", "-a", start_of(server), CONCURRENT_REQUESTS=1)
 
@@ -55,9 +54,7 @@ FILTERS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("filters", FILTERS)
-def test_a_repeat_is_what_the_projects_own_filter_takes_for_one(
-    project: Project, server: WebServer, filters: str
-) -> None:
+def test_a_repeat_is_what_the_projects_own_filter_takes_for_one(project, server, filters):
     """But for tracking parameters: without them the bare crawl asks for no more than the one with us does."""
     pages = list(server.site)[:3]
     server.site |= {f"{url}?utm_source={which}": server.site[url] for url in pages for which in ("start", "link")}
@@ -80,9 +77,7 @@ def test_a_repeat_is_what_the_projects_own_filter_takes_for_one(
         assert all(sum(guest[one] for one in bare if one.startswith(url)) >= 5 for url in pages)
 
 
-def test_crawls_in_one_process_share_nothing_and_one_begins_without_what_another_left(
-    tmp_path: Path, server: WebServer
-) -> None:
+def test_crawls_in_one_process_share_nothing_and_one_begins_without_what_another_left(tmp_path, server):
     """Four in turn, and two at once: on a busy machine a crawler may stay until the second one after it begins."""
     program = f"""
 import asyncio, gc, weakref

@@ -33,12 +33,12 @@ def start_of(server: WebServer) -> str:
 
 
 @pytest.fixture(scope="module")
-def crawled(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+def crawled(server, tmp_path_factory) -> Crawled:
     details = {"DEDUP_ITEM_DETAILS": ["removed"]}
     return Project(tmp_path_factory.mktemp("kinds"), ADDON | details).crawl("kinds", "-a", start_of(server))
 
 
-def test_item_has_the_page_without_its_boilerplate(crawled: Crawled) -> None:
+def test_item_has_the_page_without_its_boilerplate(crawled):
     for kind in ("html", "attached", "no-url", "item", "dataclass", "attrs"):
         for page in (PAGES[0], PAGES[-1]):
             item = crawled.items[f"{kind} {page}"]
@@ -47,7 +47,7 @@ def test_item_has_the_page_without_its_boilerplate(crawled: Crawled) -> None:
             assert FOOTER not in item["cleaned_content"]
 
 
-def test_item_tells_what_was_removed_and_why(crawled: Crawled) -> None:
+def test_item_tells_what_was_removed_and_why(crawled):
     for kind in ("html", "item", "attrs"):
         report = crawled.items[f"{kind} p3"]["dedup"]
 
@@ -55,7 +55,7 @@ def test_item_tells_what_was_removed_and_why(crawled: Crawled) -> None:
         assert "8 of 8 pages" in str(report["removed"])
 
 
-def test_report_is_small_where_nobody_asked_for_more(project: Project, server: WebServer, crawled: Crawled) -> None:
+def test_report_is_small_where_nobody_asked_for_more(project, server, crawled):
     fed = project.crawl("page-items", "-a", start_of(server)).fed
     reports = [item["dedup"] for item in fed]
 
@@ -69,13 +69,11 @@ def test_report_is_small_where_nobody_asked_for_more(project: Project, server: W
     assert max(len(json.dumps(report)) for report in reports) < 1_000
 
 
-def test_html_of_an_items_own_is_cleaned_instead_of_the_response(crawled: Crawled) -> None:
+def test_html_of_an_items_own_is_cleaned_instead_of_the_response(crawled):
     assert crawled.items["own-html p3"]["cleaned_content"].strip() == "A part of p3"
 
 
-def test_item_that_names_no_page_of_its_own_is_told_of_the_one_it_came_from(
-    crawled: Crawled, server: WebServer
-) -> None:
+def test_item_that_names_no_page_of_its_own_is_told_of_the_one_it_came_from(crawled, server):
     for kind in ("other-url", "nothing"):
         item = crawled.items[f"{kind} p3"]
 
@@ -85,18 +83,18 @@ def test_item_that_names_no_page_of_its_own_is_told_of_the_one_it_came_from(
     assert crawled.count("left/no_page") == 2 * len(PAGES)
 
 
-def test_item_that_names_another_url_brings_that_page(crawled: Crawled, server: WebServer) -> None:
+def test_item_that_names_another_url_brings_that_page(crawled, server):
     assert crawled.items["other-url-content p3"]["dedup"]["url"] == f"{server.origins[0]}/p3/of-another"
 
 
-def test_field_that_is_undeclared_or_replaced_is_told_once(crawled: Crawled) -> None:
+def test_field_that_is_undeclared_or_replaced_is_told_once(crawled):
     assert crawled.log.count("dict has a field dedup of its own, which the plugin's replaces") == 1
     assert "dedup" not in crawled.items["dataclass p3"]
     assert crawled.log.count("Article has no field dedup: left out") == 1
 
 
 @pytest.fixture(scope="module")
-def bare(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+def bare(server, tmp_path_factory) -> Crawled:
     """Items that only feeds refuse: Scrapy hands anything that a callback yields to the pipelines."""
     project = Project(tmp_path_factory.mktemp("bare"), {**ADDON, "FEEDS": {}})
     with serving(1, lambda origins: {f"{origins[0]}/latin": LATIN}) as latin:
@@ -106,7 +104,7 @@ def bare(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Crawled
     return crawled
 
 
-def test_what_is_no_item_or_cannot_take_the_text_passes_through(bare: Crawled) -> None:
+def test_what_is_no_item_or_cannot_take_the_text_passes_through(bare):
     pages = len(PAGES) + 1
 
     assert bare.count("left/no_field") == 2 * pages
@@ -116,14 +114,14 @@ def test_what_is_no_item_or_cannot_take_the_text_passes_through(bare: Crawled) -
     assert bare.count("left/no_item") == 2 * pages
 
 
-def test_object_that_is_yielded_several_times_leaves_as_often(bare: Crawled) -> None:
+def test_object_that_is_yielded_several_times_leaves_as_often(bare):
     texts = [line["cleaned"] for line in bare.stored if line["id"].startswith("one object p")]
 
     assert len(texts) == 3 * len(PAGES)
     assert all(FOOTER not in text for text in texts)
 
 
-def test_html_in_another_charset_is_read_as_its_response_declares(bare: Crawled) -> None:
+def test_html_in_another_charset_is_read_as_its_response_declares(bare):
     (text,) = [line["cleaned"] for line in bare.stored if line["id"] == "bytes latin"]
 
     assert text.strip() == "Größe für Straße"

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.databases import Server, postgresql
-from tests.end_to_end.crawling import Project
+from tests.databases import postgresql
 from tests.end_to_end.recrawl_site import ChangingSite
-from tests.server import Answer, WebServer
+from tests.server import Answer
 
 kills = pytest.importorskip("benchmarks.kills", reason="the benchmarks are not beside these tests")
 
@@ -19,7 +18,7 @@ from benchmarks import failing_store, faults, killed_world  # noqa: E402
 __all__ = ["postgresql"]
 
 
-def test_nothing_is_lost_and_nothing_wrongly_seen_in_four_kills_of_small_crawls() -> None:
+def test_nothing_is_lost_and_nothing_wrongly_seen_in_four_kills_of_small_crawls():
     """The short form of `python -m benchmarks.kills`, half of whose changes are undone."""
     found = kills.run(kills.Trial(kills=4, pages=15, seed=11, undone=0.5, kills_in_a_world=2))
 
@@ -40,11 +39,11 @@ def met(databases: faults.Databases = faults.no_database, **trial: Any) -> int:
     return found.kills
 
 
-def test_nothing_is_lost_where_a_crawl_dies_before_a_statement_of_its_writes() -> None:
+def test_nothing_is_lost_where_a_crawl_dies_before_a_statement_of_its_writes():
     assert met(faults=(failing_store.CRASH,), every=90) > 3
 
 
-def test_nothing_is_lost_where_a_crawl_dies_before_a_statement_to_a_server(postgresql: Server) -> None:
+def test_nothing_is_lost_where_a_crawl_dies_before_a_statement_to_a_server(postgresql):
     @contextmanager
     def databases() -> Iterator[str]:
         with postgresql.new_store() as url:
@@ -53,16 +52,14 @@ def test_nothing_is_lost_where_a_crawl_dies_before_a_statement_to_a_server(postg
     assert met(databases, faults=(failing_store.CRASH,), every=60, crawls=(faults.AGAIN,)) > 0
 
 
-def test_nothing_is_lost_where_a_store_fails_in_the_middle() -> None:
+def test_nothing_is_lost_where_a_store_fails_in_the_middle():
     """The file that is replaced is the one whose log SQLite would have written into the new one."""
     some = ("I/O errors to the end", failing_store.ANSWER_LOST, failing_store.REPLACED, faults.CLOCK)
 
     assert met(faults=some, others_every=120, crawls=(faults.AGAIN,)) >= len(some)
 
 
-def test_version_that_comes_back_after_a_kill_is_emitted_over_the_one_that_went_out(
-    project: Project, server: WebServer
-) -> None:
+def test_version_that_comes_back_after_a_kill_is_emitted_over_the_one_that_went_out(project, server):
     """The store knows the old version alone, and whoever got the new one would have kept it for ever."""
     site = ChangingSite(server)
 

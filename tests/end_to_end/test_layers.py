@@ -28,13 +28,13 @@ def server() -> Iterator[WebServer]:
 
 
 @pytest.fixture(scope="module")
-def projects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Project]:
+def projects(tmp_path_factory) -> dict[str, Project]:
     folder = tmp_path_factory.mktemp("hospital")
     return {way: Project(folder / way, SETTINGS) for way in WAYS}
 
 
 @pytest.fixture(scope="module")
-def crawls(server: WebServer, projects: dict[str, Project]) -> dict[str, Crawled]:
+def crawls(server, projects) -> dict[str, Crawled]:
     found = {}
     for way, (seed, at_once) in WAYS.items():
         start = " ".join(addresses(answers_of(server), ALL, seed))
@@ -43,14 +43,14 @@ def crawls(server: WebServer, projects: dict[str, Project]) -> dict[str, Crawled
 
 
 @pytest.fixture(scope="module")
-def cleaned(server: WebServer) -> dict[str, Done]:
+def cleaned(server) -> dict[str, Done]:
     pages = answers_of(server)
     run = partial(Done, languages=frozenset(["nl"]), item_details=frozenset(["chunks"]))
     return {way: run(*rows(pages, addresses(pages, ALL, seed))) for way, (seed, _) in WAYS.items()}
 
 
 @pytest.fixture(scope="module")
-def outcomes(crawls: dict[str, Crawled], cleaned: dict[str, Done]) -> dict[str, Reports]:
+def outcomes(crawls, cleaned) -> dict[str, Reports]:
     """What every page that went out says of itself, by how it came."""
     found = {f"crawl-{way}": reports_of(crawled.fed) for way, crawled in crawls.items()}
     return found | {f"files-{way}": reports_of(done.rows) for way, done in cleaned.items()}
@@ -61,27 +61,23 @@ OUTCOMES = [f"{kind}-{way}" for kind in ("crawl", "files") for way in WAYS]
 
 @pytest.mark.parametrize("way", WAYS)
 class TestLedger:
-    def test_of_a_crawl_has_the_right_number_in_every_row_and_no_other_layer(
-        self, crawls: dict[str, Crawled], way: str
-    ) -> None:
+    def test_of_a_crawl_has_the_right_number_in_every_row_and_no_other_layer(self, crawls, way):
         assert {name: crawls[way].count(name) for name in ALL.ledger} == ALL.ledger
 
         layers = {name.split("/")[1] for name in crawls[way].stats if name.startswith("dedup/")}
 
         assert not layers & {"shadow", "left", "errors", "patterns"}
 
-    def test_of_files_has_the_same_numbers(self, cleaned: dict[str, Done], way: str) -> None:
+    def test_of_files_has_the_same_numbers(self, cleaned, way):
         counts = cleaned[way].tally.counts
 
         assert {name: counts[name] for name in ALL.ledger_of_files} == ALL.ledger_of_files
 
-    def test_of_chunks_adds_up(self, crawls: dict[str, Crawled], cleaned: dict[str, Done], way: str) -> None:
+    def test_of_chunks_adds_up(self, crawls, cleaned, way):
         for count in (crawls[way].count, cleaned[way].tally.counts.__getitem__):
             assert count("chunks/in") == count("chunks/out") + count("chunk/chunks") + count("language/chunks")
 
-    def test_counts_the_same_chunks_and_characters_as_that_of_files(
-        self, crawls: dict[str, Crawled], cleaned: dict[str, Done], way: str
-    ) -> None:
+    def test_counts_the_same_chunks_and_characters_as_that_of_files(self, crawls, cleaned, way):
         names = [name for name in cleaned[way].tally.counts if name.endswith(("chars", "chunks", "chars_in"))]
 
         assert {name: crawls[way].count(name) for name in names} == {
@@ -91,15 +87,13 @@ class TestLedger:
 
 @pytest.mark.parametrize("outcome", OUTCOMES)
 class TestChunks:
-    def test_every_text_is_given_by_exactly_one_page_in_any_order(
-        self, outcomes: dict[str, Reports], outcome: str
-    ) -> None:
+    def test_every_text_is_given_by_exactly_one_page_in_any_order(self, outcomes, outcome):
         texts = given(outcomes[outcome])
 
         assert set(texts.values()) == {1}
         assert set(texts) == known(outcomes[outcome]) == set(given(outcomes["crawl-in-order"]))
 
-    def test_of_one_page_have_the_same_ids_in_any_run(self, outcomes: dict[str, Reports], outcome: str) -> None:
+    def test_of_one_page_have_the_same_ids_in_any_run(self, outcomes, outcome):
         """Which address of a page goes out, and whose a shared text is, the order decides; ids it does not."""
         ours, first = ids(outcomes[outcome]), ids(outcomes["crawl-in-order"])
 
@@ -107,7 +101,7 @@ class TestChunks:
         assert len(both) > len(ours) / 2
         assert {url: ours[url] for url in both} == {url: first[url] for url in both}
 
-    def test_that_are_left_out_name_a_page_that_gives_them(self, outcomes: dict[str, Reports], outcome: str) -> None:
+    def test_that_are_left_out_name_a_page_that_gives_them(self, outcomes, outcome):
         reports = outcomes[outcome]
         given_by = {
             (report["page_key"], chunk["hash"])
@@ -120,9 +114,7 @@ class TestChunks:
         assert {(chunk["holder"], chunk["hash"]) for chunk in left_out} <= given_by
         assert len(left_out) == ALL.chunks_dropped()
 
-    def test_have_no_furniture_and_no_other_languages_but_for_short_ones(
-        self, outcomes: dict[str, Reports], outcome: str
-    ) -> None:
+    def test_have_no_furniture_and_no_other_languages_but_for_short_ones(self, outcomes, outcome):
         chunks = [chunk for report in outcomes[outcome].values() for chunk in report["chunks"]]
         texts = [chunk.get("text", "") for chunk in chunks]
         languages = sorted(chunk["language"] for chunk in chunks if chunk.get("layer") == "language")
@@ -133,16 +125,14 @@ class TestChunks:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_same_title_with_other_content_drops_nothing(crawls: dict[str, Crawled], way: str) -> None:
+def test_same_title_with_other_content_drops_nothing(crawls, way):
     contacts = [item["url"] for item in crawls[way].fed if item["title"] == "Contact"]
 
     assert len(contacts) == ALL.namesakes
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_store_holds_the_chunks_that_went_out(
-    crawls: dict[str, Crawled], projects: dict[str, Project], way: str
-) -> None:
+def test_store_holds_the_chunks_that_went_out(crawls, projects, way):
     """A page that goes out for the one that it names as canonical is stored under its own address."""
     reports = reports_of(crawls[way].fed)
     with Store.open(f"sqlite:///{projects[way].folder}/.scrapy/dedup.db") as store:

@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,12 +28,12 @@ def server() -> Iterator[WebServer]:
 
 
 @pytest.fixture(scope="module")
-def answers(server: WebServer) -> dict[str, Answer]:
+def answers(server) -> dict[str, Answer]:
     return {url: answer for url, answer in server.site.items() if isinstance(answer, Answer)}
 
 
 @pytest.fixture(scope="module")
-def crawled(answers: dict[str, Answer], tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+def crawled(answers, tmp_path_factory) -> Crawled:
     patterns = {"DEDUP_PDF_BOILERPLATE_PATTERNS": [COVER_PATTERN]}
     settings = {**ADDON, **patterns, "DEDUP_LANGUAGES": ["nl"], "DEDUP_ITEM_DETAILS": ["chunks"]}
     project = Project(tmp_path_factory.mktemp("brochures") / "project", settings)
@@ -42,7 +41,7 @@ def crawled(answers: dict[str, Answer], tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture(scope="module")
-def done(answers: dict[str, Answer]) -> Done:
+def done(answers) -> Done:
     settings: dict[str, Any] = {"languages": frozenset(["nl"]), "pdf_boilerplate_patterns": (COVER_PATTERN,)}
     settings["item_details"] = frozenset(["chunks"])
     return Done(*rows(answers, addresses(answers, SIZES)), **settings)
@@ -53,22 +52,22 @@ def brochures(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 class TestCrawl:
-    def test_counts_brochures_among_the_pages(self, crawled: Crawled) -> None:
+    def test_counts_brochures_among_the_pages(self, crawled):
         assert {name: crawled.count(name) for name in LEDGER} == LEDGER
 
-    def test_gives_each_brochure_once_with_its_title(self, crawled: Crawled) -> None:
+    def test_gives_each_brochure_once_with_its_title(self, crawled):
         titles = sorted(item["title"] for item in brochures(crawled.fed))
 
         assert titles == [f"Folder {number}" for number in range(SIZES.brochures)]
 
-    def test_leaves_out_cover_and_running_headers(self, crawled: Crawled) -> None:
+    def test_leaves_out_cover_and_running_headers(self, crawled):
         texts = [item["cleaned_content"] for item in brochures(crawled.fed)]
 
         assert len(texts) == SIZES.brochures
         assert not [text for text in texts if HEADER in text or any(line in text for line in COVER) or "/ 5" in text]
         assert all(len(text) > 5_000 for text in texts)
 
-    def test_gives_every_text_once(self, crawled: Crawled) -> None:
+    def test_gives_every_text_once(self, crawled):
         reports = reports_of(crawled.fed)
 
         assert set(given(reports).values()) == {1}
@@ -92,9 +91,7 @@ class Files(scrapy.Spider):
 """
 
 
-def test_without_the_extra_items_of_files_go_out_as_they_came_and_one_warning_says_what_to_install(
-    answers: dict[str, Answer], tmp_path: Path
-) -> None:
+def test_without_the_extra_items_of_files_go_out_as_they_came_and_one_warning_says_what_to_install(answers, tmp_path):
     start = [url for url in answers if url.endswith(".pdf")]
     (tmp_path / "files.py").write_text(f"{SPIDER}    start_urls = {start}\n", encoding="utf-8")
     addon = 'ADDONS={"scrapy_dedup.Addon": 700}'
@@ -109,12 +106,12 @@ def test_without_the_extra_items_of_files_go_out_as_they_came_and_one_warning_sa
 
 
 class TestFiles:
-    def test_count_the_same(self, done: Done) -> None:
+    def test_count_the_same(self, done):
         ledger = {name: number for name, number in SIZES.ledger_of_files.items() if name in LEDGER}
 
         assert {name: done.tally.counts[name] for name in ledger} == ledger
 
-    def test_have_the_same_texts_as_a_crawl(self, done: Done, crawled: Crawled) -> None:
+    def test_have_the_same_texts_as_a_crawl(self, done, crawled):
         ours, theirs = reports_of(done.rows), reports_of(crawled.fed)
 
         assert set(given(ours)) == set(given(theirs))

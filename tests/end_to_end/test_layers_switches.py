@@ -32,18 +32,18 @@ def server() -> Iterator[WebServer]:
 
 
 @pytest.fixture(scope="module")
-def urls(server: WebServer) -> list[str]:
+def urls(server) -> list[str]:
     pages = {url: answer for url, answer in server.site.items() if isinstance(answer, Answer)}
     return addresses(pages, FEW)
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("switches")
 
 
 @pytest.fixture(scope="module")
-def crawls(server: WebServer, urls: list[str], folder: Path) -> dict[str, Crawled]:
+def crawls(server, urls, folder) -> dict[str, Crawled]:
     """One page after the other, so that two crawls differ by their settings alone."""
     start = f"start={' '.join(urls)}"
     settings = {**ADDON, "DEDUP_LANGUAGES": ["nl"], "DEDUP_ITEM_DETAILS": ["chunks"], "CONCURRENT_REQUESTS": 1}
@@ -67,28 +67,28 @@ def counted(crawled: Crawled, prefix: str = "") -> set[str]:
     return {name.split("/")[0] for name in names}
 
 
-def test_layers_count_the_same_on_a_smaller_site(crawls: dict[str, Crawled]) -> None:
+def test_layers_count_the_same_on_a_smaller_site(crawls):
     assert {name: crawls["on"].count(name) for name in FEW.ledger} == FEW.ledger
 
 
-def test_layers_that_are_off_count_nothing(crawls: dict[str, Crawled]) -> None:
+def test_layers_that_are_off_count_nothing(crawls):
     assert not counted(crawls["off"]) & {*COMPARING, "chunks", "shadow"}
     assert not any(key in item["dedup"] for item in crawls["off"].fed for key in ("chunks", "near_duplicate"))
 
 
 class TestShadow:
-    def test_of_all_new_layers_leaves_the_output_as_if_they_were_off(self, crawls: dict[str, Crawled]) -> None:
+    def test_of_all_new_layers_leaves_the_output_as_if_they_were_off(self, crawls):
         assert texts_of(crawls["shadow"]) == texts_of(crawls["off"])
         assert not counted(crawls["shadow"]) & set(COMPARING)
         assert not any("near_duplicate" in item["dedup"] for item in crawls["shadow"].fed)
 
-    def test_gives_all_chunks(self, crawls: dict[str, Crawled]) -> None:
+    def test_gives_all_chunks(self, crawls):
         chunks = [chunk for item in crawls["shadow"].fed for chunk in item["dedup"]["chunks"]]
 
         assert {chunk["state"] for chunk in chunks} == {"added"}
         assert crawls["shadow"].count("chunks/in") == crawls["shadow"].count("chunks/out") == len(chunks)
 
-    def test_counts_what_each_layer_would_have_done(self, crawls: dict[str, Crawled]) -> None:
+    def test_counts_what_each_layer_would_have_done(self, crawls):
         """Each for itself: pages with one title and text are duplicates, too, and near-duplicates."""
         count = crawls["shadow"].count
         same_title, same_text = FEW.dropped["title"], FEW.dropped["duplicate"]
@@ -99,7 +99,7 @@ class TestShadow:
         assert count("shadow/near_duplicate/items") == same_title + same_text + FEW.editions
         assert count("shadow/language/chunks") == FEW.french + FEW.german
 
-    def test_writes_down_what_it_found(self, crawls: dict[str, Crawled], folder: Path) -> None:
+    def test_writes_down_what_it_found(self, crawls, folder):
         with Store.open(f"sqlite:///{folder}/shadow/.scrapy/dedup.db") as store:
             project = store.project("scrapybot")
             keys = [bytes.fromhex(item["dedup"]["visited"]) for item in crawls["shadow"].fed]
@@ -113,9 +113,7 @@ class TestShadow:
 
 
 class TestChunkItems:
-    def test_are_the_chunks_that_pages_else_carry_and_change_no_count_of_pages(
-        self, crawls: dict[str, Crawled]
-    ) -> None:
+    def test_are_the_chunks_that_pages_else_carry_and_change_no_count_of_pages(self, crawls):
         """Of pages that come at once the order is nobody's choice: which of two twins goes out differs."""
         carried = [chunk for item in crawls["on"].fed for chunk in item["dedup"]["chunks"]]
         sent = [item for item in crawls["as-items"].fed if "cleaned_content" not in item]
@@ -127,7 +125,7 @@ class TestChunkItems:
         assert {name: crawls["as-items"].count(name) for name in FEW.ledger} == FEW.ledger
         assert crawls["as-items"].errors == []
 
-    def test_name_their_page_and_come_before_it(self, crawls: dict[str, Crawled]) -> None:
+    def test_name_their_page_and_come_before_it(self, crawls):
         items = crawls["as-items"].fed
         pages = {item["url"]: (place, item) for place, item in enumerate(items) if "cleaned_content" in item}
         sent = [(place, item) for place, item in enumerate(items) if "cleaned_content" not in item]
@@ -138,9 +136,7 @@ class TestChunkItems:
             assert place < place_of_page
             assert (item["page_key"], item["title"]) == (its_page["dedup"]["visited"], its_page["title"])
 
-    def test_are_not_waited_for_once_their_page_is_done(
-        self, crawls: dict[str, Crawled], urls: list[str], folder: Path
-    ) -> None:
+    def test_are_not_waited_for_once_their_page_is_done(self, crawls, urls, folder):
         # With other details on an item every page would be given again.
         as_then = {"DEDUP_LANGUAGES": ["nl"], "DEDUP_ITEM_DETAILS": ["chunks"], **CRAWLS["as-items"]}
         project = Project(folder / "as-items", ADDON | as_then | {"DEDUP_UNCHANGED": "skip"})
@@ -151,9 +147,7 @@ class TestChunkItems:
         assert again.count("chunks/items") == 0
 
 
-def test_near_duplicates_that_differ_in_a_number_are_marked_where_others_are_dropped(
-    crawls: dict[str, Crawled],
-) -> None:
+def test_near_duplicates_that_differ_in_a_number_are_marked_where_others_are_dropped(crawls):
     """The programmes of two years are two pages."""
     dropping = crawls["as-items"]
 
@@ -163,7 +157,7 @@ def test_near_duplicates_that_differ_in_a_number_are_marked_where_others_are_dro
     assert sum("/opleiding-" in url for url in texts_of(dropping)) == 2 * FEW.editions
 
 
-def test_marked_near_duplicates_name_their_keeper(crawls: dict[str, Crawled]) -> None:
+def test_marked_near_duplicates_name_their_keeper(crawls):
     marked = [item["dedup"] for item in crawls["on"].fed if "near_duplicate" in item["dedup"]]
     keys = {item["dedup"]["page_key"] for item in crawls["on"].fed}
 
@@ -176,7 +170,7 @@ class TestFiles:
     """The same switches where there is no crawl."""
 
     @pytest.mark.parametrize("most", [2, 3, 1000])
-    def test_a_text_lives_in_one_to_n_pages(self, most: int) -> None:
+    def test_a_text_lives_in_one_to_n_pages(self, most):
         done = self.run(chunk_min_documents=most)
         reports = reports_of(done.rows)
 
@@ -185,7 +179,7 @@ class TestFiles:
         assert done.tally.counts["chunk/chunks"] == FEW.chunks_dropped(most)
 
     @pytest.mark.parametrize("are_translations", [True, False])
-    def test_pages_that_name_each_other_as_translations_both_stay(self, are_translations: bool) -> None:  # noqa: FBT001
+    def test_pages_that_name_each_other_as_translations_both_stay(self, are_translations):
         tags = {"nl": "/nl/arts", "fr": "/fr/arts"}
         links = "".join(f'<link rel="alternate" hreflang="{tag}" href="{path}">' for tag, path in tags.items())
         html = a_content("/arts", "Dokter").html().replace("</head>", f"{links if are_translations else ''}</head>")

@@ -53,7 +53,7 @@ def server() -> Iterator[WebServer]:
 
 
 @pytest.fixture
-def costly(project: Project, server: WebServer) -> Costly:
+def costly(project, server) -> Costly:
     return Costly(project, server)
 
 
@@ -62,9 +62,7 @@ def figures(crawled: Crawled) -> tuple[int, int, int]:
 
 
 @pytest.mark.parametrize(("ask", "settings"), [("in_a_thread", {}), ("awaited", SELECT)], ids=["asyncio", "select"])
-def test_a_text_is_asked_about_once_for_all_crawls_and_spiders(
-    costly: Costly, ask: str, settings: dict[str, Any]
-) -> None:
+def test_a_text_is_asked_about_once_for_all_crawls_and_spiders(costly, ask, settings):
     first, calls = costly.crawl("costly", f"ask={ask}", **settings)
     second, none = costly.crawl("costly", f"ask={ask}", **settings)
     other, none_either = costly.crawl("other_costly", f"ask={ask}", **settings)
@@ -86,9 +84,7 @@ def test_a_text_is_asked_about_once_for_all_crawls_and_spiders(
 
 
 @pytest.mark.parametrize("settings", [{}, SELECT], ids=["asyncio", "select"])
-def test_equal_calls_at_once_are_one_and_share_its_error_which_is_not_kept(
-    costly: Costly, settings: dict[str, Any]
-) -> None:
+def test_equal_calls_at_once_are_one_and_share_its_error_which_is_not_kept(costly, settings):
     shared, one = costly.crawl("costly", "ask=awaited", "text=equal", **settings)
     failed, one_failed = costly.crawl("costly", "ask=failing", "text=equal", **settings)
     _, one_again = costly.crawl("costly", "ask=failing", "text=equal", **settings)
@@ -107,7 +103,7 @@ REFUSED = {
 }
 
 
-def test_what_cannot_be_kept_is_refused_whether_or_not_the_plugin_is_on(costly: Costly) -> None:
+def test_what_cannot_be_kept_is_refused_whether_or_not_the_plugin_is_on(costly):
     for settings in ({}, {}, {"DEDUP_ENABLED": False}):
         crawled, calls = costly.crawl("costly", f"ask={' '.join(REFUSED)}", **settings)
 
@@ -118,7 +114,7 @@ def test_what_cannot_be_kept_is_refused_whether_or_not_the_plugin_is_on(costly: 
             assert item["made"]["error"].startswith([*REFUSED.values()][int(id_[-1]) % 3])
 
 
-def test_the_example_of_the_docs_pays_once(project: Project, server: WebServer) -> None:
+def test_the_example_of_the_docs_pays_once(project, server):
     (example,) = re.findall("```python\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
     package = project.folder / "shop"
     package.mkdir()
@@ -134,7 +130,7 @@ def test_the_example_of_the_docs_pays_once(project: Project, server: WebServer) 
 
 
 @pytest.fixture(scope="module")
-def paid(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Crawled]:
+def paid(server, tmp_path_factory) -> tuple[Project, Crawled]:
     """A project whose store holds a memo of each page, and its crawl; tests work on copies."""
     project = Project(tmp_path_factory.mktemp("paid") / "project", dict(ADDON))
     return project, Costly(project, server).crawl()[0]
@@ -157,14 +153,7 @@ FULL = "CREATE TRIGGER away BEFORE INSERT ON memos BEGIN SELECT RAISE(ABORT, 'di
     ],
     ids=["truncated-and-altered", "too-old", "none-kept", "store-away"],
 )
-def test_a_memo_that_is_of_no_use_is_made_again(
-    paid: tuple[Project, Crawled],
-    server: WebServer,
-    tmp_path: Path,
-    change: str,
-    settings: dict[str, Any],
-    stat: str | None,
-) -> None:
+def test_a_memo_that_is_of_no_use_is_made_again(paid, server, tmp_path, change, settings, stat):
     project, first = paid
     costly = Costly(copied(project, tmp_path / "copy"), server)
     costly.alter(change)

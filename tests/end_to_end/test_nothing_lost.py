@@ -35,9 +35,7 @@ def crawl(project: Project, server: WebServer, *arguments: str, **settings: Any)
 
 
 @pytest.mark.parametrize("reactor", [ASYNCIO, SELECT, NONE])
-def test_crawl_that_ends_by_itself_has_stored_every_page(
-    project: Project, server: WebServer, reactor: Settings
-) -> None:
+def test_crawl_that_ends_by_itself_has_stored_every_page(project, server, reactor):
     crawled = crawl(project, server, **reactor)
 
     assert Counter(crawled.stored_ids) == Counter(pages_of(server.site))
@@ -45,9 +43,7 @@ def test_crawl_that_ends_by_itself_has_stored_every_page(
 
 
 @pytest.mark.parametrize("reactor", [NONE])
-def test_crawl_that_is_interrupted_has_stored_what_was_yielded(
-    project: Project, server: WebServer, reactor: Settings
-) -> None:
+def test_crawl_that_is_interrupted_has_stored_what_was_yielded(project, server, reactor):
     # A page takes so long that the signal comes before the last.
     running = project.start("pages", "-a", f"start={server.origins[0]}/hub", DOWNLOAD_DELAY=0.2, **reactor)
     running.send_when(signal.SIGINT, stored=20)
@@ -58,7 +54,7 @@ def test_crawl_that_is_interrupted_has_stored_what_was_yielded(
     assert len(crawled.stored) < len(pages_of(server.site))
 
 
-def test_crawl_that_is_stopped_and_resumed_stores_every_page_once(project: Project, server: WebServer) -> None:
+def test_crawl_that_is_stopped_and_resumed_stores_every_page_once(project, server):
     project.settings |= {"JOBDIR": "job"}
 
     parts = [crawl(project, server, "-a", "close_after=20", CONCURRENT_REQUESTS=4) for _ in range(2)]
@@ -68,7 +64,7 @@ def test_crawl_that_is_stopped_and_resumed_stores_every_page_once(project: Proje
     assert Counter(url for part in parts for url in part.stored_ids) == Counter(pages_of(server.site))
 
 
-def test_what_the_store_held_when_the_crawl_was_killed_does_not_come_again(project: Project, server: WebServer) -> None:
+def test_what_the_store_held_when_the_crawl_was_killed_does_not_come_again(project, server):
     """Without a feed: the storage that writes through is all the output there is."""
     project.settings |= {"JOBDIR": "job", "DOWNLOAD_DELAY": 0.05, "FEEDS": {}}
     done = "SELECT url FROM documents WHERE status = 'completed' AND chars_in IS NOT NULL"

@@ -38,7 +38,7 @@ def written_by_script(site: ChangingSite, name: str, version: int) -> dict[str, 
     return {f"/{name}": Answer(body, headers={"ETag": '"the shell"'})}
 
 
-def test_pages_of_a_browser_are_asked_for_without_validators(server: WebServer, tmp_path: Any) -> None:
+def test_pages_of_a_browser_are_asked_for_without_validators(server, tmp_path):
     """The server would say 304 to each of them, also to the one whose text is another."""
     site, project = ChangingSite(server, 2), Project(tmp_path / "project", SETTINGS)
     found = []

@@ -1,7 +1,5 @@
 """A site is crawled again: what did not change is not sent, and each item says what became of its page."""
 
-from pathlib import Path
-
 import pytest
 
 from tests.end_to_end.crawling import ADDON, Crawled, Project
@@ -16,7 +14,7 @@ History = tuple[ChangingSite, list[Crawled], list[dict[str, int]]]
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["validators", "no-validators"])
-def history(request: pytest.FixtureRequest, server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> History:
+def history(request, server, tmp_path_factory) -> History:
     """Two crawls of one site, and what each asked for."""
     site = ChangingSite(server, PAGES - 1, validators=request.param)
     project = Project(tmp_path_factory.mktemp("history"), dict(ADDON))
@@ -28,7 +26,7 @@ def history(request: pytest.FixtureRequest, server: WebServer, tmp_path_factory:
     return site, crawls, asked
 
 
-def test_all_is_new_in_a_cold_crawl_and_unchanged_in_a_warm_one(history: History) -> None:
+def test_all_is_new_in_a_cold_crawl_and_unchanged_in_a_warm_one(history):
     """Of the first pages nothing was known when they were first judged; what has validators is not sent again."""
     site, (first, *later), _ = history
 
@@ -40,7 +38,7 @@ def test_all_is_new_in_a_cold_crawl_and_unchanged_in_a_warm_one(history: History
         assert statuses(crawled) == {"304" if site.validators else "200": PAGES}
 
 
-def test_every_callback_runs_every_page_is_reached_and_its_text_is_what_it_was(history: History) -> None:
+def test_every_callback_runs_every_page_is_reached_and_its_text_is_what_it_was(history):
     site, (first, *later), (_, *asked) = history
 
     for crawled, of_crawl in zip(later, asked, strict=True):
@@ -51,7 +49,7 @@ def test_every_callback_runs_every_page_is_reached_and_its_text_is_what_it_was(h
 
 
 @pytest.fixture(scope="module")
-def seen(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Project:
+def seen(server, tmp_path_factory) -> Project:
     """A project that has crawled the site once; tests work on copies."""
     project = Project(tmp_path_factory.mktemp("seen"), dict(ADDON))
     a_site(server).crawl(project)
@@ -65,17 +63,17 @@ def a_site(server: WebServer) -> ChangingSite:
 
 
 @pytest.fixture
-def project(seen: Project, tmp_path: Path) -> Project:
+def project(seen, tmp_path) -> Project:
     return copied(seen, tmp_path / "project")
 
 
 @pytest.fixture
-def site(seen: Project, server: WebServer) -> ChangingSite:
+def site(seen, server) -> ChangingSite:
     """The site as it was crawled."""
     return a_site(server)
 
 
-def test_item_of_the_page_that_changed_says_so_and_how(project: Project, site: ChangingSite) -> None:
+def test_item_of_the_page_that_changed_says_so_and_how(project, site):
     stored = "SELECT lower(hex(content_hash)) FROM documents WHERE url = ?"
     ((before,),) = rows(project, stored, site.url("p3"))
     site.publish(versions={"p3": 2})
@@ -97,7 +95,7 @@ def test_item_of_the_page_that_changed_says_so_and_how(project: Project, site: C
     assert "\n-" in report["diff"]
 
 
-def test_page_behind_a_new_link_in_a_menu_is_found(project: Project, site: ChangingSite) -> None:
+def test_page_behind_a_new_link_in_a_menu_is_found(project, site):
     """No main text changed."""
     site.publish(menu=["offers"])
 
@@ -108,9 +106,7 @@ def test_page_behind_a_new_link_in_a_menu_is_found(project: Project, site: Chang
 
 
 @table("end_to_end/user_chooses_which_changes_count")
-def test_user_chooses_which_changes_count(
-    project: Project, site: ChangingSite, classes: list[str], changed: list[str]
-) -> None:
+def test_user_chooses_which_changes_count(project, site, classes, changed):
     site.publish(versions={"p1": 2}, titles={"p2": "Another title"}, notes={"p4": "<p>Price: 19.90</p>"})
 
     crawled = site.crawl(project, DEDUP_CHANGE_CLASSES=classes)
@@ -118,7 +114,7 @@ def test_user_chooses_which_changes_count(
     assert site.names_of([line for line in crawled.stored if line["report"]["verdict"] == "changed"]) == changed
 
 
-def test_run_does_not_matter_the_last_acknowledged_visit_does(project: Project, site: ChangingSite) -> None:
+def test_run_does_not_matter_the_last_acknowledged_visit_does(project, site):
     """A page that changes and changes back has changed twice; a page that failed in between has not changed."""
     busy = {"/p4": Answer("busy", 503)}
     found = []

@@ -1,19 +1,18 @@
 """Requests of every kind in a second crawl: which are asked for conditionally, which are left alone."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from tests.end_to_end.crawling import ADDON, Project, lines_of
 from tests.end_to_end.recrawl_site import HOME, ChangingSite, copied, rows, statuses, verdicts
-from tests.server import Answer, WebServer, redirect
+from tests.server import Answer, redirect
 from tests.sites import prose
 
 PAGES = 5
 
 
-def test_the_final_url_of_a_redirect_is_the_page(project: Project, site: ChangingSite) -> None:
+def test_the_final_url_of_a_redirect_is_the_page(project, site):
     site.publish(others={"/old": redirect("/")})
     start = f"start={site.url('old')}"
 
@@ -26,13 +25,10 @@ def test_the_final_url_of_a_redirect_is_the_page(project: Project, site: Changin
     assert rows(project, "SELECT count(*) FROM documents WHERE url LIKE '%old'") == [(0,)]
 
 
-def test_validators_are_not_sent_to_where_a_page_redirects_and_are_after_a_failed_attempt(
-    project: Project, site: ChangingSite
-) -> None:
+def test_validators_are_not_sent_to_where_a_page_redirects_and_are_after_a_failed_attempt(project, site):
     """The other page has the same ETag: asked with it, it would say that it has not changed, and never be seen."""
     site.crawl(project)
     before, busy = site.server.site[site.url("p1")], site.server.site[site.url("p2")]
-    assert isinstance(before, Answer)
     assert isinstance(busy, Answer)
     other = Answer(site.html("moved"), headers=before.headers)
     answers = iter([Answer("busy", 503), busy])
@@ -45,7 +41,7 @@ def test_validators_are_not_sent_to_where_a_page_redirects_and_are_after_a_faile
     assert statuses(crawled) == {"302": 1, "503": 1, "200": 1, "304": PAGES - 1}
 
 
-def test_requests_past_the_duplicate_filter_are_judged_too(project: Project, site: ChangingSite) -> None:
+def test_requests_past_the_duplicate_filter_are_judged_too(project, site):
     first, second = (site.crawl(project, "insists") for _ in range(2))
 
     assert len(first.stored) == len(second.stored) == PAGES
@@ -53,7 +49,7 @@ def test_requests_past_the_duplicate_filter_are_judged_too(project: Project, sit
     assert statuses(second) == {"304": PAGES}
 
 
-def test_forms_are_sent_again_and_their_answers_left_alone(project: Project, site: ChangingSite) -> None:
+def test_forms_are_sent_again_and_their_answers_left_alone(project, site):
     first, second = (site.crawl(project, "posts") for _ in range(2))
 
     assert sorted(second.yielded) == sorted(first.yielded)
@@ -63,7 +59,7 @@ def test_forms_are_sent_again_and_their_answers_left_alone(project: Project, sit
     assert len(first.yielded) == PAGES + 1
 
 
-def test_kept_requests_have_their_arguments_priority_and_errback(project: Project, site: ChangingSite) -> None:
+def test_kept_requests_have_their_arguments_priority_and_errback(project, site):
     project.settings |= {"DEDUP_REUSE": "body", "DEDUP_AUDIT": 0}
     first = site.crawl(project, "two-steps")
     site.publish(versions={"p1": 2}, others={"/p2": Answer("gone", 404)})
@@ -83,7 +79,7 @@ FILES: dict[str, tuple[str | bytes, str]] = {
 }
 
 
-def test_what_is_no_page_is_compared_by_its_bytes(project: Project, site: ChangingSite) -> None:
+def test_what_is_no_page_is_compared_by_its_bytes(project, site):
     """With validators and without."""
 
     def files(paper: bytes | str) -> dict[str, Answer]:
@@ -106,7 +102,7 @@ def test_what_is_no_page_is_compared_by_its_bytes(project: Project, site: Changi
 
 
 @pytest.fixture(scope="module")
-def with_directives(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Project:
+def with_directives(server, tmp_path_factory) -> Project:
     """Crawled where directives are obeyed."""
     project = Project(tmp_path_factory.mktemp("directives"), dict(ADDON))
     site = ChangingSite(server, PAGES - 1)
@@ -126,9 +122,7 @@ def publish_directives(site: ChangingSite) -> None:
     )
 
 
-def test_directives_are_obeyed_where_the_user_says_so_also_for_a_304(
-    with_directives: Project, site: ChangingSite, tmp_path: Path
-) -> None:
+def test_directives_are_obeyed_where_the_user_says_so_also_for_a_304(with_directives, site, tmp_path):
     assert site.names_of(lines_of(with_directives.folder / "stored.jsonl")) == [HOME, "p1", "p3"]
     project = copied(with_directives, tmp_path / "copy")
     publish_directives(site)
@@ -139,7 +133,7 @@ def test_directives_are_obeyed_where_the_user_says_so_also_for_a_304(
     assert site.url("behind") not in site.asked
 
 
-def test_directives_are_recorded_by_default(project: Project, site: ChangingSite) -> None:
+def test_directives_are_recorded_by_default(project, site):
     publish_directives(site)
 
     crawled = site.crawl(project)

@@ -3,7 +3,6 @@
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +18,7 @@ PAGES = 7
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+def database_url(request, tmp_path) -> Iterator[str]:
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path / 'shared.db'}"
         return
@@ -28,7 +27,7 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
         yield url.render_as_string(hide_password=False)
 
 
-def test_crawler_sees_what_another_one_has_done_a_write_interval_ago(database_url: str, tmp_path: Path) -> None:
+def test_crawler_sees_what_another_one_has_done_a_write_interval_ago(database_url, tmp_path):
     """While that one is still under way."""
     settings = {**ADDON, "DEDUP_DATABASE_URL": database_url, "DEDUP_BATCH": {"pages": 2}, "FEEDS": {}}
     one, other = (Project(tmp_path / name, settings) for name in ("one", "other"))

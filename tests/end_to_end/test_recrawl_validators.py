@@ -2,9 +2,8 @@
 
 import pytest
 
-from tests.end_to_end.crawling import Project
 from tests.end_to_end.recrawl_site import ChangingSite, let_pass, rows, statuses, verdicts
-from tests.server import Answer, WebServer
+from tests.server import Answer
 
 COUNTS = "SELECT sent, not_modified, useless, changed_304 FROM domain_validators"
 
@@ -15,7 +14,7 @@ def with_headers(site: ChangingSite, **headers: str) -> dict[str, Answer]:
     return {f"/{name}": Answer(site.html(name), headers=given) for name in ("", *site.names)}
 
 
-def test_last_modified_alone_is_enough(project: Project, server: WebServer) -> None:
+def test_last_modified_alone_is_enough(project, server):
     site = ChangingSite(server, 3)
     site.publish(others=with_headers(site, Last_Modified="Sat, 14 Jun 2025 12:00:00 GMT"))
 
@@ -24,9 +23,7 @@ def test_last_modified_alone_is_enough(project: Project, server: WebServer) -> N
     assert found == [{"200": 4}, {"304": 4}]
 
 
-def test_validators_that_are_new_every_time_are_ignored_after_enough_checks(
-    project: Project, server: WebServer
-) -> None:
+def test_validators_that_are_new_every_time_are_ignored_after_enough_checks(project, server):
     """As the counts say; of as many pages as checks the last is asked for before it is known what came of all."""
     site = ChangingSite(server, 19)
     counts, found = [], []
@@ -39,7 +36,7 @@ def test_validators_that_are_new_every_time_are_ignored_after_enough_checks(
     assert counts == [(20, 0, 20, 0), (20, 0, 20, 0)]
 
 
-def test_server_whose_304_hides_a_change_is_found_out_and_not_asked_again(project: Project, server: WebServer) -> None:
+def test_server_whose_304_hides_a_change_is_found_out_and_not_asked_again(project, server):
     site = ChangingSite(server, 4)
     found = []
     for days, version in ((0, 1), (0, 2), (31, 2), (0, 2)):
@@ -58,9 +55,7 @@ def test_server_whose_304_hides_a_change_is_found_out_and_not_asked_again(projec
 @pytest.mark.parametrize(
     "setting", [{"DEDUP_MAX_304_AGE": 0}, {"DEDUP_KEEP_PAGES": "none"}], ids=["age", "nothing-held"]
 )
-def test_no_page_is_asked_for_conditionally_where_that_is_of_no_use(
-    project: Project, server: WebServer, setting: dict[str, object]
-) -> None:
+def test_no_page_is_asked_for_conditionally_where_that_is_of_no_use(project, server, setting):
     site = ChangingSite(server, 3)
     project.settings |= setting
 
@@ -69,7 +64,7 @@ def test_no_page_is_asked_for_conditionally_where_that_is_of_no_use(
     assert found == [{"200": 4}, {"200": 4}]
 
 
-def test_one_deploy_that_renews_every_validator_is_forgiven(project: Project, server: WebServer) -> None:
+def test_one_deploy_that_renews_every_validator_is_forgiven(project, server):
     """The start page of the third crawl comes whole, with the validators that it had: then the others are asked for."""
     site = ChangingSite(server, 30)
     found = []

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -77,7 +76,7 @@ def crawl(project: Project, server: WebServer, pages: Sequence[tuple[int, Design
 
 
 @pytest.fixture(scope="module")
-def seen(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Project:
+def seen(server, tmp_path_factory) -> Project:
     """A project that knows the site as it was; tests work on copies."""
     project = Project(tmp_path_factory.mktemp("seen") / "project", {**ADDON, "DEDUP_LAYERS": {"unchanged": False}})
     crawl(project, server, [(number, article) for number in KNOWN])
@@ -85,14 +84,12 @@ def seen(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Project
 
 
 @pytest.fixture
-def known(seen: Project, tmp_path: Path) -> Project:
+def known(seen, tmp_path) -> Project:
     return copied(seen, tmp_path / "project")
 
 
 @pytest.mark.parametrize("design", [in_new_elements, with_new_chrome, in_new_wrapper])
-def test_a_redesign_costs_no_item_its_text_and_leaves_none_with_chrome(
-    known: Project, server: WebServer, design: Design
-) -> None:
+def test_a_redesign_costs_no_item_its_text_and_leaves_none_with_chrome(known, server, design):
     crawled = crawl(known, server, [(number, design) for number in ALL])
 
     assert crawled.count("drift/alarms") == 1
@@ -107,13 +104,13 @@ def test_a_redesign_costs_no_item_its_text_and_leaves_none_with_chrome(
     assert crawled.sum("pages/by_") == len(ALL)
 
 
-def test_pages_of_a_site_that_stays_as_it_is_do_not_wait(known: Project, server: WebServer) -> None:
+def test_pages_of_a_site_that_stays_as_it_is_do_not_wait(known, server):
     crawled = crawl(known, server, [(number, article) for number in ALL])
 
     assert (crawled.count("drift/alarms"), crawled.count("items/parked")) == (0, 0)
 
 
-def test_an_odd_page_waits_for_few_others_and_all_leave_in_order(known: Project, server: WebServer) -> None:
+def test_an_odd_page_waits_for_few_others_and_all_leave_in_order(known, server):
     pages = [(number, odd if number in (50, 70) else article) for number in range(41, 80)]
 
     crawled = crawl(known, server, pages)
@@ -132,9 +129,7 @@ def test_an_odd_page_waits_for_few_others_and_all_leave_in_order(known: Project,
         pytest.param({"CLOSESPIDER_PAGECOUNT_NO_ITEM": 4}, 2, id="pages without an item"),
     ],
 )
-def test_no_more_pages_wait_than_let_the_spider_go_on_and_none_is_lost(
-    known: Project, server: WebServer, closing: dict[str, int], pages: int
-) -> None:
+def test_no_more_pages_wait_than_let_the_spider_go_on_and_none_is_lost(known, server, closing, pages):
     crawled = crawl(known, server, [(number, in_new_elements) for number in ALL], **closing)
 
     assert crawled.stored_ids == list(server.site)[: len(crawled.stored)]
@@ -143,9 +138,7 @@ def test_no_more_pages_wait_than_let_the_spider_go_on_and_none_is_lost(
     assert crawled.count("release/judged") <= pages
 
 
-def test_what_is_learned_later_changes_no_text_of_a_page_that_did_not_change(
-    project: Project, server: WebServer
-) -> None:
+def test_what_is_learned_later_changes_no_text_of_a_page_that_did_not_change(project, server):
     """Also where its bytes did; `refine` does it."""
     project.settings["DEDUP_FALLBACK"] = "whole"
     first = crawl(project, server, [(number, article) for number in KNOWN], DEDUP_BATCH={"pages": 1})

@@ -2,8 +2,8 @@
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -39,21 +39,17 @@ def refused(project: Project, server: WebServer, told: str, *arguments: str, **s
 
 
 @table("end_to_end/wrong_settings")
-def test_wrong_setting_is_told_with_value_and_range(
-    project: Project, server: WebServer, setting: dict[str, Any], told: str
-) -> None:
+def test_wrong_setting_is_told_with_value_and_range(project, server, setting, told):
     refused(project, server, told, **setting)
 
 
 @pytest.mark.parametrize(("way", "reactor"), [(BY_HAND, {}), (PIPELINE, BY_SELECT)], ids=["by-hand", "pipeline-alone"])
-def test_wrong_setting_is_told_without_the_add_on_too(
-    make_project: Callable[..., Project], server: WebServer, way: dict[str, Any], reactor: dict[str, Any]
-) -> None:
+def test_wrong_setting_is_told_without_the_add_on_too(make_project, server, way, reactor):
     refused(make_project("project", **way, **reactor), server, "DEDUP_MIN_PAGES=1: needs 2 to 100", DEDUP_MIN_PAGES=1)
 
 
 @table("end_to_end/wrong_spider_attribute_is_told")
-def test_wrong_spider_attribute_is_told(project: Project, server: WebServer, attribute: str, told: str) -> None:
+def test_wrong_spider_attribute_is_told(project, server, attribute, told):
     refused(project, server, told, "-a", attribute)
 
 
@@ -87,14 +83,7 @@ def is_corrupt(path: Path) -> None:
         pytest.param(is_older, nullcontext, "Begin a new one with: scrapy crawl", id="older"),
     ],
 )
-def test_store_that_must_not_be_used_stays_as_it_is(
-    project: Project,
-    server: WebServer,
-    tmp_path: Path,
-    prepare: Callable[[Path], None] | None,
-    meanwhile: Callable[[Path], AbstractContextManager[None]],
-    told: str,
-) -> None:
+def test_store_that_must_not_be_used_stays_as_it_is(project, server, tmp_path, prepare, meanwhile, told):
     folder = tmp_path / "store"
     folder.mkdir()
     path = a_store_file(folder / "dedup.db", pages=20)

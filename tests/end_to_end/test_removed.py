@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from hashlib import sha256
-from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 
 from tests.end_to_end.crawling import ADDON, BASE, Crawled, Project
 from tests.end_to_end.recrawl_site import ChangingSite, copied, rows
-from tests.server import Answer, WebServer, redirect
+from tests.server import Answer, redirect
 
 NAMES = [f"p{number}" for number in range(11)]
 GONE = "SELECT url FROM documents WHERE gone_at IS NOT NULL ORDER BY url"
@@ -24,14 +23,14 @@ AT_ONCE = at_once()
 
 
 @pytest.fixture
-def site(server: WebServer) -> ChangingSite:
+def site(server) -> ChangingSite:
     site = ChangingSite(server, len(NAMES))
     site.publish(others=sitemaps(site))
     return site
 
 
 @pytest.fixture(scope="module")
-def seen(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Project:
+def seen(server, tmp_path_factory) -> Project:
     """A project that has crawled the site once, by its links and by its sitemaps; tests work on copies."""
     project = Project(tmp_path_factory.mktemp("seen"), {**ADDON, "DEDUP_UNCHANGED": "skip"})
     site = ChangingSite(server, len(NAMES))
@@ -41,7 +40,7 @@ def seen(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Project
 
 
 @pytest.fixture
-def project(seen: Project, tmp_path: Path) -> Project:
+def project(seen, tmp_path) -> Project:
     return copied(seen, tmp_path / "project")
 
 
@@ -70,7 +69,7 @@ def tombstones(crawled: Crawled) -> list[str]:
     return [line["id"] for line in crawled.stored if line["report"].get("verdict") == "removed"]
 
 
-def test_deleted_page_is_reported_after_exactly_so_many_complete_runs(project: Project, site: ChangingSite) -> None:
+def test_deleted_page_is_reported_after_exactly_so_many_complete_runs(project, site):
     without(site, "p3")
     found = [crawl(project, site, DEDUP_REMOVED={"after": 2, "emit": True}) for _ in range(3)]
 
@@ -84,13 +83,13 @@ def test_deleted_page_is_reported_after_exactly_so_many_complete_runs(project: P
     assert found[-2].count("removed/tombstones") == 1
 
 
-def test_page_that_is_linked_and_gone_is_removed(project: Project, site: ChangingSite) -> None:
+def test_page_that_is_linked_and_gone_is_removed(project, site):
     site.publish(others=sitemaps(site) | {"/p3": Answer("gone", 410)})
 
     assert tombstones(crawl(project, site, **AT_ONCE)) == [site.url("p3")]
 
 
-def test_page_that_comes_back_is_new(project: Project, site: ChangingSite) -> None:
+def test_page_that_comes_back_is_new(project, site):
     without(site, "p3")
     gone = crawl(project, site, **AT_ONCE)
     without(site)
@@ -103,7 +102,7 @@ def test_page_that_comes_back_is_new(project: Project, site: ChangingSite) -> No
     assert rows(project, GONE) == []
 
 
-def test_removed_pages_are_noted_without_tombstones_by_default(project: Project, site: ChangingSite) -> None:
+def test_removed_pages_are_noted_without_tombstones_by_default(project, site):
     without(site, "p3")
     crawled = crawl(project, site, DEDUP_REMOVED={"after": 1})
 
@@ -128,7 +127,7 @@ INCOMPLETE: dict[str, tuple[dict[str, Any], Callable[[], dict[str, Answer]]]] = 
 
 
 @pytest.mark.parametrize("case", INCOMPLETE)
-def test_run_that_is_not_complete_removes_nothing(project: Project, site: ChangingSite, case: str) -> None:
+def test_run_that_is_not_complete_removes_nothing(project, site, case):
     settings, others = INCOMPLETE[case]
     site.publish(others=sitemaps(site))
     without(site, "p3", **others())
@@ -141,7 +140,7 @@ def test_run_that_is_not_complete_removes_nothing(project: Project, site: Changi
     assert rows(project, "SELECT max(missed_runs) FROM documents") == [(0,)]
 
 
-def test_not_too_many_pages_are_removed_without_a_word(project: Project, site: ChangingSite) -> None:
+def test_not_too_many_pages_are_removed_without_a_word(project, site):
     """Three of eleven are more than a fifth; with the user's word they go."""
     without(site, "p3", "p4", "p5")
     held, with_word = crawl(project, site, **AT_ONCE), crawl(project, site, **at_once(max_share=0.3))
@@ -152,7 +151,7 @@ def test_not_too_many_pages_are_removed_without_a_word(project: Project, site: C
     assert sorted(tombstones(with_word)) == [site.url(name) for name in ("p3", "p4", "p5")]
 
 
-def test_tombstone_that_did_not_arrive_comes_again(project: Project, site: ChangingSite) -> None:
+def test_tombstone_that_did_not_arrive_comes_again(project, site):
     without(site, "p3")
     pipelines = {**BASE["ITEM_PIPELINES"], "tests.end_to_end.recrawl_pipelines.Failing": 600}
     settings = {**AT_ONCE, "ITEM_PIPELINES": pipelines}
@@ -183,7 +182,7 @@ def hash_of(body: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def walked(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Project:
+def walked(server, tmp_path_factory) -> Project:
     """A project that has crawled the lists once; tests work on copies."""
     project = Project(tmp_path_factory.mktemp("walked"), {**ADDON, "DEDUP_UNCHANGED": "skip", **at_once(max_share=0.5)})
     site = ChangingSite(server, 0)
@@ -211,9 +210,7 @@ BROKEN: dict[str, tuple[dict[str, Any], dict[str, Answer]]] = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_pages_behind_a_list_that_was_not_read_are_not_missing(
-    walked: Project, site: ChangingSite, tmp_path: Path, case: str
-) -> None:
+def test_pages_behind_a_list_that_was_not_read_are_not_missing(walked, site, tmp_path, case):
     project = copied(walked, tmp_path / "project")
     settings, others = BROKEN[case]
     listed(site, LISTS, **others)
@@ -232,14 +229,7 @@ def test_pages_behind_a_list_that_was_not_read_are_not_missing(
         pytest.param(LISTS, {"few": Answer("gone", 410)}, ["a0", "a1", "a2", "few"], id="list-that-is-gone"),
     ],
 )
-def test_pages_behind_a_list_that_was_read_or_that_is_gone_are_missing(
-    walked: Project,
-    site: ChangingSite,
-    tmp_path: Path,
-    lists: dict[str, list[str]],
-    others: dict[str, Answer],
-    gone: list[str],
-) -> None:
+def test_pages_behind_a_list_that_was_read_or_that_is_gone_are_missing(walked, site, tmp_path, lists, others, gone):
     project = copied(walked, tmp_path / "project")
     listed(site, lists, **others)
 
@@ -254,9 +244,7 @@ def test_pages_behind_a_list_that_was_read_or_that_is_gone_are_missing(
         pytest.param({"JOBDIR": "job"}, id="queue-on-disk"),
     ],
 )
-def test_lists_that_are_not_read_anew_count_as_read(
-    walked: Project, site: ChangingSite, tmp_path: Path, settings: dict[str, Any]
-) -> None:
+def test_lists_that_are_not_read_anew_count_as_read(walked, site, tmp_path, settings):
     """In the crawl in which they are seen as well as in the one that misses a page."""
     project = copied(walked, tmp_path / "project")
     project.settings |= settings

@@ -37,9 +37,7 @@ def crawl(project: Project, site: EndlessSite, **settings: Any) -> Crawled:
 
 
 @pytest.mark.parametrize("build", [TrapSite, OtherTrapSite])
-def test_every_real_page_is_found_and_the_second_crawl_knows_the_parameters_from_the_start(
-    project: Project, server: WebServer, build: type[EndlessSite]
-) -> None:
+def test_every_real_page_is_found_and_the_second_crawl_knows_the_parameters_from_the_start(project, server, build):
     site = build(server.origins[0])
     published(server, site)
 
@@ -82,7 +80,7 @@ FEEDS = {
 }
 
 
-def test_pages_that_only_a_feed_names_are_found(project: Project, server: WebServer) -> None:
+def test_pages_that_only_a_feed_names_are_found(project, server):
     origin = server.origins[0]
     heads = (f'<link rel="alternate" type="{kind}" href="/{name}">' for name, (kind, _) in FEEDS.items())
     site: Site = {f"{origin}/": page("home", head="".join(heads))}
@@ -97,7 +95,7 @@ def test_pages_that_only_a_feed_names_are_found(project: Project, server: WebSer
     assert sorted(crawled.stored_ids) == sorted([f"{origin}/", *(f"{origin}/in-{name}" for name in FEEDS)])
 
 
-def test_archives_in_the_footer_are_read_by_the_callback_of_the_crawl(project: Project, server: WebServer) -> None:
+def test_archives_in_the_footer_are_read_by_the_callback_of_the_crawl(project, server):
     """The spider follows links in the main part alone."""
     origin = server.origins[0]
     foot = '<a href="/old">Archive</a> <a href="/imprint">Imprint</a> <a href="http://elsewhere.example/archive">x</a>'
@@ -110,7 +108,7 @@ def test_archives_in_the_footer_are_read_by_the_callback_of_the_crawl(project: P
     assert len(crawled.stored) == 3
 
 
-def test_discovery_obeys_robots_txt_and_its_limit(project: Project, server: WebServer) -> None:
+def test_discovery_obeys_robots_txt_and_its_limit(project, server):
     origin = server.origins[0]
     paths = ["/private/1", *(f"/open/{number}" for number in range(6))]
     entries = "".join(f"<url><loc>{origin}{path}</loc></url>" for path in paths)
@@ -141,7 +139,7 @@ def listing(origin: str, parts: int, form: str) -> Site:
     return Parts({f"{origin}{form.format(number)}": page(form.format(number)) for number in range(parts)})
 
 
-def test_listing_is_followed_to_the_first_part_without_news(project: Project, server: WebServer) -> None:
+def test_listing_is_followed_to_the_first_part_without_news(project, server):
     origin, form = server.origins[0], "/list/page/{}/"
     published(server, listing(origin, 5, form))
 
@@ -151,7 +149,7 @@ def test_listing_is_followed_to_the_first_part_without_news(project: Project, se
     assert [url for url in asked(server) if "list" in url] == [form.format(number) for number in range(7)]
 
 
-def test_listing_is_followed_no_further_than_its_limit(project: Project, server: WebServer) -> None:
+def test_listing_is_followed_no_further_than_its_limit(project, server):
     origin, form = server.origins[0], "/list?page={}"
     published(server, listing(origin, 9, form))
     start = f"start={origin}{form.format(0)}"
@@ -161,7 +159,7 @@ def test_listing_is_followed_no_further_than_its_limit(project: Project, server:
     assert crawled.count("pagination/tried") == 3
 
 
-def test_crawl_goes_on_in_its_jobdir(project: Project, server: WebServer) -> None:
+def test_crawl_goes_on_in_its_jobdir(project, server):
     """What was found out of parameters and traps is not found out again."""
     site = TrapSite(server.origins[0])
     published(server, site)
@@ -178,7 +176,7 @@ def test_crawl_goes_on_in_its_jobdir(project: Project, server: WebServer) -> Non
     assert second.count("parameters/learned") == 0
 
 
-def test_what_is_asked_for_because_of_a_page_goes_by_its_way(project: Project, server: WebServer) -> None:
+def test_what_is_asked_for_because_of_a_page_goes_by_its_way(project, server):
     """The site is reached by a proxy with a password alone, and asks for a key; its spider has a slot for it."""
     shop = "http://shop.example"
     sitemap = f"<urlset><url><loc>{shop}/named</loc></url></urlset>"

@@ -4,8 +4,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,12 +26,12 @@ def a_shop(server: WebServer) -> ChangingSite:
 
 
 @pytest.fixture
-def site(server: WebServer) -> ChangingSite:
+def site(server) -> ChangingSite:
     return a_shop(server)
 
 
 @pytest.fixture(scope="module")
-def seen(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Project:
+def seen(server, tmp_path_factory) -> Project:
     """A project whose outcomes are kept; tests work on copies."""
     project = Project(tmp_path_factory.mktemp("seen") / "project", dict(REUSE))
     write(project)
@@ -42,12 +40,12 @@ def seen(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Project
 
 
 @pytest.fixture
-def project(seen: Project, tmp_path: Path) -> Project:
+def project(seen, tmp_path) -> Project:
     return copied(seen, tmp_path / "project")
 
 
 @pytest.fixture
-def fresh(tmp_path: Path) -> Project:
+def fresh(tmp_path) -> Project:
     """A project that has crawled nothing."""
     return Project(tmp_path / "fresh", dict(REUSE))
 
@@ -56,9 +54,7 @@ def saved(crawled: Crawled) -> int:
     return crawled.count("reuse/callbacks_saved")
 
 
-def test_callbacks_run_for_pages_of_other_bytes_alone_and_the_feed_is_what_it_was(
-    project: Project, seen: Project, site: ChangingSite
-) -> None:
+def test_callbacks_run_for_pages_of_other_bytes_alone_and_the_feed_is_what_it_was(project, seen, site):
     """Arguments of a scheduler change nothing; links are those of today."""
     first = lines_of(seen.folder / "feed.jsonl")
 
@@ -77,7 +73,7 @@ def test_callbacks_run_for_pages_of_other_bytes_alone_and_the_feed_is_what_it_wa
     assert third.yielded == [site.url("p1")]
 
 
-def test_by_text_a_nonce_changes_nothing_and_a_text_does(fresh: Project, site: ChangingSite) -> None:
+def test_by_text_a_nonce_changes_nothing_and_a_text_does(fresh, site):
     write(fresh)
     fresh.settings["DEDUP_REUSE"] = "text"
     found = []
@@ -91,9 +87,7 @@ def test_by_text_a_nonce_changes_nothing_and_a_text_does(fresh: Project, site: C
 
 
 @pytest.mark.parametrize("details", [[], ["chunks", "removed"]], ids=["small", "whole"])
-def test_page_of_which_the_same_is_cut_is_not_compared_and_its_item_says_the_same(
-    fresh: Project, site: ChangingSite, details: list[str]
-) -> None:
+def test_page_of_which_the_same_is_cut_is_not_compared_and_its_item_says_the_same(fresh, site, details):
     write(fresh)
     fresh.settings |= {"DEDUP_REUSE": "never", "DEDUP_ITEM_DETAILS": details}
     found = []
@@ -124,7 +118,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("case", CHANGES)
-def test_callbacks_run_where_what_they_depend_on_is_another(project: Project, site: ChangingSite, case: str) -> None:
+def test_callbacks_run_where_what_they_depend_on_is_another(project, site, case):
     change = CHANGES[case]
     write(project, *change.get("edits", ()))
 
@@ -159,9 +153,7 @@ ODD = (
 )
 
 
-def test_callbacks_run_whose_outcome_cannot_be_kept_or_hangs_on_more_than_the_page(
-    fresh: Project, server: WebServer
-) -> None:
+def test_callbacks_run_whose_outcome_cannot_be_kept_or_hangs_on_more_than_the_page(fresh, server):
     """A value and a callback that have no name, two visitors of one URL, a price of the list's, one that raised."""
     site = ChangingSite(server, 6)
     write(fresh, *ODD)
@@ -199,7 +191,7 @@ STATES = {
 }
 
 
-def test_nothing_of_a_spider_with_state_is_used(fresh: Project, site: ChangingSite) -> None:
+def test_nothing_of_a_spider_with_state_is_used(fresh, site):
     for edits in STATES.values():
         write(fresh, *edits)
         first = site.crawl(fresh, "shop")
@@ -232,9 +224,7 @@ MEMORIES = {
 
 
 @pytest.mark.parametrize("case", MEMORIES)
-def test_page_that_gave_nothing_for_its_equals_sake_gives_its_item_when_that_has_another(
-    case: str, fresh: Project, site: ChangingSite
-) -> None:
+def test_page_that_gave_nothing_for_its_equals_sake_gives_its_item_when_that_has_another(case, fresh, site):
     callback, (head, helped) = SOLD_ONCE
     write(fresh, callback, (head, helped.format(*MEMORIES[case])))
     found = []
@@ -246,7 +236,7 @@ def test_page_that_gave_nothing_for_its_equals_sake_gives_its_item_when_that_has
     assert saved(found[1]) == 0
 
 
-def test_callback_runs_where_its_outcome_is_damaged(project: Project, site: ChangingSite) -> None:
+def test_callback_runs_where_its_outcome_is_damaged(project, site):
     damage = {"requests = x'00ff'": "p0", "items = NULL": "p1"}
     execute(project, [f"UPDATE extractions SET {how} WHERE url LIKE '%/{name}'" for how, name in damage.items()])
 
@@ -277,7 +267,7 @@ def script(project: Project, site: ChangingSite, *, piped: bool) -> str:
     return done.stderr
 
 
-def test_code_in_main_is_known_by_its_file_alone(fresh: Project, site: ChangingSite) -> None:
+def test_code_in_main_is_known_by_its_file_alone(fresh, site):
     logs = [script(fresh, site, piped=piped) for piped in (False, False, True)]
 
     assert len(lines_of(fresh.folder / "script.jsonl")) == 3 * PRODUCTS
@@ -289,9 +279,7 @@ def test_code_in_main_is_known_by_its_file_alone(fresh: Project, site: ChangingS
 HIDDEN = ('float(response.css(".price::text").get())', 'float(open("price.txt").read())')
 
 
-def test_audit_finds_what_no_key_knows_of_and_names_field_and_pages(
-    make_project: Callable[..., Project], server: WebServer
-) -> None:
+def test_audit_finds_what_no_key_knows_of_and_names_field_and_pages(make_project, server):
     site = ChangingSite(server, 30)
     project = make_project("audited", **REUSE)
     write(project, HIDDEN)
@@ -315,7 +303,7 @@ def test_audit_finds_what_no_key_knows_of_and_names_field_and_pages(
     assert set(price_of(after, site).values()) == {2}
 
 
-def test_whole_audit_gives_what_callbacks_yield_now(project: Project, site: ChangingSite) -> None:
+def test_whole_audit_gives_what_callbacks_yield_now(project, site):
     write(project, HIDDEN)
     found = []
     for price, audit in ((1, 0), (2, 1.0), (2, 0)):
@@ -340,9 +328,7 @@ LISTENERS = {"tests.end_to_end.company.Counting": 0, "tests.end_to_end.recorders
         pytest.param({"EXTENSIONS": LISTENERS}, id="somebody-listens"),
     ],
 )
-def test_links_that_are_asked_for_again_are_those_that_the_filter_lets_pass(
-    fresh: Project, site: ChangingSite, settings: dict[str, Any]
-) -> None:
+def test_links_that_are_asked_for_again_are_those_that_the_filter_lets_pass(fresh, site, settings):
     """Each page leads to each other one by its menu; all but the first of these requests end at the filter."""
     followed = '        yield from response.follow_all(css="nav li + li a", callback=self.product)\n'
     write(fresh, ('        yield noted({"url"', f'{followed}        yield noted({{"url"'))
@@ -357,7 +343,7 @@ def test_links_that_are_asked_for_again_are_those_that_the_filter_lets_pass(
     assert sorted(own(first), key=str) == sorted(own(second), key=str)
 
 
-def test_one_request_may_ask_for_reuse(fresh: Project, site: ChangingSite) -> None:
+def test_one_request_may_ask_for_reuse(fresh, site):
     """By its meta, in a crawl that reuses nothing else."""
     asked = "self.product, meta={'dedup': {'reuse': 'body'}}"
     write(fresh, ("self.product)", f"{asked})"))

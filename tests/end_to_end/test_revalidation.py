@@ -1,7 +1,6 @@
 """What is held stands for a 304, and nobody but the server can tell: the feed is the one without the plugin."""
 
 import gzip
-from collections.abc import Callable
 
 import pytest
 
@@ -19,7 +18,7 @@ STATES = "SELECT url, content_hash, visits_count, last_seen_at FROM documents"
 
 
 @pytest.fixture
-def project(project: Project, site: ChangingSite) -> Project:
+def project(project, site) -> Project:
     write(project)
     prices(site, 10, 11, 12, 13)
     return project
@@ -47,7 +46,7 @@ def with_headers(site: ChangingSite, **headers: str) -> None:
 MODIFIED = "Sat, 14 Jun 2025 12:00:00 GMT"
 
 
-def test_answer_for_other_headers_that_vary_names_is_another(project: Project, site: ChangingSite) -> None:
+def test_answer_for_other_headers_that_vary_names_is_another(project, site):
     found = []
     for language, price in (("en", 10), ("de", 20), ("de", 30)):
         prices(site, *[price] * PRODUCTS)
@@ -59,7 +58,7 @@ def test_answer_for_other_headers_that_vary_names_is_another(project: Project, s
     assert [price for price, _ in found] == [{10}, {20}, {20}]
 
 
-def test_cookies_of_the_site_count_for_dates_alone(project: Project, site: ChangingSite) -> None:
+def test_cookies_of_the_site_count_for_dates_alone(project, site):
     """An ETag tells visitors apart, a date does not."""
     found = []
     for currency, price in (("EUR", 10), ("USD", 20)):
@@ -86,9 +85,7 @@ OWN = [
 class Shop("""
 
 
-def test_requests_for_one_visitor_or_with_conditions_of_their_own_are_left_alone(
-    project: Project, server: WebServer
-) -> None:
+def test_requests_for_one_visitor_or_with_conditions_of_their_own_are_left_alone(project, server):
     site = ChangingSite(server, 5)
     prices(site, *range(5))
     write(project, ("class Shop(", OWN), ("self.product)", "self.product, **OWN[int(link.attrib['href'][-1])])"))
@@ -104,7 +101,7 @@ def test_requests_for_one_visitor_or_with_conditions_of_their_own_are_left_alone
     assert rows(project, "SELECT url FROM responses") == [(site.url(HOME),)]
 
 
-def test_304_has_the_last_word_and_no_cookie_is_handed_out_twice(project: Project, site: ChangingSite) -> None:
+def test_304_has_the_last_word_and_no_cookie_is_handed_out_twice(project, site):
     project.settings |= {"DOWNLOADER_MIDDLEWARES": {f"{AROUND}.Watcher": 940}, "COOKIES_ENABLED": False}
     for age in ("10", "20"):
         with_headers(site, ETag='"1"', Set_Cookie=f"visit={age}", Age=age, X_First=age)
@@ -124,7 +121,7 @@ def test_304_has_the_last_word_and_no_cookie_is_handed_out_twice(project: Projec
         assert "set-cookie" not in one["headers"]
 
 
-def test_gzip_bodies_are_held_as_they_came(project: Project, site: ChangingSite) -> None:
+def test_gzip_bodies_are_held_as_they_came(project, site):
     headers = {"ETag": '"1"', "Content-Encoding": "gzip"}
     others = {
         f"/{name}": Answer(gzip.compress(site.html(name).encode()), headers=headers) for name in (HOME, *site.names)
@@ -137,7 +134,7 @@ def test_gzip_bodies_are_held_as_they_came(project: Project, site: ChangingSite)
     assert statuses(second) == {"304": PAGES}
 
 
-def test_bodies_that_are_not_whole_or_too_large_are_not_held(project: Project, site: ChangingSite) -> None:
+def test_bodies_that_are_not_whole_or_too_large_are_not_held(project, site):
     site.publish(notes={**site.notes, "p2": f"{site.notes['p2']}{'<p>large</p>' * 2_000}"})
     headers = {"ETag": '"1"', "Content-Length": "100000", "Connection": "close"}
     site.publish(others={"/p1": Answer(site.html("p1"), headers=headers)})
@@ -152,7 +149,7 @@ def test_bodies_that_are_not_whole_or_too_large_are_not_held(project: Project, s
 # The delta feed.
 
 
-def test_delta_feed_leaves_out_what_the_last_acknowledged_visit_gave(project: Project, site: ChangingSite) -> None:
+def test_delta_feed_leaves_out_what_the_last_acknowledged_visit_gave(project, site):
     project.settings["DEDUP_UNCHANGED"] = "skip"
     found = []
     for price in (10, 12):
@@ -165,7 +162,7 @@ def test_delta_feed_leaves_out_what_the_last_acknowledged_visit_gave(project: Pr
     assert found == [{"p0": 10, "p1": 11, "p2": 12, "p3": 13}, {"p0": 12}]
 
 
-def test_delta_feed_does_not_take_the_place_of_a_whole_one(project: Project, site: ChangingSite) -> None:
+def test_delta_feed_does_not_take_the_place_of_a_whole_one(project, site):
     project.settings["FEEDS"] = {}
     site.crawl(project, "shop", "-O", "out.jsonl")
     before = (project.folder / "out.jsonl").read_text()
@@ -186,7 +183,7 @@ def test_delta_feed_does_not_take_the_place_of_a_whole_one(project: Project, sit
     assert len((project.folder / "out.jsonl").read_text().splitlines()) == PRODUCTS
 
 
-def test_only_what_came_from_the_server_is_held(project: Project, site: ChangingSite) -> None:
+def test_only_what_came_from_the_server_is_held(project, site):
     """A middleware of the user's made an answer, with a validator, and is gone in the next crawl."""
     site.crawl(project, "shop", DOWNLOADER_MIDDLEWARES={f"{AROUND}.Maker": 560})
     held = [url for (url,) in rows(project, "SELECT url FROM responses")]
@@ -197,7 +194,7 @@ def test_only_what_came_from_the_server_is_held(project: Project, site: Changing
     assert price_of(second, site)["p1"] == 11
 
 
-def test_page_of_which_a_title_alone_is_known_is_not_judged(make_project: Callable[..., Project]) -> None:
+def test_page_of_which_a_title_alone_is_known_is_not_judged(make_project):
     """It is not asked for, and what stands in its place is no version of it."""
     text = "".join(f"<p>Word {number} of a text that two pages have under one title.</p>" for number in range(9))
 

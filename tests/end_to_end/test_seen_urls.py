@@ -3,7 +3,7 @@
 import signal
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from typing import Any
 
@@ -54,7 +54,7 @@ def noted(project: Project) -> int:
         return int(urls)
 
 
-def test_crawl_is_the_same_with_either_filter(make_project: Callable[..., Project], server: WebServer) -> None:
+def test_crawl_is_the_same_with_either_filter(make_project, server):
     """Without DUPEFILTER_DEBUG links that repeat end at the spider; with it they go the long way, and each is named."""
     scrapys = crawl(make_project("scrapy", **ADDON), server)
     for debug in (False, True):
@@ -70,7 +70,7 @@ def test_crawl_is_the_same_with_either_filter(make_project: Callable[..., Projec
         assert noted(project) == 0
 
 
-def test_crawl_that_goes_on_in_its_jobdir_knows_what_it_had_seen(project: Project, server: WebServer) -> None:
+def test_crawl_that_goes_on_in_its_jobdir_knows_what_it_had_seen(project, server):
     project.settings |= {**OURS, "JOBDIR": "job"}
     first = crawl(project, server, "-a", "close_after=15")
     between = noted(project)
@@ -86,7 +86,7 @@ def test_crawl_that_goes_on_in_its_jobdir_knows_what_it_had_seen(project: Projec
     assert {url for url, times in asked.items() if times > 1} <= {start}
 
 
-def test_crawl_that_was_killed_misses_no_page(project: Project, server: WebServer) -> None:
+def test_crawl_that_was_killed_misses_no_page(project, server):
     project.settings |= {**OURS, "JOBDIR": "job"}
     running = project.start("pages", "-a", f"start={server.origins[0]}/start", DOWNLOAD_DELAY=0.05)
     running.send_when(signal.SIGKILL, stored=15)
@@ -96,14 +96,14 @@ def test_crawl_that_was_killed_misses_no_page(project: Project, server: WebServe
     assert set(pages(killed.stored_ids + again.stored_ids)) == set(pages(server.site))
 
 
-def test_filter_is_scrapys_own_where_the_plugin_is_off(project: Project, server: WebServer) -> None:
+def test_filter_is_scrapys_own_where_the_plugin_is_off(project, server):
     crawled = crawl(project, server, **OURS, DEDUP_ENABLED=False)
 
     assert crawled.stats["dupefilter/filtered"] > 0
     assert not (project.folder / ".scrapy" / "dedup.db").exists()
 
 
-def test_crawl_without_the_extra_says_what_to_install(project: Project, server: WebServer) -> None:
+def test_crawl_without_the_extra_says_what_to_install(project, server):
     (project.folder / "rbloom.py").write_text("raise ImportError('not installed')\n", encoding="utf-8")
     crawled = project.crawl("pages", "-a", f"start={server.origins[0]}/start", clean=False, **OURS)
 

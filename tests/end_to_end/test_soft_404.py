@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.end_to_end.crawling import Project
 from tests.end_to_end.recrawl_site import HOME, ChangingSite, rows
-from tests.server import Answer, WebServer
+from tests.server import Answer
 
 REAL = [HOME, "p0", "p1", "p2", "p3", "p4"]
 DEAD = ["gone", "never-was", "a/deep/one", "item?id=77"]
@@ -37,7 +36,7 @@ class Obliging(dict[str, Any]):
 
 
 @pytest.fixture
-def site(server: WebServer) -> ChangingSite:
+def site(server) -> ChangingSite:
     site = ChangingSite(server, len(REAL) - 1, validators=False)
     publish(site)
     return site
@@ -50,7 +49,7 @@ def publish(site: ChangingSite, **changes: Any) -> None:
     site.server.site = Obliging(site.server.site | {site.url(HOME): Answer(home)})
 
 
-def test_only_real_pages_are_emitted(project: Project, site: ChangingSite) -> None:
+def test_only_real_pages_are_emitted(project, site):
     """Two probes tell; a link from an error page is followed as any other."""
     crawled = site.crawl(project, DEDUP_SOFT_404="drop")
 
@@ -60,7 +59,7 @@ def test_only_real_pages_are_emitted(project: Project, site: ChangingSite) -> No
     assert rows(project, "SELECT count(*) FROM documents") == [(len(REAL),)]
 
 
-def test_page_that_became_the_error_page_is_missing_and_not_changed(project: Project, site: ChangingSite) -> None:
+def test_page_that_became_the_error_page_is_missing_and_not_changed(project, site):
     found = []
     for pages in (5, 4, 4):
         publish(site, names=[f"p{number}" for number in range(pages)], menu=[])
@@ -73,9 +72,7 @@ def test_page_that_became_the_error_page_is_missing_and_not_changed(project: Pro
 
 
 @pytest.mark.parametrize(("how", "marked"), [({}, []), ({"DEDUP_SOFT_404": "mark"}, DEAD)], ids=["default", "mark"])
-def test_error_pages_are_left_out_only_where_that_is_asked_for(
-    project: Project, site: ChangingSite, how: dict[str, str], marked: list[str]
-) -> None:
+def test_error_pages_are_left_out_only_where_that_is_asked_for(project, site, how, marked):
     crawled = site.crawl(project, **how)
 
     assert len(crawled.stored) == len(REAL) + len(DEAD)
@@ -84,7 +81,7 @@ def test_error_pages_are_left_out_only_where_that_is_asked_for(
     assert crawled.count("soft_404/probes") == 2 * bool(marked)
 
 
-def test_probe_obeys_robots_txt(project: Project, site: ChangingSite) -> None:
+def test_probe_obeys_robots_txt(project, site):
     """Then nobody is judged."""
     # Not /p alone: the name of a probe may begin with it.
     allowed = "".join(f"Allow: /{name}$\n" for name in ("", *REAL[1:]))

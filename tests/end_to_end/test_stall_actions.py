@@ -91,7 +91,7 @@ class Overloaded:
         return 429 if self._refuses else 200
 
 
-def test_wait_asks_less_often_until_pages_come(project: Project) -> None:
+def test_wait_asks_less_often_until_pages_come(project):
     with guarded(Overloaded()) as (origin, asked):
         crawled = crawl(project, origin, "wait", {"longest_delay": 0.8})
     pauses = [later.at - earlier.at for earlier, later in pairwise(asked)]
@@ -105,7 +105,7 @@ def test_wait_asks_less_often_until_pages_come(project: Project) -> None:
     assert crawled.stats["finish_reason"] == "finished"
 
 
-def test_rotate_goes_on_as_somebody_else(project: Project) -> None:
+def test_rotate_goes_on_as_somebody_else(project):
     with guarded(lambda asked: 200 if asked.agent == "Third/3.0" else 403, 200) as (origin, asked):
         agents = ["Second/2.0", "Third/3.0", "Fourth/4.0"]
         crawled = crawl(project, origin, "rotate", PATIENTLY | {"user_agents": agents}, USER_AGENT="First/1.0")
@@ -115,7 +115,7 @@ def test_rotate_goes_on_as_somebody_else(project: Project) -> None:
     assert len(crawled.stored) > 1
 
 
-def test_rotate_goes_on_by_a_proxy(project: Project) -> None:
+def test_rotate_goes_on_by_a_proxy(project):
     with guarded(lambda asked: 200 if asked.proxied else 403, 120) as (origin, asked):
         proxy = origin.replace("//", f"//{PASSWORD}@")
         crawled = crawl(project, origin, "rotate", PATIENTLY | {"proxies": [proxy]})
@@ -130,7 +130,7 @@ def test_rotate_goes_on_by_a_proxy(project: Project) -> None:
     assert not [line for line in told if "secret" in line]
 
 
-def test_exit_ends_the_crawl_with_a_code_of_its_own(project: Project) -> None:
+def test_exit_ends_the_crawl_with_a_code_of_its_own(project):
     with guarded(lambda _: 429) as (origin, _):
         crawled = crawl(project, origin, "exit")
 

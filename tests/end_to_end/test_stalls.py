@@ -80,7 +80,7 @@ def cause_of(crawled: Crawled) -> str:
     return found[1]
 
 
-def test_site_that_hangs_is_slow(project: Project, server: WebServer) -> None:
+def test_site_that_hangs_is_slow(project, server):
     probe = f"{server.origins[1]}/mine"
     home = publish(server, lambda url: Answer(COPY, delay_seconds=0 if url == probe else 20))
 
@@ -91,12 +91,12 @@ def test_site_that_hangs_is_slow(project: Project, server: WebServer) -> None:
     assert "the probe answers" in crawled.log
 
 
-def test_site_that_asks_for_a_person_blocks(project: Project, server: WebServer) -> None:
+def test_site_that_asks_for_a_person_blocks(project, server):
     """One that says so by its status does in `test_stall_actions.py`."""
     assert cause_of(crawl(project, publish(server, Answer(CAPTCHA)), **SLOWLY)) == "blocked"
 
 
-def test_nobody_answers_without_a_network(project: Project, server: WebServer, closed_port: str) -> None:
+def test_nobody_answers_without_a_network(project, server, closed_port):
     home = publish(server, Answer(), origin=closed_port)
 
     crawled = crawl(project, home, DEDUP_STALL=STALL | {"probe_url": f"{closed_port}/mine"}, **SLOWLY)
@@ -105,11 +105,11 @@ def test_nobody_answers_without_a_network(project: Project, server: WebServer, c
     assert "the probe does not answer" in crawled.log
 
 
-def test_pages_that_all_say_the_same_are_only_duplicates(project: Project, server: WebServer) -> None:
+def test_pages_that_all_say_the_same_are_only_duplicates(project, server):
     assert cause_of(crawl(project, publish(server, Answer(COPY)), **SLOWLY)) == "only_duplicates"
 
 
-def test_calendar_is_a_trap(project: Project, server: WebServer) -> None:
+def test_calendar_is_a_trap(project, server):
     def month(url: str) -> Answer:
         number = int(url.rpartition("/")[2]) if "/calendar/" in url else 0
         days = "".join(f"<td>{day}</td>" for day in range(1, 29))
@@ -125,13 +125,13 @@ def test_calendar_is_a_trap(project: Project, server: WebServer) -> None:
     assert "/calendar/# lead to each other" in crawled.log
 
 
-def test_spider_that_is_held_open_is_finished(project: Project, server: WebServer) -> None:
+def test_spider_that_is_held_open_is_finished(project, server):
     home = publish(server, lambda url: Answer(html_page(url)), path="/p{}")
 
     assert cause_of(crawl(project, home, "held-open")) == "finished"
 
 
-def test_crawls_that_go_through_their_pages_do_not_stall(project: Project, server: WebServer) -> None:
+def test_crawls_that_go_through_their_pages_do_not_stall(project, server):
     """Also when nothing has changed since the last one."""
     home = publish(server, lambda url: Answer(html_page(url)))
 

@@ -40,13 +40,13 @@ def crawl(
 
 
 @pytest.mark.parametrize(("spider", "path"), [("by-sitemap", "/sitemap.xml"), ("never-idle", "/hub")])
-def test_spider_of_any_kind_gets_every_page(project: Project, server: WebServer, spider: str, path: str) -> None:
+def test_spider_of_any_kind_gets_every_page(project, server, spider, path):
     crawled = crawl(project, server, spider, path)
 
     assert Counter(crawled.stored_ids) == Counter(pages(server))
 
 
-def test_pages_wait_neither_for_a_slow_start_nor_for_an_idle_spider(project: Project, server: WebServer) -> None:
+def test_pages_wait_neither_for_a_slow_start_nor_for_an_idle_spider(project, server):
     urls = [f"{server.origins[1]}/p{n}" for n in range(2)]
     crawled = project.crawl("starts-slowly", "-a", f"start={' '.join(urls)}", DEDUP_BATCH={"max_wait": 3600})
 
@@ -56,7 +56,7 @@ def test_pages_wait_neither_for_a_slow_start_nor_for_an_idle_spider(project: Pro
     assert set(urls) <= set(crawled.stored_ids)
 
 
-def test_summary_of_a_page_does_not_take_its_place(project: Project) -> None:
+def test_summary_of_a_page_does_not_take_its_place(project):
     def site(origins: list[str]) -> Site:
         urls = [f"{origins[0]}/{name}" for name in ("a", "b", "c", "gone")]
         found = {url: Answer(html_page(url)) for url in urls[:3]}
@@ -69,7 +69,7 @@ def test_summary_of_a_page_does_not_take_its_place(project: Project) -> None:
     assert kinds == {"summary": 4, "detail": 3, "failed": 1}
 
 
-def test_page_that_a_callback_retries_goes_out(project: Project) -> None:
+def test_page_that_a_callback_retries_goes_out(project):
     def site(origins: list[str]) -> Site:
         page = Answer(html_page("page"))
         return {f"{origins[0]}/page": lambda times: page if times > 1 else Answer("<p>try again</p>")}
@@ -84,9 +84,7 @@ def test_page_that_a_callback_retries_goes_out(project: Project) -> None:
 
 
 @pytest.mark.parametrize(("spider", "path"), [("by-sitemap", "/sitemap.xml"), ("pages", "/hub")])
-def test_first_requests_that_are_filtered_are_made_again_after_a_kill(
-    project: Project, server: WebServer, spider: str, path: str
-) -> None:
+def test_first_requests_that_are_filtered_are_made_again_after_a_kill(project, server, spider, path):
     project.settings["JOBDIR"] = "job"
     # The filter's file is written in blocks; what is in it when the crawl is killed would never be asked for again.
     running = project.start(spider, "-a", f"start={server.origins[0]}{path}", CONCURRENT_REQUESTS=2)
@@ -106,7 +104,7 @@ def test_first_requests_that_are_filtered_are_made_again_after_a_kill(
 SLOW = "SELECT (WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 200000) SELECT max(x) FROM n)"
 
 
-def test_store_that_stays_locked_keeps_no_item_back(project: Project, server: WebServer) -> None:
+def test_store_that_stays_locked_keeps_no_item_back(project, server):
     running = project.start("pages", "-a", f"start={server.origins[0]}/hub", DEDUP_DATABASE_TIMEOUT=0.2)
     running.wait_for(lambda: (project.folder / ".scrapy" / "dedup.db").exists() and "Spider opened" in running.log())
     with closing(sqlite3.connect(project.folder / ".scrapy" / "dedup.db", timeout=20)) as other:
@@ -119,7 +117,7 @@ def test_store_that_stays_locked_keeps_no_item_back(project: Project, server: We
     assert "rows could not be written; their pages come again" in crawled.log
 
 
-def test_store_that_is_slower_than_the_crawl_holds_it_back(project: Project, server: WebServer) -> None:
+def test_store_that_is_slower_than_the_crawl_holds_it_back(project, server):
     path = project.folder / ".scrapy" / "dedup.db"
     with Store.open(f"sqlite:///{path}"):
         pass

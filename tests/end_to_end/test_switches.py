@@ -30,9 +30,7 @@ def crawl(project: Project, server: WebServer, spider: str = "plain", *arguments
 
 
 @table("end_to_end/switched_off")
-def test_items_are_byte_identical_when_the_plugin_is_off(
-    project: Project, server: WebServer, spider: str, settings: dict[str, Any]
-) -> None:
+def test_items_are_byte_identical_when_the_plugin_is_off(project, server, spider, settings):
     project.settings = settings
     crawled = crawl(project, server, spider)
 
@@ -44,7 +42,7 @@ def test_items_are_byte_identical_when_the_plugin_is_off(
     assert not (project.folder / ".scrapy" / "dedup.db").exists()
 
 
-def test_redirects_pass_a_spider_that_is_switched_off(project: Project) -> None:
+def test_redirects_pass_a_spider_that_is_switched_off(project):
     """The fingerprinter is there all the same, for it is set before the spider's attributes can be read."""
     with serving(
         1, lambda origins: {f"{origins[0]}/hub": redirect("/new"), f"{origins[0]}/new": Answer(html_page("new"))}
@@ -55,7 +53,7 @@ def test_redirects_pass_a_spider_that_is_switched_off(project: Project) -> None:
 
 
 @pytest.fixture(scope="module")
-def mixed(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+def mixed(server, tmp_path_factory) -> Crawled:
     project = Project(tmp_path_factory.mktemp("mixed"), dict(ADDON))
     crawled = crawl(project, server, clean=False)
     assert crawled.exit_code == 0
@@ -67,34 +65,32 @@ def of_kind(crawled: Crawled, kind: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("kind", ["off", "off-by-dict"])
-def test_request_that_wants_to_be_left_alone_is(mixed: Crawled, kind: str) -> None:
+def test_request_that_wants_to_be_left_alone_is(mixed, kind):
     assert [set(item) for item in of_kind(mixed, kind)] == [{"url", "html"}] * 6
     assert mixed.count("left/disabled") == 12
 
 
 @pytest.mark.parametrize("kind", ["plain", "on", "unknown", "out-of-range", "nonsense"])
-def test_request_without_a_valid_override_is_cleaned(mixed: Crawled, kind: str) -> None:
+def test_request_without_a_valid_override_is_cleaned(mixed, kind):
     texts = [item["cleaned_content"] for item in of_kind(mixed, kind)]
 
     assert len(texts) == 6
     assert all(text.startswith("# On ") and FOOTER not in text for text in texts)
 
 
-def test_wrong_override_is_told_once(mixed: Crawled) -> None:
+def test_wrong_override_is_told_once(mixed):
     assert mixed.log.count("no_such_thing is not a setting") == 1
     assert mixed.log.count("min_pages=0: needs 2 to 100") == 1
     assert mixed.log.count('request.meta["dedup"] is 3.5; it needs True, False or a dict of settings') == 1
 
 
-def test_request_may_override_single_settings(mixed: Crawled) -> None:
+def test_request_may_override_single_settings(mixed):
     assert all(item["cleaned_content"].startswith("On ") for item in of_kind(mixed, "as-text"))
     assert all(FOOTER in item["cleaned_content"] for item in of_kind(mixed, "whole"))
 
 
 @table("end_to_end/spider_may_override_the_project")
-def test_spider_may_override_the_project(
-    project: Project, server: WebServer, spider: str, arguments: list[str]
-) -> None:
+def test_spider_may_override_the_project(project, server, spider, arguments):
     urls = [url for url in server.site if "/plain/" in url]
     crawled = project.crawl(spider, "-a", f"start={' '.join(urls)}", *arguments, DEDUP_OUTPUT="html")
 

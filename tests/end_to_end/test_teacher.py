@@ -59,25 +59,23 @@ def browser() -> str:
 
 
 @pytest.fixture(scope="module")
-def school(tmp_path_factory: pytest.TempPathFactory) -> Project:
+def school(tmp_path_factory) -> Project:
     """The project of the crawl that is taught."""
     return Project(tmp_path_factory.mktemp("taught"), dict(ADDON))
 
 
 @pytest.fixture(scope="module")
-def lesson(school: Project, server: WebServer, browser: str) -> tuple[Crawled, list[str]]:
+def lesson(school, server, browser) -> tuple[Crawled, list[str]]:
     """A crawl that is taught, and what it asked the server for."""
     return crawl(school, server, DEDUP_BROWSER={"path": browser}), list(server.requests)
 
 
 @pytest.fixture(scope="module")
-def taught(lesson: tuple[Crawled, list[str]]) -> Crawled:
+def taught(lesson) -> Crawled:
     return lesson[0]
 
 
-def test_a_few_pages_are_shown_and_a_visual_template_goes_live(
-    school: Project, lesson: tuple[Crawled, list[str]], server: WebServer
-) -> None:
+def test_a_few_pages_are_shown_and_a_visual_template_goes_live(school, lesson, server):
     taught, asked = lesson
 
     assert 1 <= taught.count("teacher/pages") <= 2
@@ -92,7 +90,7 @@ def test_a_few_pages_are_shown_and_a_visual_template_goes_live(
     assert "10.0.0.1" not in " ".join(asked)
 
 
-def test_what_was_seen_is_kept_with_its_picture(school: Project, taught: Crawled) -> None:
+def test_what_was_seen_is_kept_with_its_picture(school, taught):
     ((boxes, width, picture),) = rows(school, "SELECT boxes, width, picture FROM layout_pictures")
 
     assert picture.startswith(b"\x89PNG")
@@ -102,9 +100,7 @@ def test_what_was_seen_is_kept_with_its_picture(school: Project, taught: Crawled
     assert taught.count("teacher/errors") == 0
 
 
-def test_the_next_crawl_profits_and_shows_nothing_again(
-    school: Project, taught: Crawled, server: WebServer, browser: str
-) -> None:
+def test_the_next_crawl_profits_and_shows_nothing_again(school, taught, server, browser):
     again = crawl(school, server, DEDUP_BROWSER={"path": browser}, DEDUP_LAYERS={"unchanged": False})
 
     assert taught.count("teacher/pages") >= 1
@@ -115,9 +111,7 @@ def test_the_next_crawl_profits_and_shows_nothing_again(
 
 
 @table("end_to_end/without_a_browser_the_crawl_goes_on_and_says_so_once")
-def test_without_a_browser_the_crawl_goes_on_and_says_so_once(
-    project: Project, server: WebServer, why: str, settings: dict[str, str]
-) -> None:
+def test_without_a_browser_the_crawl_goes_on_and_says_so_once(project, server, why, settings):
     crawled = crawl(project, server, **settings)
 
     assert len(crawled.stored) == len(POSTS), why
@@ -155,7 +149,7 @@ def app(origins: list[str]) -> Site:
     return found
 
 
-def test_pages_whose_text_is_made_by_scripts_are_rendered_once_that_is_known(project: Project, browser: str) -> None:
+def test_pages_whose_text_is_made_by_scripts_are_rendered_once_that_is_known(project, browser):
     with serving(1, app) as server:
         start = " ".join(url for url in server.site if "/notes/" in url)
         settings: dict[str, Any] = {
@@ -176,9 +170,7 @@ def test_pages_whose_text_is_made_by_scripts_are_rendered_once_that_is_known(pro
         assert "data-dedup" not in line["cleaned"]
 
 
-def test_a_site_of_three_pages_has_a_template_for_the_next_crawl(
-    project: Project, server: WebServer, browser: str
-) -> None:
+def test_a_site_of_three_pages_has_a_template_for_the_next_crawl(project, server, browser):
     pages = [url for url in server.site if "/posts/" in url][:3]
     settings: dict[str, Any] = {"DEDUP_BROWSER": {"path": browser}, "DEDUP_LAYERS": {"unchanged": False}}
     arguments = ("in-order", "-a", f"start={' '.join(pages)}")

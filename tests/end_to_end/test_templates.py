@@ -1,8 +1,7 @@
 """Crawls that learn templates, cut by them, keep them, and obey what a person decided about them."""
 
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -35,7 +34,7 @@ def crawl(project: Project, server: WebServer, **settings: Any) -> Crawled:
 
 
 @pytest.fixture(scope="module")
-def learned(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Crawled, Crawled]:
+def learned(server, tmp_path_factory) -> tuple[Project, Crawled, Crawled]:
     """A project that gives all items in each crawl, and its first two."""
     project = Project(tmp_path_factory.mktemp("learned"), {**ADDON, "DEDUP_LAYERS": {"unchanged": False}})
     return project, crawl(project, server), crawl(project, server, DEDUP_ITEM_DETAILS=["removed"])
@@ -57,9 +56,7 @@ BY_ITSELF = dict.fromkeys(("title", "duplicate", "near_duplicate", "chunk"), Fal
 
 
 class TestTemplates:
-    def test_are_learned_by_the_first_crawl_and_used_by_the_next(
-        self, learned: tuple[Project, Crawled, Crawled]
-    ) -> None:
+    def test_are_learned_by_the_first_crawl_and_used_by_the_next(self, learned):
         project, first, second = learned
 
         assert first.count("items/parked") > 0
@@ -94,7 +91,7 @@ def _timeless(report: dict[str, Any]) -> dict[str, Any]:
 
 class TestShadow:
     @pytest.fixture
-    def odd(self, server: WebServer) -> Iterator[WebServer]:
+    def odd(self, server) -> Iterator[WebServer]:
         """The site with a page that names another one as canonical, one under two spellings, and one that moved."""
         origin = server.origins[0]
         page = f"{origin}/posts/{POSTS[0]}"
@@ -107,9 +104,7 @@ class TestShadow:
         server.site = before
 
     @table("end_to_end/feeds_are_those_of_the_layer_switched_off")
-    def test_feeds_are_those_of_the_layer_switched_off(
-        self, layer: str, would: str, odd: WebServer, make_project: Callable[..., Project]
-    ) -> None:
+    def test_feeds_are_those_of_the_layer_switched_off(self, layer, would, odd, make_project):
         settings = {**ADDON, **IN_ORDER}
         shadowed = make_project("shadowed", **settings, DEDUP_LAYERS=BY_ITSELF, DEDUP_SHADOW=[layer])
         off = make_project("off", **settings, DEDUP_LAYERS={**BY_ITSELF, layer: False})
@@ -123,9 +118,7 @@ class TestShadow:
             assert here.sum("shadow/") == 0
         assert seen > 0
 
-    def test_the_decisions_tell_what_would_have_been_removed(
-        self, project: Project, server: WebServer, make_project: Callable[..., Project]
-    ) -> None:
+    def test_the_decisions_tell_what_would_have_been_removed(self, project, server, make_project):
         # Selectors of all sites would take the footer where no template does.
         crawled = crawl(project, server, **IN_ORDER, DEDUP_SHADOW=["boilerplate"], DEDUP_GENERIC_SELECTORS=False)
         acting = crawl(make_project("acting", **ADDON, **IN_ORDER), server)
@@ -153,9 +146,7 @@ class TestDecisions:
         assert told.code == 0, told.err
         return told
 
-    def test_act_in_the_next_crawl_and_are_taken_back_byte_for_byte(
-        self, learned: tuple[Project, Crawled, Crawled], server: WebServer, tmp_path: Path
-    ) -> None:
+    def test_act_in_the_next_crawl_and_are_taken_back_byte_for_byte(self, learned, server, tmp_path):
         project, before = copied(learned[0], tmp_path / "copy"), texts(learned[2])
         self.templates(project, server, "override", "--drop", "p.lead", "--keep", "aside.bar")
 

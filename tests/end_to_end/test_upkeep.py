@@ -30,9 +30,7 @@ def told(crawled: Crawled) -> tuple[object, ...]:
     return verdicts(crawled), items, counts
 
 
-def test_crawl_after_a_gc_finds_what_it_would_have_found_without(
-    project: Project, site: ChangingSite, tmp_path: Path
-) -> None:
+def test_crawl_after_a_gc_finds_what_it_would_have_found_without(project, site, tmp_path):
     site.crawl(project)
     site.publish(versions={"p1": 2, "p2": 2})
     site.crawl(project)
@@ -56,7 +54,7 @@ def test_crawl_after_a_gc_finds_what_it_would_have_found_without(
     assert verdicts(found)["changed"] == 3
 
 
-def test_gc_and_backup_beside_a_crawl_cost_it_nothing(project: Project, site: ChangingSite, tmp_path: Path) -> None:
+def test_gc_and_backup_beside_a_crawl_cost_it_nothing(project, site, tmp_path):
     site.crawl(project)
     let_pass(project, 200)
     site.publish(versions={f"p{n}": 2 for n in range(4)})

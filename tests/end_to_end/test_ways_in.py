@@ -1,12 +1,11 @@
 """Ways in beside the add-on: components set by hand, the pipeline alone. And several crawls at once."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
-from tests.end_to_end.crawling import ADDON, Project, all_accounted_for
+from tests.end_to_end.crawling import ADDON, all_accounted_for
 from tests.server import WebServer, serving
 from tests.sites import SMALL, interleaved, pages_of
 
@@ -34,9 +33,7 @@ def server() -> Iterator[WebServer]:
 
 
 @pytest.mark.parametrize(("way", "then"), WAYS)
-def test_every_page_goes_out_once_without_what_repeats(
-    make_project: Callable[..., Project], server: WebServer, way: dict[str, Any], then: dict[str, Any]
-) -> None:
+def test_every_page_goes_out_once_without_what_repeats(make_project, server, way, then):
     project = make_project("project", **way)
     hub = f"start={server.origins[0]}/hub"
 
@@ -53,7 +50,7 @@ def test_every_page_goes_out_once_without_what_repeats(
     assert not [text for text in large if "all rights reserved" in text]
 
 
-def test_four_crawls_at_once_share_one_file(make_project: Callable[..., Project], server: WebServer) -> None:
+def test_four_crawls_at_once_share_one_file(make_project, server):
     """Two projects, each crawled twice: each crawl emits every page."""
     first = make_project("crawl-0")
     url = f"sqlite:///{first.folder / 'shared.db'}"

@@ -26,7 +26,7 @@ def server() -> Iterator[WebServer]:
 
 
 @pytest.fixture(scope="module")
-def crawled_project(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Project:
+def crawled_project(server, tmp_path_factory) -> Project:
     project = Project(tmp_path_factory.mktemp("stored"), dict(ADDON))
     project.crawl("grouped", "-a", f"start={' '.join(server.site)}", "-s", "DEDUP_PROJECT=shop")
     return project
@@ -37,7 +37,7 @@ def rows(project: Project, query: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in store.execute(query)]
 
 
-def test_every_url_is_known_with_what_it_stands_for(crawled_project: Project) -> None:
+def test_every_url_is_known_with_what_it_stands_for(crawled_project):
     """Also p2, which gave no item."""
     columns = "status, http_status, alias_kind, document_key IS NOT NULL"
     found = {url[-2:]: row for url, *row in rows(crawled_project, f"SELECT url, {columns} FROM crawled_urls")}
@@ -51,7 +51,7 @@ def test_every_url_is_known_with_what_it_stands_for(crawled_project: Project) ->
     }
 
 
-def test_pages_are_stored_as_they_came_with_their_group(crawled_project: Project) -> None:
+def test_pages_are_stored_as_they_came_with_their_group(crawled_project):
     """Those that gave no item are kept to be compared with later versions alone."""
     columns = "substr(url, -2), source_group, title, content_type"
     found = rows(crawled_project, f"SELECT {columns} FROM sources WHERE field = 'html' ORDER BY url")
@@ -65,7 +65,7 @@ def test_pages_are_stored_as_they_came_with_their_group(crawled_project: Project
     assert bare == [("p2", None)]
 
 
-def test_run_is_finished_and_has_its_stats(crawled_project: Project) -> None:
+def test_run_is_finished_and_has_its_stats(crawled_project):
     ((project, spider, status, reason, stats),) = rows(
         crawled_project,
         "SELECT p.name, r.spider, r.status, r.reason, r.stats FROM crawl_runs r JOIN projects p ON p.id = r.project_id",

@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ from tests.databases import postgresql
 from tests.end_to_end.crawling import ADDON, Crawled, Project
 from tests.end_to_end.recrawl_site import ChangingSite
 from tests.end_to_end.test_aliases import stored_titles, titles_of
-from tests.redis_server import RedisServer, redis_server
+from tests.redis_server import redis_server
 from tests.server import Answer, WebServer, serving
 from tests.sites import html_page, interleaved, pages_of
 from tests.tables import table
@@ -34,20 +33,18 @@ FEED = {"feed.jsonl": {"format": "jsonlines"}}
 
 
 @pytest.fixture
-def client(redis_server: RedisServer) -> Iterator["redis.Redis"]:
+def client(redis_server) -> Iterator["redis.Redis"]:
     with redis_server.client() as client:
         yield client
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> str:
+def store(tmp_path) -> str:
     return f"sqlite:///{tmp_path / 'shared.db'}"
 
 
 @pytest.fixture
-def worker(
-    make_project: Callable[..., Project], redis_server: RedisServer, client: "redis.Redis", store: str
-) -> Callable[..., Project]:
+def worker(make_project, redis_server, client, store) -> Callable[..., Project]:
     shared: dict[str, Any] = {
         **ADDON,
         "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
@@ -88,9 +85,7 @@ def claims(store: str) -> int:
         return int(session.scalar(text("SELECT count(*) FROM claims")) or 0)
 
 
-def test_workers_fetch_each_page_once_and_end_when_all_is_done(
-    worker: Callable[..., Project], server: WebServer, client: "redis.Redis", store: str
-) -> None:
+def test_workers_fetch_each_page_once_and_end_when_all_is_done(worker, server, client, store):
     """One with a feed, whose items are safe only when it ends: nobody waits for these."""
     start = f"start={server.origins[0]}/hub"
     projects = [worker("one", DOWNLOAD_DELAY=0.02), worker("other", FEEDS=FEED, DOWNLOAD_DELAY=0.02)]
@@ -115,9 +110,7 @@ def test_workers_fetch_each_page_once_and_end_when_all_is_done(
     assert stored(again) == dict.fromkeys(pages_of(server.site), 1)
 
 
-def test_workers_are_fed_from_redis_and_end_when_nobody_feeds_them(
-    worker: Callable[..., Project], server: WebServer, client: "redis.Redis"
-) -> None:
+def test_workers_are_fed_from_redis_and_end_when_nobody_feeds_them(worker, server, client):
     running = [worker(name, DOWNLOAD_DELAY=0.02).start("fed") for name in ("one", "other")]
     for url in (f"{server.origins[0]}/hub", f"{server.origins[1]}/hub"):
         client.rpush("fed:start_urls", json.dumps({"url": url}))
@@ -130,9 +123,7 @@ def test_workers_are_fed_from_redis_and_end_when_nobody_feeds_them(
     assert client.keys("*") == []
 
 
-def test_what_a_killed_worker_had_in_its_hands_is_done_by_another(
-    worker: Callable[..., Project], server: WebServer, client: "redis.Redis"
-) -> None:
+def test_what_a_killed_worker_had_in_its_hands_is_done_by_another(worker, server, client):
     lasting = {"DEDUP_SHARED_LEASE": 4, "DEDUP_BATCH": {"max_wait": 0.5}}
     start = f"start={server.origins[0]}/hub"
     killed = worker("killed", DOWNLOAD_DELAY=0.1, **lasting).start("pages", "-a", start)
@@ -149,9 +140,7 @@ def test_what_a_killed_worker_had_in_its_hands_is_done_by_another(
     assert client.keys("*") == []
 
 
-def test_a_page_that_kills_its_workers_is_given_up_after_five_of_them(
-    worker: Callable[..., Project], server: WebServer, store: str
-) -> None:
+def test_a_page_that_kills_its_workers_is_given_up_after_five_of_them(worker, server, store):
     """Its answer takes a while: what came before it is safe by then. The run does not say what is missing."""
     deadly = [*server.site][-1]  # no other is found by it alone
     server.site[deadly] = Answer("", delay_seconds=2)
@@ -172,7 +161,7 @@ def test_a_page_that_kills_its_workers_is_given_up_after_five_of_them(
     assert told == [["*"]]
 
 
-def test_a_worker_takes_no_more_than_it_can_write(worker: Callable[..., Project], tmp_path: Path) -> None:
+def test_a_worker_takes_no_more_than_it_can_write(worker, tmp_path):
     """The store is locked, as by other workers: killed now, the worker would leave little to be done twice."""
     with serving(1, lambda origins: interleaved(origins, [MANY])) as server:
         running = worker("one", DEDUP_WRITE_EVERY=200, CONCURRENT_REQUESTS=4).start(
@@ -191,7 +180,7 @@ def test_a_worker_takes_no_more_than_it_can_write(worker: Callable[..., Project]
     assert crawl.stats["finish_reason"] == "finished"
 
 
-def test_a_stopped_crawl_goes_on_where_it_was(worker: Callable[..., Project], server: WebServer) -> None:
+def test_a_stopped_crawl_goes_on_where_it_was(worker, server):
     start, project = f"start={server.origins[0]}/hub", worker("one")
 
     stopped = project.crawl("pages", "-a", start, CLOSESPIDER_PAGECOUNT=8, CONCURRENT_REQUESTS=2)
@@ -206,9 +195,7 @@ def test_a_stopped_crawl_goes_on_where_it_was(worker: Callable[..., Project], se
     }
 
 
-def test_a_request_that_nobody_else_could_read_is_done_by_its_own_worker(
-    worker: Callable[..., Project], server: WebServer
-) -> None:
+def test_a_request_that_nobody_else_could_read_is_done_by_its_own_worker(worker, server):
     crawl = worker("one").crawl("by-lambda", "-a", f"start={server.origins[0]}/hub", clean=False)
 
     assert crawl.stats["finish_reason"] == "finished"
@@ -218,18 +205,14 @@ def test_a_request_that_nobody_else_could_read_is_done_by_its_own_worker(
 
 
 @table("end_to_end/settings_that_lose_requests_are_told_with_the_line_to_write")
-def test_settings_that_lose_requests_are_told_with_the_line_to_write(
-    worker: Callable[..., Project], server: WebServer, setting: str, value: object, said: str
-) -> None:
+def test_settings_that_lose_requests_are_told_with_the_line_to_write(worker, server, setting, value, said):
     crawl = worker("one", **{setting: value}).crawl("pages", "-a", f"start={server.origins[0]}/p0", clean=False)
 
     assert said in crawl.log
 
 
 @table("end_to_end/workers_without_one_queue_are_refused_with_the_lines_that_add_it")
-def test_workers_without_one_queue_are_refused_with_the_lines_that_add_it(
-    worker: Callable[..., Project], server: WebServer, changes: dict[str, Any]
-) -> None:
+def test_workers_without_one_queue_are_refused_with_the_lines_that_add_it(worker, server, changes):
     filters = {"DUPEFILTER_CLASS": "scrapy.dupefilters.RFPDupeFilter"}
     crawl = worker("one", **filters, **changes).crawl("pages", "-a", f"start={server.origins[0]}/hub", clean=False)
 
@@ -241,9 +224,7 @@ def test_workers_without_one_queue_are_refused_with_the_lines_that_add_it(
 
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
-def test_two_workers_that_meet_the_same_texts_give_each_once(
-    worker: Callable[..., Project], request: pytest.FixtureRequest, store: str, database: str
-) -> None:
+def test_two_workers_that_meet_the_same_texts_give_each_once(worker, request, store, database):
     with ExitStack() as stack:
         if database == "postgresql":
             url = stack.enter_context(request.getfixturevalue("postgresql").database())
@@ -264,7 +245,7 @@ def test_two_workers_that_meet_the_same_texts_give_each_once(
     assert sum(crawl.sum("title/dropped") + crawl.sum("duplicate/dropped") for crawl in crawls) == len(texts)
 
 
-def test_two_workers_give_each_page_with_several_addresses_once(worker: Callable[..., Project]) -> None:
+def test_two_workers_give_each_page_with_several_addresses_once(worker):
     """One follows the links, the other begins with all addresses."""
     settings = {"DEDUP_URL": {"index_page": True}, "RETRY_ENABLED": False, "FEEDS": FEED}
     with serving(2, alias_site) as server:
@@ -277,7 +258,7 @@ def test_two_workers_give_each_page_with_several_addresses_once(worker: Callable
         assert stored_titles(*crawls) == titles_of(server)
 
 
-def test_pages_that_no_worker_found_are_removed_once(worker: Callable[..., Project], store: str) -> None:
+def test_pages_that_no_worker_found_are_removed_once(worker, store):
     crews = [worker(name, DEDUP_REMOVED={"after": 1}, DOWNLOAD_DELAY=0.05) for name in ("one", "other")]
     with serving(1, lambda _: {}) as server:
         site = ChangingSite(server, pages=20)

@@ -22,5 +22,4 @@ class MostRows:
         return cls(crawler)
 
     def _came(self) -> None:
-        assert self._crawler.stats is not None
         self._crawler.stats.max_value(STAT, len(Runtime.of(self._crawler).crawl.rows))

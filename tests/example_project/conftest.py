@@ -11,7 +11,7 @@ MODULES = ("demo", "demo_site", "demo_tables", "offline_site", "example")
 
 
 @pytest.fixture(autouse=True)
-def example_project(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def example_project(monkeypatch) -> Iterator[Path]:
     monkeypatch.syspath_prepend(str(FOLDER))
     yield FOLDER
     for name in [name for name in sys.modules if name.split(".")[0] in MODULES]:

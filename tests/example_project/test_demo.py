@@ -1,7 +1,6 @@
 import urllib.error
 import urllib.request
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,20 +31,18 @@ def status(url: str) -> int:
 
 
 @pytest.mark.parametrize("url", ["ftp://example.com/", "https://", "https://[broken"])
-def test_url_that_is_none_is_refused_with_an_example(demo: Any, url: str, tmp_path: Path) -> None:
+def test_url_that_is_none_is_refused_with_an_example(demo, url, tmp_path):
     with pytest.raises(demo.DemoError, match="needs the address of a site"), demo.site(url, tmp_path):
         pass
 
 
-def test_address_without_scheme_means_https_and_both_crawls_share_the_cap(demo: Any, tmp_path: Path) -> None:
+def test_address_without_scheme_means_https_and_both_crawls_share_the_cap(demo, tmp_path):
     with demo.site("example.com", tmp_path) as found:
         assert (found.start, found.pages) == ("https://example.com", 100)
         assert found.renew() == "Crawling the same site again."
 
 
-def test_without_network_the_site_that_ships_here_is_used_and_said_so(
-    demo: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_network_the_site_that_ships_here_is_used_and_said_so(demo, tmp_path, capsys):
     files = demo.prepare_output(tmp_path / "demo-output")
 
     with demo.site("", files.cache, lambda _cache: []) as found:
@@ -58,7 +55,7 @@ def test_without_network_the_site_that_ships_here_is_used_and_said_so(
     assert "small site that ships" in capsys.readouterr().out
 
 
-def test_each_demo_starts_with_an_empty_store_and_keeps_its_download(demo: Any, tmp_path: Path) -> None:
+def test_each_demo_starts_with_an_empty_store_and_keeps_its_download(demo, tmp_path):
     files = demo.prepare_output(tmp_path)
     for file in (
         files.store,
@@ -77,9 +74,7 @@ def test_each_demo_starts_with_an_empty_store_and_keeps_its_download(demo: Any, 
 
 
 @pytest.mark.parametrize("made", [a_report, a_hostile_report])
-def test_figures_are_shown_and_nothing_of_a_page_reaches_the_terminal(
-    tables: Any, made: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_figures_are_shown_and_nothing_of_a_page_reaches_the_terminal(tables, made, capsys):
     # What the tables do not show is left out: a hostile report's layouts are hundreds of megabytes of JSON.
     report = replace(made(), layouts=(), alarms=(), shadowed=())
     figures = to_builtins(report)

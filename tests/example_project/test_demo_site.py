@@ -16,7 +16,7 @@ def demo_site() -> Any:
 
 
 @pytest.fixture
-def offline_site(tmp_path: Path) -> Path:
+def offline_site(tmp_path) -> Path:
     import_module("offline_site.build").build(tmp_path, "http://127.0.0.1:8000")
     return tmp_path
 
@@ -32,7 +32,7 @@ def editions(folder: Path) -> list[dict[str, bytes]]:
     return found
 
 
-def test_offline_site_links_only_to_its_own_files(tmp_path: Path) -> None:
+def test_offline_site_links_only_to_its_own_files(tmp_path):
     for files in editions(tmp_path):
         pages = [address for address in files if address.endswith(".html")]
 
@@ -43,7 +43,7 @@ def test_offline_site_links_only_to_its_own_files(tmp_path: Path) -> None:
         assert 24 <= len(pages) <= 30
 
 
-def test_server_answers_304_to_who_has_the_page(demo_site: Any, offline_site: Path) -> None:
+def test_server_answers_304_to_who_has_the_page(demo_site, offline_site):
     with demo_site.served(offline_site) as origin:
         with urllib.request.urlopen(f"{origin}/index.html") as first:
             etag, modified = first.headers["ETag"], first.headers["Last-Modified"]
@@ -56,7 +56,7 @@ def test_server_answers_304_to_who_has_the_page(demo_site: Any, offline_site: Pa
             not_modified.value.close()
 
 
-def test_server_may_change_its_folder_and_an_etag_changes_with_the_bytes_alone(demo_site: Any, tmp_path: Path) -> None:
+def test_server_may_change_its_folder_and_an_etag_changes_with_the_bytes_alone(demo_site, tmp_path):
     for name, text in (("old", "the same"), ("new", "the same"), ("other", "the name")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "index.html").write_text(text)
@@ -84,7 +84,7 @@ def a_release(cache: Path, demo_site: Any, version: str) -> None:
         members.addfile(member, io.BytesIO(b"hi"))
 
 
-def test_releases_are_had_together_or_not_at_all(demo_site: Any, tmp_path: Path) -> None:
+def test_releases_are_had_together_or_not_at_all(demo_site, tmp_path):
     old, new = demo_site.VERSIONS
     a_release(tmp_path, demo_site, old)
     broken = tmp_path / f"{demo_site.PACKAGE}-{new}.tar.gz"
@@ -100,7 +100,7 @@ def test_releases_are_had_together_or_not_at_all(demo_site: Any, tmp_path: Path)
     assert all((folder / "index.html").read_bytes() == b"hi" for folder in folders)
 
 
-def test_unpacking_stays_in_its_folder(demo_site: Any, tmp_path: Path) -> None:
+def test_unpacking_stays_in_its_folder(demo_site, tmp_path):
     archive, target = tmp_path / "a.tar.gz", tmp_path / "inside" / "target"
     with tarfile.open(archive, "w:gz") as members:
         for name in ("p/doc/index.html", "p/doc/../../../escaped.html", "p/other/x.html"):

@@ -31,7 +31,7 @@ def page(of: Any, body: str = LINKS, url: str = "http://127.0.0.1:8000/docs/inde
     return HtmlResponse(url, body=body.encode(), encoding="utf-8", request=of.request(url), **other)
 
 
-def test_what_is_not_html_becomes_an_item_without_html() -> None:
+def test_what_is_not_html_becomes_an_item_without_html():
     site = spider()
     url = "http://127.0.0.1:8000/b.pdf"
 
@@ -41,13 +41,13 @@ def test_what_is_not_html_becomes_an_item_without_html() -> None:
     assert links == []
 
 
-def test_page_that_a_redirect_moved_off_the_site_is_left_out() -> None:
+def test_page_that_a_redirect_moved_off_the_site_is_left_out():
     site = spider()
 
     assert results(site, page(site, url="https://elsewhere.example/")) == ([], [])
 
 
-def test_site_moves_with_the_redirect_of_its_start() -> None:
+def test_site_moves_with_the_redirect_of_its_start():
     site = spider(start="https://example.com/")
     request = site.request("https://www.example.com/").replace(meta={"redirect_urls": ["https://example.com/"]})
 
@@ -57,7 +57,7 @@ def test_site_moves_with_the_redirect_of_its_start() -> None:
     assert links == ["https://www.example.com/x"]
 
 
-def test_sitemap_leads_to_pages_and_to_sitemaps_of_the_site() -> None:
+def test_sitemap_leads_to_pages_and_to_sitemaps_of_the_site():
     site = spider(sitemap="1")
     body = b"""<?xml version="1.0"?><all xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
     <sitemap><loc>http://127.0.0.1:8000/more.xml</loc></sitemap><url><loc> http://127.0.0.1:8000/a.html </loc></url>
@@ -72,7 +72,7 @@ def test_sitemap_leads_to_pages_and_to_sitemaps_of_the_site() -> None:
     ]
 
 
-def test_arguments_become_limits_and_this_machine_needs_no_delay() -> None:
+def test_arguments_become_limits_and_this_machine_needs_no_delay():
     settings = spider(pages="7", seconds="30").crawler.settings
 
     assert settings.getint("CLOSESPIDER_PAGECOUNT") == 7
@@ -80,17 +80,17 @@ def test_arguments_become_limits_and_this_machine_needs_no_delay() -> None:
     assert settings.getfloat("DOWNLOAD_DELAY") == 0
 
 
-def test_delay_of_other_hosts_is_kept() -> None:
+def test_delay_of_other_hosts_is_kept():
     assert spider(start="https://example.com/").crawler.settings.getpriority("DOWNLOAD_DELAY") == 0
 
 
 @pytest.mark.parametrize("start", ["", "ftp://example.com/", "http://[broken"])
-def test_start_that_is_no_url_is_refused_with_an_example(start: str) -> None:
+def test_start_that_is_no_url_is_refused_with_an_example(start):
     with pytest.raises(ValueError, match=r"-a start=https://example\.com/"):
         spider(start=start)
 
 
-def test_project_knows_the_plugin_by_settings_alone() -> None:
+def test_project_knows_the_plugin_by_settings_alone():
     module = import_module("example.settings")
 
     assert module.ADDONS == {"scrapy_dedup.Addon": 700}

@@ -7,7 +7,6 @@ import time
 from contextlib import closing
 from functools import cache, partial
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -27,7 +26,7 @@ def demo() -> Any:
 
 
 @pytest.fixture
-def files(demo: Any, tmp_path: Path) -> Any:
+def files(demo, tmp_path) -> Any:
     return demo.prepare_output(tmp_path / "demo-output")
 
 
@@ -48,9 +47,7 @@ def verdicts(files: Any) -> dict[str, set[str]]:
     return found
 
 
-def test_second_crawl_finds_what_changed_and_nothing_else(
-    demo: Any, files: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_second_crawl_finds_what_changed_and_nothing_else(demo, files, capsys, monkeypatch):
     @cache
     def dedup(of: Any, *words: str) -> Any:
         """Run a verb as the demo does, but for what Python needs to start: it asks for some fifteen."""

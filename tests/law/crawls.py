@@ -184,7 +184,6 @@ async def _crawled(job: Job) -> Crawl | str:
             CALLED.removeHandler(called)
         items = [json.loads(line) for line in feed.read_text().splitlines()] if feed.exists() else []
     recorder = crawler.get_extension(Recorder)
-    assert recorder is not None
     if len(items) != len(recorder.scraped):
         return f"the feed has {len(items)} items of {len(recorder.scraped)} scraped"
     return Crawl(

@@ -104,7 +104,6 @@ class Loud(Delta):
     """It logs an error."""
 
     def close(self) -> None:
-        assert self.crawler.spider is not None
         self.crawler.spider.logger.error("something is wrong")
 
 

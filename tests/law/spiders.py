@@ -499,7 +499,6 @@ class AskAgainLater:
             async for one in result:
                 yield one
             return
-        assert response.request is not None
         again = response.request.copy()
         again.dont_filter = True
         yield again

@@ -7,13 +7,12 @@ one that fails is looked for.
 import json
 import os
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from tests.law.commands import scrapy, serving
 from tests.law.compare import Stripped
-from tests.law.crawls import ADDON, Crawls
+from tests.law.crawls import ADDON
 from tests.law.scenarios import Effort, Scenario, search, shares, tried
 from tests.law.site import ORIGIN, Change, Server
 from tests.law.spiders import KINDS, Plan
@@ -27,14 +26,12 @@ SHARES = shares(EXAMPLES)
 
 
 @pytest.mark.parametrize(("kind", "mode"), SHARES)
-def test_feed_is_that_of_the_bare_spider_and_a_delta_feed_without_each_pages_last_items(
-    kind: str, mode: str, crawls: Crawls
-) -> None:
+def test_feed_is_that_of_the_bare_spider_and_a_delta_feed_without_each_pages_last_items(kind, mode, crawls):
     search(kind, mode, crawls, Effort(SHARES[kind, mode], SEED, SHRINK))
 
 
 @pytest.mark.parametrize("kind", ["dict", "crawl_spider", "json_api", "downloads", "async"])
-def test_unchanged_site_costs_no_second_transfer(kind: str, crawls: Crawls, tmp_path: Path) -> None:
+def test_unchanged_site_costs_no_second_transfer(kind, crawls, tmp_path):
     """Else all the examples would compare a crawl with itself."""
     store = {"DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}"}
     scenario = Scenario(kind, PLAN, 3, 6, Server("etag"), ((),))
@@ -46,9 +43,7 @@ def test_unchanged_site_costs_no_second_transfer(kind: str, crawls: Crawls, tmp_
 
 
 @pytest.mark.parametrize("validators", ["", "etag"])
-def test_callbacks_of_equal_bodies_do_not_run_where_that_is_asked_for(
-    validators: str, crawls: Crawls, tmp_path: Path
-) -> None:
+def test_callbacks_of_equal_bodies_do_not_run_where_that_is_asked_for(validators, crawls, tmp_path):
     store = {"DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}", "DEDUP_REUSE": "body", "DEDUP_AUDIT": 0}
     scenario = Scenario("dict", PLAN, 3, 6, Server(validators), ((), (Change("slot", 2, "price", "much"),)))
 
@@ -60,7 +55,7 @@ def test_callbacks_of_equal_bodies_do_not_run_where_that_is_asked_for(
     assert len(first.items) == len(second.items) == len(third.items) == 6
 
 
-def test_pages_that_a_callback_waits_for_are_asked_for_in_every_crawl(crawls: Crawls) -> None:
+def test_pages_that_a_callback_waits_for_are_asked_for_in_every_crawl(crawls):
     changes = ((Change("slot", 2, "stock", "much"),), ())
 
     assert tried(Scenario("async", PLAN, 3, 6, Server("etag"), changes), "skip and body", crawls) == []
@@ -68,9 +63,7 @@ def test_pages_that_a_callback_waits_for_are_asked_for_in_every_crawl(crawls: Cr
 
 @pytest.mark.crawl
 @pytest.mark.parametrize("kind", ["async", "downloads", "login", "errors"])
-def test_crawl_by_command_over_http_gives_the_feed_of_the_bare_spider(
-    kind: str, crawls: Crawls, tmp_path: Path
-) -> None:
+def test_crawl_by_command_over_http_gives_the_feed_of_the_bare_spider(kind, crawls, tmp_path):
     """Its store was filled by another process, with the version of the site before; kinds that ask in their own way."""
     store = {"DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}"}
     changes = (Change("slot", 1, "price", "much"), Change("slot", 2, "sku", "little"), Change("moved", 3))
@@ -119,7 +112,7 @@ AWAY_AND_BACK = Scenario(
         ("Loud", "default", ["crawl 1: error"]),
     ],
 )
-def test_an_addon_that_breaks_the_law_is_caught(addon: str, mode: str, found: list[str], crawls: Crawls) -> None:
+def test_an_addon_that_breaks_the_law_is_caught(addon, mode, found, crawls):
     differences = tried(AWAY_AND_BACK, mode, crawls, f"tests.law.other_addons.{addon}Addon")
 
     assert [one for one in found if not any(line.startswith(one) for line in differences)] == [], differences

@@ -62,30 +62,26 @@ class TestChangedPage:
         [("default", Server("etag")), ("default", Server(nonce=True)), ("body", Server())],
         ids=["304", "other-bytes", "reuse"],
     )
-    def test_one_change_of_any_sort_on_each_product_is_in_the_second_feed(
-        self, mode: str, server: Server, crawls: Crawls
-    ) -> None:
+    def test_one_change_of_any_sort_on_each_product_is_in_the_second_feed(self, mode, server, crawls):
         changes = tuple(Change("slot", at, slot, "much") for at, slot in enumerate(SLOTS))
 
         assert tried(Scenario("dict", EVERYTHING, 11, len(SLOTS), server, (changes, ())), mode, crawls) == []
 
     @pytest.mark.parametrize("mode", ["default", "body"])
-    def test_sold_out_and_another_price_in_json_ld_of_every_product_are_in_the_second_feed(
-        self, mode: str, crawls: Crawls
-    ) -> None:
+    def test_sold_out_and_another_price_in_json_ld_of_every_product_are_in_the_second_feed(self, mode, crawls):
         changes = tuple(Change("slot", at, slot, "much") for at in range(12) for slot in ("stock", "offer"))
         plan = Plan((("stock", "as it is"), ("offer", "number")))
 
         assert tried(Scenario("dict", plan, 12, 12, Server(), (changes,)), mode, crawls) == []
 
     @MODE
-    def test_value_that_travels_from_the_list_in_meta_is_the_lists_of_today(self, mode: str, crawls: Crawls) -> None:
+    def test_value_that_travels_from_the_list_in_meta_is_the_lists_of_today(self, mode, crawls):
         changes = tuple(Change("slot", at, "listed") for at in range(8))
 
         assert tried(Scenario("meta", FEW, 13, 8, Server("etag"), (changes,)), mode, crawls) == []
 
     @MODE
-    def test_price_that_goes_and_comes_back_comes_out_three_times(self, mode: str, crawls: Crawls) -> None:
+    def test_price_that_goes_and_comes_back_comes_out_three_times(self, mode, crawls):
         scenario = Scenario("dict", FEW, 14, 6, Server(), ((Change("slot", 2, "price", "much"),), (Change("back"),)))
 
         assert tried(scenario, mode, crawls) == []
@@ -93,13 +89,13 @@ class TestChangedPage:
 
 class TestOneStore:
     @MODE
-    def test_second_spider_with_a_callback_of_the_same_name_gets_its_own_items(self, mode: str, crawls: Crawls) -> None:
+    def test_second_spider_with_a_callback_of_the_same_name_gets_its_own_items(self, mode, crawls):
         scenario = Scenario("threshold", FEW, 21, 8, Server("etag"), ((),), neighbour="dict")
 
         assert tried(scenario, mode, crawls) == []
 
     @MODE
-    def test_another_argument_gives_that_arguments_items(self, mode: str, crawls: Crawls, tmp_path: Path) -> None:
+    def test_another_argument_gives_that_arguments_items(self, mode, crawls, tmp_path):
         store = {"DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}", **MODES[mode]}
         name, price = (
             Scenario("dict", Plan(((slot, "as it is"),)), 22, 12, Server("etag"), ()) for slot in ("name", "price")
@@ -112,7 +108,7 @@ class TestOneStore:
         assert compare.emitted(bare, crawl) == []
 
     @MODE
-    def test_one_url_with_two_currencies_by_cookie_is_two_pages(self, mode: str, crawls: Crawls) -> None:
+    def test_one_url_with_two_currencies_by_cookie_is_two_pages(self, mode, crawls):
         changes = tuple(Change("slot", at, "price", "much") for at in range(0, 8, 2))
 
         assert tried(Scenario("two_currencies", FEW, 23, 8, Server("both"), (changes, ())), mode, crawls) == []
@@ -140,15 +136,13 @@ def _lines(path: Path) -> list[dict[str, Any]]:
 
 class TestPipelinesAndState:
     @pytest.mark.parametrize("mode", ["default", "body"])
-    def test_items_pass_a_pipeline_that_adds_20_percent_once(self, mode: str, crawls: Crawls) -> None:
+    def test_items_pass_a_pipeline_that_adds_20_percent_once(self, mode, crawls):
         plan = Plan((("price", "number"),))
 
         assert tried(Scenario("pipeline_twice", plan, 31, 12, Server("etag"), ((), ())), mode, crawls) == []
 
     @pytest.mark.parametrize("mode", ["default", "body"])
-    def test_items_pass_a_pipeline_that_makes_numbers_of_prices_once(
-        self, mode: str, crawls: Crawls, tmp_path: Path
-    ) -> None:
+    def test_items_pass_a_pipeline_that_makes_numbers_of_prices_once(self, mode, crawls, tmp_path):
         beside = Beside(crawls, tmp_path, "PathsSpider", **MODES[mode])
         paths = [f"/p/{number}" for number in range(12)]
         shop = FixedWorld(
@@ -160,17 +154,13 @@ class TestPipelinesAndState:
             assert beside.differences(shop, settings, paths=" ".join(paths)) == []
 
     @MODE
-    def test_spider_that_counts_its_pages_and_reads_in_one_callback_what_another_kept(
-        self, mode: str, crawls: Crawls
-    ) -> None:
+    def test_spider_that_counts_its_pages_and_reads_in_one_callback_what_another_kept(self, mode, crawls):
         changes = (Change("slot", 2, "price", "much"), Change("slot", 5, "listed"))
 
         assert tried(Scenario("state_on_self", FEW, 32, 8, Server("etag"), (changes, ())), mode, crawls) == []
 
     @pytest.mark.parametrize("mode", ["default", "body"])
-    def test_callback_that_failed_gives_its_items_when_it_no_longer_does(
-        self, mode: str, crawls: Crawls, tmp_path: Path
-    ) -> None:
+    def test_callback_that_failed_gives_its_items_when_it_no_longer_does(self, mode, crawls, tmp_path):
         """Its page, which a middleware had replaced, is the same; what it failed for is not."""
         beside = Beside(crawls, tmp_path, "FailingSpider", **MODES[mode])
         settings = {"DOWNLOADER_MIDDLEWARES": {"tests.law.spiders.Rewrite": 543}}
@@ -192,13 +182,13 @@ def _asked(path: str) -> Asked:
 class TestMovedAndEqualPages:
     @pytest.mark.parametrize("mode", ["default", "body"])
     @pytest.mark.parametrize("much", ["empty", "much"], ids=["404", "301"])
-    def test_page_that_moved_comes_out_in_the_run_in_which_it_moves(self, much: str, mode: str, crawls: Crawls) -> None:
+    def test_page_that_moved_comes_out_in_the_run_in_which_it_moves(self, much, mode, crawls):
         plan = replace(FEW, carries_html=True, follows_related=True)
         changes = (Change("moved", 2, much=much), Change("moved", 4, much=much))
 
         assert tried(Scenario("dict", plan, 41, 8, Server(stale_links=True), (changes, (), ())), mode, crawls) == []
 
-    def test_pages_of_equal_text_with_different_fields_are_two_items(self, crawls: Crawls, tmp_path: Path) -> None:
+    def test_pages_of_equal_text_with_different_fields_are_two_items(self, crawls, tmp_path):
         paths = [f"/p/{number}" for number in range(12)]
         world = FixedWorld(
             {at: page("Chair", f"<article data-sku='{at}'><h1>Chair</h1><p>{PROSE}</article>") for at in paths}
@@ -206,15 +196,13 @@ class TestMovedAndEqualPages:
 
         assert Beside(crawls, tmp_path, "SkuSpider").differences(world, paths=" ".join(paths)) == []
 
-    def test_products_of_which_a_cut_leaves_the_same_few_words_are_no_duplicates(
-        self, crawls: Crawls, tmp_path: Path
-    ) -> None:
+    def test_products_of_which_a_cut_leaves_the_same_few_words_are_no_duplicates(self, crawls, tmp_path):
         paths = [f"/p/{number}" for number in range(40)]
         shop = FixedWorld({at: page(f"Chair {at}", _product(at)) for at in paths})
 
         assert Beside(crawls, tmp_path, "PathsSpider").differences(shop, paths=" ".join(paths)) == []
 
-    def test_pages_that_differ_in_numbers_alone_are_as_many_items(self, crawls: Crawls, tmp_path: Path) -> None:
+    def test_pages_that_differ_in_numbers_alone_are_as_many_items(self, crawls, tmp_path):
         paths = [f"/p/{number}" for number in range(40)]
         world = FixedWorld({at: page("Reading", f"<p>{PROSE}: {n * 7919}") for n, at in enumerate(paths)})
 
@@ -230,9 +218,7 @@ def _product(at: str) -> str:
 
 
 class TestErrorPages:
-    def test_site_that_answers_unknown_addresses_with_its_page_and_dashes_keeps_its_items(
-        self, crawls: Crawls, tmp_path: Path
-    ) -> None:
+    def test_site_that_answers_unknown_addresses_with_its_page_and_dashes_keeps_its_items(self, crawls, tmp_path):
         paths = [f"/quote/{number}" for number in range(22)]
         text = "<h1>Share {0}</h1><p>Price {0}.{0}5 low {0}.01 high {0}.99 volume {0}000 of the day, in euro and cent"
         shares = {at: page("Share", text.format(number + 10)) for number, at in enumerate(paths)}
@@ -240,7 +226,7 @@ class TestErrorPages:
 
         assert Beside(crawls, tmp_path, "PathsSpider").differences(world, paths=" ".join(paths)) == []
 
-    def test_site_of_one_shell_with_its_data_in_a_script_keeps_its_items(self, crawls: Crawls, tmp_path: Path) -> None:
+    def test_site_of_one_shell_with_its_data_in_a_script_keeps_its_items(self, crawls, tmp_path):
         paths = [f"/app/{number}" for number in range(31)]
         shell = f"<div id=app>Loading</div><footer>{PROSE}</footer><script>window.state = %s;</script>"
         pages = {at: page("App", shell % json.dumps({"price": number})) for number, at in enumerate(paths)}
@@ -248,9 +234,7 @@ class TestErrorPages:
 
         assert Beside(crawls, tmp_path, "ShellSpider").differences(world, paths=" ".join(paths)) == []
 
-    def test_default_settings_make_no_request_that_the_spider_did_not_make(
-        self, crawls: Crawls, tmp_path: Path
-    ) -> None:
+    def test_default_settings_make_no_request_that_the_spider_did_not_make(self, crawls, tmp_path):
         """A probe went out without the proxy by which alone its user may reach the site."""
         bare, crawl = Beside(crawls, tmp_path, "PathsSpider").crawl(_shop(40), paths=_PATHS)
 
@@ -285,9 +269,7 @@ class TestClosing:
             ),
         ],
     )
-    def test_items_that_wait_do_not_end_a_crawl(
-        self, settings: dict[str, Any], pages: int, crawls: Crawls, tmp_path: Path
-    ) -> None:
+    def test_items_that_wait_do_not_end_a_crawl(self, settings, pages, crawls, tmp_path):
         paths = " ".join(f"/p/{number}" for number in range(pages))
 
         bare, crawl = Beside(crawls, tmp_path, "PathsSpider").crawl(_shop(pages), settings, paths=paths)
@@ -295,9 +277,7 @@ class TestClosing:
         assert len(bare.items) == pages
         assert compare.emitted(bare, crawl) == []
 
-    def test_crawl_that_is_to_end_after_five_items_goes_no_further_than_what_was_under_way(
-        self, crawls: Crawls, tmp_path: Path
-    ) -> None:
+    def test_crawl_that_is_to_end_after_five_items_goes_no_further_than_what_was_under_way(self, crawls, tmp_path):
         settings = {"CLOSESPIDER_ITEMCOUNT": 5, "CONCURRENT_REQUESTS": 2}
 
         bare, crawl = Beside(crawls, tmp_path, "PathsSpider").crawl(_shop(40), settings, paths=_PATHS)
@@ -309,17 +289,15 @@ class TestClosing:
 
 class TestRepeatsThatAreWanted:
     @pytest.mark.parametrize("spider", ["JarsSpider", "LambdasSpider"])
-    def test_requests_that_differ_by_meta_or_by_callback_are_all_made(
-        self, spider: str, crawls: Crawls, tmp_path: Path
-    ) -> None:
+    def test_requests_that_differ_by_meta_or_by_callback_are_all_made(self, spider, crawls, tmp_path):
         world = FixedWorld({"/a": page("Chair", f"<p>{PROSE}")})
 
         assert Beside(crawls, tmp_path, spider).differences(world) == []
 
-    def test_url_that_is_twice_among_the_start_urls_is_asked_for_twice(self, crawls: Crawls, tmp_path: Path) -> None:
+    def test_url_that_is_twice_among_the_start_urls_is_asked_for_twice(self, crawls, tmp_path):
         assert Beside(crawls, tmp_path, "PathsSpider").differences(_shop(3), paths="/p/0 /p/1 /p/0 /p/2") == []
 
-    def test_project_without_a_duplicate_filter_repeats_its_requests(self, crawls: Crawls, tmp_path: Path) -> None:
+    def test_project_without_a_duplicate_filter_repeats_its_requests(self, crawls, tmp_path):
         settings = {"DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter"}
         world = FixedWorld({"/a": page("A", f"<p>{PROSE}"), "/b": page("B", f"<p>{PROSE} too")})
 
@@ -327,12 +305,12 @@ class TestRepeatsThatAreWanted:
 
     @pytest.mark.parametrize("kind", ["retry_downloader", "retry_spider"])
     @MODE
-    def test_middleware_that_asks_again_gets_its_answer(self, kind: str, mode: str, crawls: Crawls) -> None:
+    def test_middleware_that_asks_again_gets_its_answer(self, kind, mode, crawls):
         assert tried(Scenario(kind, FEW, 61, 8, Server("etag"), ((),)), mode, crawls) == []
 
 
 class TestItems:
-    def test_header_of_a_csv_feed_is_that_of_the_first_item(self, crawls: Crawls, tmp_path: Path) -> None:
+    def test_header_of_a_csv_feed_is_that_of_the_first_item(self, crawls, tmp_path):
         headers: list[list[str]] = []
         beside = Beside(crawls, tmp_path, "MixedSpider")
         for addon in ("", ADDON):
@@ -346,7 +324,7 @@ class TestItems:
 
         assert headers[0] == headers[1] == ["url", "quote", "field0"]
 
-    def test_what_stands_on_an_item_can_be_marshalled(self, crawls: Crawls, tmp_path: Path) -> None:
+    def test_what_stands_on_an_item_can_be_marshalled(self, crawls, tmp_path):
         """What says why a page was left as it is stands there as well."""
         feed = tmp_path / "feed.marshal"
         settings = {
@@ -378,19 +356,19 @@ _QUOTE_PATHS = " ".join(f"/q/{number}" for number in range(8))
 
 
 class TestProject:
-    def test_spider_may_have_its_name_from_its_maker(self, crawls: Crawls, tmp_path: Path) -> None:
+    def test_spider_may_have_its_name_from_its_maker(self, crawls, tmp_path):
         world = FixedWorld({"/a": page("Chair", f"<p>{PROSE}")})
 
         chosen = {"ADDONS": {ADDON: 700}, "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path}/dedup.db"}
         assert get_crawler(NamelessSpider, chosen).spidercls is NamelessSpider
         assert Beside(crawls, tmp_path, "NamelessSpider").differences(world) == []
 
-    def test_project_may_have_no_bot_name(self, crawls: Crawls, tmp_path: Path) -> None:
+    def test_project_may_have_no_bot_name(self, crawls, tmp_path):
         assert (
             Beside(crawls, tmp_path, "PathsSpider").differences(_shop(3), {"BOT_NAME": None}, paths="/p/0 /p/1") == []
         )
 
-    def test_robots_txt_sitemaps_and_feeds_are_no_pages(self, crawls: Crawls, tmp_path: Path) -> None:
+    def test_robots_txt_sitemaps_and_feeds_are_no_pages(self, crawls, tmp_path):
         store = tmp_path / "dedup.db"
         chosen = {"DEDUP_DATABASE_URL": f"sqlite:///{store}", "ROBOTSTXT_OBEY": True}
         for kind in ("sitemap_spider", "xml_feed"):
@@ -402,7 +380,7 @@ class TestProject:
         assert [text for text in texts if text.endswith(("/robots.txt", "/sitemap.xml", "/feed.xml"))] == []
 
     @pytest.mark.crawl
-    def test_commands_that_show_leave_no_trace(self, tmp_path: Path) -> None:
+    def test_commands_that_show_leave_no_trace(self, tmp_path):
         chosen = {"SPIDER_MODULES": ["spider"]}
         with serving() as served:
             served.world = World((first_site(83, 6),), Server("etag"))
@@ -432,7 +410,7 @@ def _texts_of(store: Path, but: str = "") -> list[str]:
 
 
 class TestTransfers:
-    def test_ban_detector_near_the_downloader_never_sees_a_304(self, crawls: Crawls, tmp_path: Path) -> None:
+    def test_ban_detector_near_the_downloader_never_sees_a_304(self, crawls, tmp_path):
         beside = Beside(crawls, tmp_path, "PathsSpider")
         settings = {"DOWNLOADER_MIDDLEWARES": {"tests.law.seen_spiders.BanDetector": 620}}
         shop = _with_etags(_shop(20))
@@ -443,9 +421,7 @@ class TestTransfers:
             assert {status for _, status in crawl.statuses} == statuses
 
     @pytest.mark.parametrize("policy", ["DummyPolicy", "RFC2616Policy"])
-    def test_http_cache_keeps_pages_that_a_bare_crawl_can_use(
-        self, policy: str, crawls: Crawls, tmp_path: Path
-    ) -> None:
+    def test_http_cache_keeps_pages_that_a_bare_crawl_can_use(self, policy, crawls, tmp_path):
         """With the policy of RFC 2616 the cache asks by conditions of its own."""
         cache = {
             "HTTPCACHE_ENABLED": True,
@@ -465,9 +441,7 @@ class TestTransfers:
 
     @MODE
     @pytest.mark.parametrize("kind", ["rewritten_above", "rewritten_below"])
-    def test_middleware_that_rewrites_bodies_rewrites_those_of_every_crawl(
-        self, kind: str, mode: str, crawls: Crawls
-    ) -> None:
+    def test_middleware_that_rewrites_bodies_rewrites_those_of_every_crawl(self, kind, mode, crawls):
         scenario = Scenario(kind, FEW, 91, 8, Server("etag", gzip=True), ((), (Change("slot", 1, "price", "much"),)))
 
         assert tried(scenario, mode, crawls) == []
@@ -499,7 +473,7 @@ def _of_a_form(asked: Asked) -> Answer:
 
 
 class TestOneUrlWithSeveralAnswers:
-    def test_page_that_begins_a_session_is_asked_for_whole(self, crawls: Crawls, tmp_path: Path) -> None:
+    def test_page_that_begins_a_session_is_asked_for_whole(self, crawls, tmp_path):
         """A 304 brings no cookie, and without it the rest of the site is closed."""
         beside = Beside(crawls, tmp_path, "LinkedSpider")
         for _ in range(2):
@@ -510,8 +484,8 @@ class TestOneUrlWithSeveralAnswers:
     @pytest.mark.parametrize("headers", [{}, {"Last-Modified": "Mon, 01 Jun 2026 10:00:00 GMT"}], ids=["bare", "date"])
     @pytest.mark.parametrize("pipelines", [{}, {"tests.law.seen_spiders.AsDict": 300}], ids=["item", "replaced"])
     def test_each_language_of_a_page_has_its_own_text_whether_or_not_the_server_says_that_it_varies(
-        self, headers: dict[str, str], pipelines: dict[str, int], crawls: Crawls, tmp_path: Path
-    ) -> None:
+        self, headers, pipelines, crawls, tmp_path
+    ):
         beside = Beside(crawls, tmp_path, "LanguagesSpider", DEDUP_WRITE_EVERY=1)
         world = FixedWorld({}, by=partial(_in_two_languages, headers=headers))
         for _ in range(2):
@@ -520,7 +494,7 @@ class TestOneUrlWithSeveralAnswers:
             assert len(crawl.items) == 40
             assert all(item["name"] in item["cleaned_content"] for item in crawl.items)
 
-    def test_answer_of_a_form_is_not_the_page_that_has_the_form(self, crawls: Crawls, tmp_path: Path) -> None:
+    def test_answer_of_a_form_is_not_the_page_that_has_the_form(self, crawls, tmp_path):
         bare, crawl = Beside(crawls, tmp_path, "LinkedSpider").crawl(FixedWorld({}, by=_of_a_form), paths="/search")
 
         assert compare.emitted(bare, crawl) == []
@@ -528,23 +502,21 @@ class TestOneUrlWithSeveralAnswers:
 
 
 class TestItemsThatWait:
-    def test_item_that_is_filled_and_yielded_again_has_the_values_of_each_time(
-        self, crawls: Crawls, tmp_path: Path
-    ) -> None:
+    def test_item_that_is_filled_and_yielded_again_has_the_values_of_each_time(self, crawls, tmp_path):
         _, crawl = Beside(crawls, tmp_path, "SharedItemSpider").crawl(_shop(20), paths=_FEW_PATHS)
 
         found = [(*item["tags"], item["url"], item["name"], item["part"]) for item in crawl.items]
         parts = [(f"{ORIGIN}{path}", part) for path in _FEW_PATHS.split() for part in ("first", "second")]
         assert sorted(found) == sorted((url, part, url, f"Chair {url.rpartition('/')[2]}", part) for url, part in parts)
 
-    def test_item_that_is_frozen_takes_the_fields_that_it_declares(self, crawls: Crawls, tmp_path: Path) -> None:
+    def test_item_that_is_frozen_takes_the_fields_that_it_declares(self, crawls, tmp_path):
         bare, crawl = Beside(crawls, tmp_path, "ProductSpider").crawl(_shop(20), paths=_FEW_PATHS)
 
         assert compare.emitted(bare, crawl) == []
         assert crawl.errors == ()
         assert all(item["name"] in item["cleaned_content"] for item in crawl.items)
 
-    def test_unchanged_items_are_left_out_that_a_pipeline_replaced(self, crawls: Crawls, tmp_path: Path) -> None:
+    def test_unchanged_items_are_left_out_that_a_pipeline_replaced(self, crawls, tmp_path):
         beside = Beside(crawls, tmp_path, "PathsSpider", DEDUP_UNCHANGED="skip")
         settings = {"ITEM_PIPELINES": {"tests.law.seen_spiders.AsDict": 300}}
 
@@ -577,9 +549,7 @@ class TestFreshPages:
         [(page("a", f"<h1>working</h1><p>{PROSE}"), "working"), (Answer(404, b"not yet"), 404)],
         ids=["200", "404"],
     )
-    def test_page_that_is_polled_is_answered_once_from_the_run_before(
-        self, before: Answer, word: str | int, crawls: Crawls, tmp_path: Path
-    ) -> None:
+    def test_page_that_is_polled_is_answered_once_from_the_run_before(self, before, word, crawls, tmp_path):
         beside, settings = self.beside(crawls, tmp_path), {"HTTPERROR_ALLOWED_CODES": [404]}
         beside.crawl(FixedWorld({"/a": before}), settings, paths="/a")
 
@@ -588,14 +558,14 @@ class TestFreshPages:
         assert self.states(bare) == [word, word, "done"]
         assert self.states(crawl) == [word, word, word, "done"]
 
-    def test_page_that_is_polled_is_never_answered_from_the_same_run(self, crawls: Crawls, tmp_path: Path) -> None:
+    def test_page_that_is_polled_is_never_answered_from_the_same_run(self, crawls, tmp_path):
         world = FixedWorld({}, by=_Ready(page("a", f"<h1>working</h1><p>{PROSE}")))
 
         bare, crawl = self.beside(crawls, tmp_path).crawl(world, paths="/a", pause=2 * WRITE_SECONDS)
 
         assert self.states(crawl) == self.states(bare) == ["working", "working", "done"]
 
-    def test_page_that_was_busy_is_tried_again(self, crawls: Crawls, tmp_path: Path) -> None:
+    def test_page_that_was_busy_is_tried_again(self, crawls, tmp_path):
         beside = self.beside(crawls, tmp_path)
         beside.crawl(FixedWorld({"/a": page("a", "<h1>busy</h1>")}), paths="/a")
 
@@ -603,9 +573,7 @@ class TestFreshPages:
 
         assert self.states(crawl) == ["busy", "ready"]
 
-    def test_what_was_not_asked_for_says_so_in_the_words_of_the_http_cache(
-        self, crawls: Crawls, tmp_path: Path
-    ) -> None:
+    def test_what_was_not_asked_for_says_so_in_the_words_of_the_http_cache(self, crawls, tmp_path):
         beside = self.beside(crawls, tmp_path)
         shop, settings = _with_etags(_shop(2)), {"DEDUP_FRESH_FOR": "0"}
         told = []
@@ -621,20 +589,20 @@ _STORY = "<h1>Story {0}</h1><p>{1} {0}"
 
 
 class TestPagesThatAreNoCopies:
-    def test_page_goes_out_whose_copy_a_later_pipeline_dropped(self, crawls: Crawls, tmp_path: Path) -> None:
+    def test_page_goes_out_whose_copy_a_later_pipeline_dropped(self, crawls, tmp_path):
         paths = [f"/{kind}/{number}" for kind in ("print", "p") for number in range(10)]
         stories = FixedWorld({at: page("Story", _STORY.format(at[-1], PROSE)) for at in paths})
         settings = {"ITEM_PIPELINES": {"tests.law.seen_spiders.NoPrint": 900}}
 
         assert Beside(crawls, tmp_path, "PathsSpider").differences(stories, settings, paths=" ".join(paths)) == []
 
-    def test_items_of_two_classes_are_two(self, crawls: Crawls, tmp_path: Path) -> None:
+    def test_items_of_two_classes_are_two(self, crawls, tmp_path):
         paths = [f"/{kind}/{number}" for number in range(10) for kind in ("product", "offer")]
         shop = FixedWorld({at: page("Chair", _STORY.format(at[-1], PROSE)) for at in paths})
 
         assert Beside(crawls, tmp_path, "ProductSpider").differences(shop, paths=" ".join(paths)) == []
 
-    def test_pages_that_link_to_a_file_each_are_as_many(self, crawls: Crawls, tmp_path: Path) -> None:
+    def test_pages_that_link_to_a_file_each_are_as_many(self, crawls, tmp_path):
         body = '<h1>Report</h1><p>{0} {1}<p><a href="/files/{2}.pdf?v={2}">Download the report</a>'
         paths = [f"/report/{number}" for number in range(18)]
         site = FixedWorld({at: page("Report", body.format(PROSE, n // 3, n)) for n, at in enumerate(paths)})
@@ -653,7 +621,7 @@ class TestCrawlsAgain:
             for world in worlds
         ]
 
-    def test_number_that_changes_again_and_again_is_told_each_time(self, crawls: Crawls, tmp_path: Path) -> None:
+    def test_number_that_changes_again_and_again_is_told_each_time(self, crawls, tmp_path):
         worlds = [
             {at: _product_page(at, f"<p>{left if at == '/p/3' else 8} pieces left") for at in _FEW_PATHS.split()}
             for left in (9, 4, 2, 0)
@@ -664,8 +632,8 @@ class TestCrawlsAgain:
         assert found[1:] == [["/p/3"]] * 3
 
     def test_item_that_a_later_pipeline_dropped_and_page_that_was_removed_come_when_they_are_back(
-        self, crawls: Crawls, tmp_path: Path
-    ) -> None:
+        self, crawls, tmp_path
+    ):
         all_of_them = {at: _product_page(at) for at in _FEW_PATHS.split()}
         without = {**all_of_them, "/p/3": Answer(404, b"gone")}
         beside = Beside(crawls, tmp_path, "PathsSpider", DEDUP_UNCHANGED="skip", DEDUP_REMOVED={"after": 1})
@@ -674,7 +642,7 @@ class TestCrawlsAgain:
         assert len(self.items(beside, [all_of_them], settings=dropping)[0]) == 19
         assert self.items(beside, [all_of_them, without, without, all_of_them]) == [["p/15"], [], [], ["/p/3"]]
 
-    def test_callbacks_that_do_more_than_they_yield_run_again(self, crawls: Crawls, tmp_path: Path) -> None:
+    def test_callbacks_that_do_more_than_they_yield_run_again(self, crawls, tmp_path):
         beside = Beside(crawls, tmp_path, "CarryingSpider", DEDUP_REUSE="body", DEDUP_AUDIT=0)
         starts = [f"/p/{number}" for number in range(6)]
         for price, tax in (("10", "1"), ("12", "1"), ("12", "2")):

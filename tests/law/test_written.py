@@ -32,7 +32,7 @@ SPIDERS = (
 
 
 @pytest.mark.parametrize("spider", [*SPIDERS, ""])
-def test_feed_order_errors_and_end_are_those_of_the_bare_spider(spider: str, crawls: Crawls, tmp_path: Path) -> None:
+def test_feed_order_errors_and_end_are_those_of_the_bare_spider(spider, crawls, tmp_path):
     """In the third crawl what the first kept may stand in for callbacks."""
     for reuse in ("body", "never", "body"):
         bare, crawl = _both(spider, crawls, tmp_path, {"DEDUP_REUSE": reuse})
@@ -42,7 +42,7 @@ def test_feed_order_errors_and_end_are_those_of_the_bare_spider(spider: str, cra
         assert _told(bare) == _told(crawl)
 
 
-def test_files_of_pipelines_behind_ours_are_fetched(crawls: Crawls, tmp_path: Path) -> None:
+def test_files_of_pipelines_behind_ours_are_fetched(crawls, tmp_path):
     for number in range(2):
         chosen = {"ITEM_PIPELINES": {"scrapy.pipelines.files.FilesPipeline": 400}, "MEDIA_ALLOW_REDIRECTS": True}
         stores = [{**chosen, "FILES_STORE": str(tmp_path / name)} for name in (f"bare {number}", f"on {number}")]
@@ -54,7 +54,7 @@ def test_files_of_pipelines_behind_ours_are_fetched(crawls: Crawls, tmp_path: Pa
         assert _names(tmp_path / f"bare {number}") == _names(tmp_path / f"on {number}")
 
 
-def test_feeds_with_filters_batches_and_exporters_are_byte_for_byte_the_same(crawls: Crawls, tmp_path: Path) -> None:
+def test_feeds_with_filters_batches_and_exporters_are_byte_for_byte_the_same(crawls, tmp_path):
     fields = ["number", "url", "heading"]
     for number in range(2):
         found = []

@@ -197,7 +197,6 @@ class InlineSpider(Written):
     name = "inline"
 
     async def start(self) -> AsyncIterator[Any]:
-        assert self.crawler.engine is not None
         first: Any = await self.crawler.engine.download_async(Request(f"{ORIGIN}/list/0"))
         for request in first.follow_all(css="a.p"):
             yield request.replace(callback=self.parse_twice)

@@ -1,7 +1,6 @@
 """A store as crawls leave it, with a hostile page in it."""
 
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +14,7 @@ from tests.service.stored_pages import BANNER, NOON, a_url, html_page, put
 
 
 @pytest.fixture(scope="session")
-def filled_shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
+def filled_shop(tmp_path_factory) -> Shop:
     shop = Shop(tmp_path_factory.mktemp("mcp"))
     with shop.open() as store:
         project = shop.project(store)
@@ -31,7 +30,7 @@ def filled_shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
 
 
 @pytest.fixture
-def shop(filled_shop: Shop, tmp_path: Path) -> Shop:
+def shop(filled_shop, tmp_path) -> Shop:
     """A copy of its own for a test."""
     shutil.copytree(filled_shop.folder, tmp_path, dirs_exist_ok=True)
     return Shop(tmp_path)

@@ -83,7 +83,6 @@ def answer_of(result: CallToolResult) -> Any:
     """Return what stands in the fence, the same as text and as an object."""
     text, structured = text_of(result), result.structured_content
     assert not result.is_error, text
-    assert structured is not None
     lines = text.split("\n")
     begin = lines.index(f"-----BEGIN UNTRUSTED WEB DATA {structured['boundary']}-----")
     assert lines[-1] == f"-----END UNTRUSTED WEB DATA {structured['boundary']}-----"

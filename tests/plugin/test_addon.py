@@ -1,7 +1,6 @@
 import gc
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 from weakref import ref
 
@@ -37,7 +36,7 @@ def settings_with_addon(**given: Any) -> Settings:
 
 
 @pytest.mark.parametrize(("setting", "component", "order"), PLACES)
-def test_place_that_the_project_gave_stays(setting: str, component: type, order: int) -> None:
+def test_place_that_the_project_gave_stays(setting, component, order):
     path = f"scrapy_dedup.{component.__name__}"
     settings = settings_with_addon(DEDUP_RESILIENCE={"enabled": True}, **{setting: {path: 7}})
 
@@ -45,14 +44,14 @@ def test_place_that_the_project_gave_stays(setting: str, component: type, order:
     assert component not in settings[setting]
 
 
-def test_add_on_that_runs_twice_does_not_stand_behind_itself() -> None:
+def test_add_on_that_runs_twice_does_not_stand_behind_itself():
     settings = settings_with_addon()
     Addon().update_settings(settings)
 
     assert "scrapy_dedup" not in str(settings["DEDUP_FALLBACK_REQUEST_FINGERPRINTER_CLASS"])
 
 
-def test_what_is_switched_off_is_not_imported() -> None:
+def test_what_is_switched_off_is_not_imported():
     code = (
         "import sys, scrapy_dedup\nfrom scrapy.settings import Settings\n"
         "scrapy_dedup.Addon().update_settings(Settings())\nprint(*sys.modules)"
@@ -78,11 +77,11 @@ def test_what_is_switched_off_is_not_imported() -> None:
     assert [name for name in (*(f"scrapy_dedup.{one}" for one in ours), *others) if name in loaded] == []
 
 
-def test_every_name_of_the_package_is_there() -> None:
+def test_every_name_of_the_package_is_there():
     assert [name for name in scrapy_dedup.__all__ if getattr(scrapy_dedup, name).__name__ != name] == []
 
 
-def test_a_crawler_that_is_gone_takes_along_what_was_kept_for_it(tmp_path: Path) -> None:
+def test_a_crawler_that_is_gone_takes_along_what_was_kept_for_it(tmp_path):
     """A process may crawl many times."""
     crawler = a_crawler(DEDUP_DATABASE_URL=f"sqlite:///{tmp_path / 'dedup.db'}")
     runtime = Runtime.of(crawler)

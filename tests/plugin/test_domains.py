@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -64,7 +63,7 @@ def store() -> Iterator[Store]:
         yield opened
 
 
-def test_subdomains_are_refused_where_the_domain_is_the_registrable_one(store: Store) -> None:
+def test_subdomains_are_refused_where_the_domain_is_the_registrable_one(store):
     service = DomainService(store, store.project("shop"), Settings())
     service.blacklist_domain("bad.org", NOW, by=None, reason=None)
 
@@ -72,7 +71,7 @@ def test_subdomains_are_refused_where_the_domain_is_the_registrable_one(store: S
     assert Guarded(store).sends("https://sub.bad.org/")
 
 
-def test_what_is_remembered_is_bounded(store: Store) -> None:
+def test_what_is_remembered_is_bounded(store):
     guarded = Guarded(store, Bounds(pages=10, decisions=20))
     for number in [*range(50), 49, 0]:
         guarded.sends(f"{BAD}{number}")
@@ -86,7 +85,7 @@ async def ended(guarded: Guarded) -> None:
     await guarded.guard.end()
 
 
-def test_reasons_are_written_once(store: Store) -> None:
+def test_reasons_are_written_once(store):
     guarded = Guarded(store)
     guarded.sends(f"{BAD}x")
     asyncio.run(ended(guarded))
@@ -98,14 +97,14 @@ def test_reasons_are_written_once(store: Store) -> None:
     assert "by alice" in record.reason
 
 
-def test_what_a_callback_yields_does_not_use_up_the_sample(store: Store) -> None:
+def test_what_a_callback_yields_does_not_use_up_the_sample(store):
     guarded = Guarded(store, domain_policy="sample", domain_sample_pages=1)
 
     assert all(guarded.guard.passes(Request(f"{POOR}{number}")) for number in range(4))
     assert guarded.sends(f"{POOR}0")
 
 
-def test_blacklist_that_ends_meanwhile_needs_no_reading(store: Store) -> None:
+def test_blacklist_that_ends_meanwhile_needs_no_reading(store):
     soon = datetime.now(UTC) + timedelta(milliseconds=50)
     service = DomainService(store, store.project("shop"), Settings())
     service.blacklist_domain("soon.example", NOW, by=None, reason=None, expires_at=soon)
@@ -135,7 +134,7 @@ def read(item: Any, counts: Counter[str] | None = None, **settings: Any) -> floa
 @pytest.mark.parametrize(
     "make", [lambda said: {"confidence": said}, lambda said: Item("u", said)], ids=["dict", "class"]
 )
-def test_field_is_read_as_a_number(make: Any, said: Any, confidence: float | None) -> None:
+def test_field_is_read_as_a_number(make, said, confidence):
     counts = Counter[str]()
 
     assert read(make(said), counts) == confidence
@@ -145,14 +144,14 @@ def test_field_is_read_as_a_number(make: Any, said: Any, confidence: float | Non
 @pytest.mark.parametrize(
     "said", [-0.1, 1.01, 50, "high", "nan", float("inf"), True, [0.5], {}, b"\xff", object], ids=repr
 )
-def test_nonsense_is_counted_and_passed_over(said: Any) -> None:
+def test_nonsense_is_counted_and_passed_over(said):
     counts = Counter[str]()
 
     assert read({"confidence": said}, counts) is None
     assert counts == {"domain/confidence_errors": 1}
 
 
-def test_it_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_it_is_warned_of_once(caplog):
     confidences = Confidences(Settings(), lambda _what, _n: None)
     with caplog.at_level(logging.WARNING):
         for said in ("high\x1b[2J" * 1000, "low"):
@@ -165,7 +164,7 @@ def test_it_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
 
 
 @pytest.mark.parametrize("item", [{"url": "u"}, Item, "no item", None, 5], ids=repr)
-def test_item_without_the_field_says_nothing(item: Any) -> None:
+def test_item_without_the_field_says_nothing(item):
     assert read(item) is None
 
 
@@ -184,7 +183,7 @@ def recalled(sites: Sites, domain: str = DOMAIN, times: int = 1) -> list[Site]:
     return asyncio.run(work())
 
 
-def test_all_who_ask_at_once_get_the_same_site_with_its_knowledge(project: ProjectStore) -> None:
+def test_all_who_ask_at_once_get_the_same_site_with_its_knowledge(project):
     project.write([ValidatorRecord(DOMAIN, sent=9)])
 
     found = recalled(sites_of(project), times=5)
@@ -194,9 +193,7 @@ def test_all_who_ask_at_once_get_the_same_site_with_its_knowledge(project: Proje
 
 
 @pytest.mark.parametrize("damage", ["DROP TABLE domain_validators", "UPDATE documents SET blocks = x'0102'"])
-def test_site_that_cannot_be_recalled_is_found_out_anew(
-    project: ProjectStore, path: Path, caplog: pytest.LogCaptureFixture, damage: str
-) -> None:
+def test_site_that_cannot_be_recalled_is_found_out_anew(project, path, caplog, damage):
     project.write([a_document(1, content_hash=b"c" * 32, blocks=pack_fingerprints([MENU]))])
     with closing(sqlite3.connect(path)) as other:
         other.execute(damage)
@@ -213,8 +210,8 @@ def test_site_that_cannot_be_recalled_is_found_out_anew(
 
 @table("plugin/complete_domains")
 def test_domain_is_complete_where_there_was_nothing_else_to_see(
-    project: ProjectStore, fetches: int, failures: int, *, failed_sitemap: bool, complete: bool
-) -> None:
+    project, fetches, failures, *, failed_sitemap, complete
+):
     sites = sites_of(project)
     site = sites.of(DOMAIN)
     site.fetches, site.failures, site.failed_sitemap = fetches, failures, failed_sitemap

@@ -17,13 +17,13 @@ def fingerprint(request: Request, **settings: Any) -> bytes:
     return Fingerprinter.from_crawler(a_crawler(**settings)).fingerprint(request)
 
 
-def test_former_fingerprinter_decides_about_the_normal_url() -> None:
+def test_former_fingerprinter_decides_about_the_normal_url():
     request = a_request(f"{PAGE}?utm_source=mail")
 
     assert fingerprint(request, DEDUP_FALLBACK_REQUEST_FINGERPRINTER_CLASS=ByMethod) == f"GET {PAGE}".encode()
 
 
-def test_former_fingerprinter_may_tell_apart_what_a_page_key_does_not() -> None:
+def test_former_fingerprinter_may_tell_apart_what_a_page_key_does_not():
     """It sees fragments and dot segments as the spider spelled them."""
     former = {"DEDUP_FALLBACK_REQUEST_FINGERPRINTER_CLASS": ByMethod}
     spelled = [PAGE, f"{PAGE}#part", f"{PAGE}/../page", f"{PAGE}?b=1&a=2", f"{PAGE}?a=2&b=1"]
@@ -31,7 +31,7 @@ def test_former_fingerprinter_may_tell_apart_what_a_page_key_does_not() -> None:
     assert len({fingerprint(a_request(url, method="HEAD"), **former) for url in spelled}) == len(spelled)
 
 
-def test_redirect_is_no_matter_when_nobody_else_of_us_is_there() -> None:
+def test_redirect_is_no_matter_when_nobody_else_of_us_is_there():
     """The fingerprinter alone opens no store."""
     request = a_request(meta={"redirect_urls": [f"{PAGE}/old"]})
 

@@ -2,7 +2,6 @@ import asyncio
 import sqlite3
 from collections import Counter
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +14,7 @@ PAGES = 40
 
 
 @pytest.fixture
-def project(project: ProjectStore) -> ProjectStore:
+def project(project) -> ProjectStore:
     """Every other page is known."""
     project.write([a_document(number, content_hash=b"c" * 32) for number in range(0, PAGES, 2)])
     return project
@@ -35,20 +34,20 @@ def ask(project: ProjectStore, counts: Counter[str], *names: object) -> list[Kno
     return asyncio.run(work())
 
 
-def test_every_request_gets_the_answer_for_its_own_page(project: ProjectStore) -> None:
+def test_every_request_gets_the_answer_for_its_own_page(project):
     found = ask(project, Counter(), *range(PAGES))
 
     keys = [known.state.page_key if known.state else None for known in found]
     assert keys == [None if number % 2 else a_key(number) for number in range(PAGES)]
 
 
-def test_two_requests_for_one_page_both_get_an_answer(project: ProjectStore) -> None:
+def test_two_requests_for_one_page_both_get_an_answer(project):
     found = ask(project, Counter(), 2, 2, 3, 3)
 
     assert [known.state is not None for known in found] == [True, True, False, False]
 
 
-def test_requests_that_come_later_are_asked_for_with_the_next_question(project: ProjectStore) -> None:
+def test_requests_that_come_later_are_asked_for_with_the_next_question(project):
     async def work() -> list[KnownPage]:
         known_pages = PageLookups(project, lambda *_: None)
         first = asyncio.ensure_future(known_pages.of(asked(0)))
@@ -62,9 +61,7 @@ def test_requests_that_come_later_are_asked_for_with_the_next_question(project: 
     assert [known.state.page_key for known in found if known.state] == [a_key(number) for number in (0, 2, 4, 6)]
 
 
-def test_nothing_is_known_where_the_store_does_not_answer(
-    project: ProjectStore, path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_nothing_is_known_where_the_store_does_not_answer(project, path, caplog):
     """Then pages are fetched; one warning for all of them."""
     counts: Counter[str] = Counter()
     with closing(sqlite3.connect(path)) as other:
@@ -79,7 +76,7 @@ def test_nothing_is_known_where_the_store_does_not_answer(
     assert [record.levelname for record in caplog.records] == ["WARNING"]
 
 
-def test_defect_keeps_no_request_waiting(project: ProjectStore, caplog: pytest.LogCaptureFixture) -> None:
+def test_defect_keeps_no_request_waiting(project, caplog):
     counts: Counter[str] = Counter()
 
     async def work() -> KnownPage:

@@ -12,7 +12,7 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_dedup.plugin.workers.queue import LeasedQueue, LeasedWork
 from tests.proxy import Proxy, proxy
-from tests.redis_server import RedisServer, redis_server
+from tests.redis_server import redis_server
 
 __all__ = ["redis_server"]
 
@@ -35,7 +35,7 @@ class Away(Struct, frozen=True):
 
 
 @pytest.fixture
-def away(redis_server: RedisServer) -> Iterator[Away]:
+def away(redis_server) -> Iterator[Away]:
     crawler = get_crawler(Spider, {"DEDUP_SHARED_LEASE": 3, "DEDUP_ENABLED": False})
     crawler.spider = Spider.from_crawler(crawler, name="shop")
     with (
@@ -46,7 +46,7 @@ def away(redis_server: RedisServer) -> Iterator[Away]:
         yield Away(LeasedQueue(client, crawler.spider, "shop:requests"), way, direct)
 
 
-def test_asking_again_and_again_does_not_put_off_the_next_try(away: Away) -> None:
+def test_asking_again_and_again_does_not_put_off_the_next_try(away):
     away.queue.push(Request(URL))
     away.way.cut()
     assert len(away.queue) == 1
@@ -60,7 +60,7 @@ def test_asking_again_and_again_does_not_put_off_the_next_try(away: Away) -> Non
     assert time.monotonic() < until
 
 
-def test_a_server_that_is_away_is_asked_once_a_second(away: Away) -> None:
+def test_a_server_that_is_away_is_asked_once_a_second(away):
     away.way.cut()
     for _ in range(20):
         away.work.look()
@@ -70,7 +70,7 @@ def test_a_server_that_is_away_is_asked_once_a_second(away: Away) -> None:
     assert away.queue._crawler.stats.get_value("dedup/queue/errors") == 1
 
 
-def test_what_could_not_be_queued_is_queued_at_the_end(away: Away) -> None:
+def test_what_could_not_be_queued_is_queued_at_the_end(away):
     away.way.cut()
     away.queue.push(Request(URL))
     assert len(away.queue) == 2
@@ -86,7 +86,7 @@ def test_what_could_not_be_queued_is_queued_at_the_end(away: Away) -> None:
     assert away.waiting() == 1
 
 
-def test_a_page_is_not_done_before_what_it_led_to_is_queued(away: Away) -> None:
+def test_a_page_is_not_done_before_what_it_led_to_is_queued(away):
     away.queue.push(Request(URL))
     assert away.queue.pop() is not None
     away.way.cut()

@@ -3,7 +3,6 @@
 import importlib
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -19,7 +18,7 @@ CODE = FOLDER / "reuse"
 
 
 @pytest.fixture
-def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ModuleType]]:
+def written(tmp_path, monkeypatch) -> Iterator[Callable[..., ModuleType]]:
     """A package with a spider of one's own."""
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "shopkeeping").mkdir()
@@ -54,7 +53,7 @@ def looked_at(module: ModuleType, *calls: str) -> tuple[Seen, Seen]:
 
 
 @table("reuse/changes")
-def test_change_is_seen_wherever_it_is(written: Callable[..., ModuleType], before: str, inside: str, body: str) -> None:
+def test_change_is_seen_wherever_it_is(written, before, inside, body):
     module = written(before, inside, body)
     first, after = looked_at(module)
     assert after.changed(first) == []
@@ -66,16 +65,14 @@ def test_change_is_seen_wherever_it_is(written: Callable[..., ModuleType], befor
 
 
 @table("reuse/hides")
-def test_what_may_change_unseen_is_told(
-    written: Callable[..., ModuleType], before: str, inside: str, body: str
-) -> None:
+def test_what_may_change_unseen_is_told(written, before, inside, body):
     first, _ = looked_at(written(before, inside, body))
 
     assert len(first.hidden) == 1
 
 
 @table("reuse/harmless")
-def test_ordinary_spider_has_no_memory(written: Callable[..., ModuleType], before: str, inside: str, body: str) -> None:
+def test_ordinary_spider_has_no_memory(written, before, inside, body):
     first, after = looked_at(written(before, inside, body), "A1", "A2")
 
     assert first.hidden == after.hidden == ()
@@ -90,9 +87,7 @@ HELP = {
 
 
 @pytest.mark.parametrize("case", HELP)
-def test_edit_of_a_file_beside_the_package_is_another_code(
-    case: str, written: Callable[..., ModuleType], tmp_path: Path
-) -> None:
+def test_edit_of_a_file_beside_the_package_is_another_code(case, written, tmp_path):
     edited, before, body = HELP[case]
     if "/" in edited:
         (tmp_path / "helping").mkdir()

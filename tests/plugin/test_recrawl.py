@@ -4,7 +4,6 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -64,7 +63,7 @@ class Judged:
 
 
 @table("recrawl/page_counts_as_changed_where_the_store_does_not_answer")
-def test_page_counts_as_changed_where_the_store_does_not_answer(project: ProjectStore, path: Path, damage: str) -> None:
+def test_page_counts_as_changed_where_the_store_does_not_answer(project, path, damage):
     judgement = stored(project)
     with closing(sqlite3.connect(path)) as other:
         other.execute(damage)
@@ -76,7 +75,7 @@ def test_page_counts_as_changed_where_the_store_does_not_answer(project: Project
     assert judged.counts == {"store/errors": 1, "unchanged/not_comparable": 1}
 
 
-def test_damaged_fingerprints_are_counted(project: ProjectStore) -> None:
+def test_damaged_fingerprints_are_counted(project):
     judgement = stored(project)
     assert judgement.state is not None
     damaged = Judgement(KnownPage(replace(judgement.state, blocks=b"\x01\x02\x03")))
@@ -127,9 +126,7 @@ BOMB = gzip.compress(b"\0" * 60_000_000, 1)
         pytest.param(b"<!DOCTYPE x [<!ENTITY a 'b'>]>" + BODY, id="entities"),
     ],
 )
-def test_sitemap_that_cannot_be_read_to_its_end_has_failed(
-    read: Read, body: bytes, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_sitemap_that_cannot_be_read_to_its_end_has_failed(read, body, caplog):
     read.take_in(body)
 
     assert read.failed
@@ -145,7 +142,7 @@ def test_sitemap_that_cannot_be_read_to_its_end_has_failed(
         pytest.param("/page", b"<p>" + b"x" * 3_000 + b"<urlset>", id="page-that-shows-one"),
     ],
 )
-def test_other_responses_are_not_read(read: Read, url: str, body: bytes) -> None:
+def test_other_responses_are_not_read(read, url, body):
     read.take_in(body, SITE + url, TextResponse)
 
     assert read.counts == {}
@@ -168,7 +165,7 @@ def _parse_sitemap(response: Response) -> None:
     ],
     ids=lambda value: value.url if isinstance(value, Request) else str(value),
 )
-def test_request_for_a_sitemap_is_told_before_its_answer(read: Read, request_: Request, *, wanted: bool) -> None:
+def test_request_for_a_sitemap_is_told_before_its_answer(read, request_, *, wanted):
     read.dates.failed(request_, "example.com")
 
     assert read.failed is wanted

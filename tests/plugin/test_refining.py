@@ -57,7 +57,7 @@ def outgoing(*items: Any, title: str | None = "Tea", **fields: Any) -> Outgoing:
     return Renewer(Settings(), "shop").outgoing(refinement)
 
 
-def test_items_of_any_kind_are_made_again() -> None:
+def test_items_of_any_kind_are_made_again():
     page = outgoing(Article(URL, "old", 7), {"url": URL})
 
     article, plain = page.items
@@ -67,7 +67,7 @@ def test_items_of_any_kind_are_made_again() -> None:
 
 
 @pytest.mark.parametrize("item", [None, Bare(url=URL), Fixed(URL, "old")], ids=["not-held", "no-field", "frozen"])
-def test_a_dict_stands_for_what_cannot_be_made_again(item: Any) -> None:
+def test_a_dict_stands_for_what_cannot_be_made_again(item):
     page = outgoing(*([item] if item else []))
 
     assert page.is_made_anew
@@ -75,7 +75,7 @@ def test_a_dict_stands_for_what_cannot_be_made_again(item: Any) -> None:
     assert page.items[0]["dedup"]["filled"] == ["title", "date", "author"]
 
 
-def test_a_dict_stands_for_an_item_whose_class_is_gone() -> None:
+def test_a_dict_stands_for_an_item_whose_class_is_gone():
     gone = {"class": "shop.items.Gone", "fields": {"url": URL, "cleaned_content": "old"}}
 
     page = outgoing({"url": URL}, outcome=replace(held(), items=[gone]))
@@ -84,7 +84,7 @@ def test_a_dict_stands_for_an_item_whose_class_is_gone() -> None:
     assert page.items[0]["cleaned_content"] == TEXT
 
 
-def test_page_is_done_and_written_once_all_of_its_items_have_left() -> None:
+def test_page_is_done_and_written_once_all_of_its_items_have_left():
     page = outgoing({"url": URL}, {"url": URL, "part": 2})
     page.left(0, page.items[0])
     half_done = page.is_done

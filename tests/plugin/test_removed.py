@@ -5,7 +5,6 @@ from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
 from scrapy import Request, signals
 from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import Crawler
@@ -66,7 +65,7 @@ class Ending:
         return list(request.callback(a_response(request.url, request=request)))
 
 
-def test_removal_of_forgotten_pages_is_told_by_their_keys_alone(project: ProjectStore) -> None:
+def test_removal_of_forgotten_pages_is_told_by_their_keys_alone(project):
     with project.transaction(write=True) as connection:
         keys = (a_key("forgotten"), a_key("met"))
         connection.execute(insert(Forgotten), [{"project_id": project.id, "page_key": key} for key in keys])
@@ -78,7 +77,6 @@ def test_removal_of_forgotten_pages_is_told_by_their_keys_alone(project: Project
     _, item = ending.tombstones()
 
     run = project.run
-    assert run is not None
     told = {"project": "shop", "run": str(run.id), "verdict": "removed", "reason": "forgotten"}
     assert item == {"dedup": told | {"page_key": a_key("forgotten").hex()}}
     project.write(ending.removed_pages.records_of(item))
@@ -89,7 +87,7 @@ class Shared:
     """A queue that other crawlers fill, too."""
 
 
-def test_nobody_knows_the_end_of_a_shared_queue(project: ProjectStore, caplog: pytest.LogCaptureFixture) -> None:
+def test_nobody_knows_the_end_of_a_shared_queue(project, caplog):
     ending = Ending(project, scheduler=Shared())
 
     assert not ending.idle()
@@ -97,9 +95,7 @@ def test_nobody_knows_the_end_of_a_shared_queue(project: ProjectStore, caplog: p
     assert caplog.text.count("No tombstones") == 1
 
 
-def test_nobody_knows_the_end_where_others_feed_the_spider(
-    project: ProjectStore, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_nobody_knows_the_end_where_others_feed_the_spider(project, caplog):
     ending = Ending(project)
 
     def feed() -> None:
@@ -112,9 +108,7 @@ def test_nobody_knows_the_end_where_others_feed_the_spider(
     assert "something else listens to spider_idle" in caplog.text
 
 
-def test_run_does_not_count_where_the_store_does_not_answer(
-    project: ProjectStore, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_run_does_not_count_where_the_store_does_not_answer(project, caplog):
     ending = Ending(project, emit_removed=False)
     with project._database.transaction(write=True) as connection:
         connection.exec_driver_sql("ALTER TABLE documents RENAME TO elsewhere")

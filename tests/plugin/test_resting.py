@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from scrapy.settings import Settings as ScrapySettings
@@ -52,11 +51,11 @@ class Domains:
 
 
 @pytest.fixture
-def domains(project: ProjectStore) -> Domains:
+def domains(project) -> Domains:
     return Domains(project)
 
 
-def test_domain_that_was_learned_is_known_when_it_is_met_again(domains: Domains) -> None:
+def test_domain_that_was_learned_is_known_when_it_is_met_again(domains):
     async def work() -> None:
         domains.meet("first", 12)
         second = domains.meet("second", 12)
@@ -73,7 +72,7 @@ def test_domain_that_was_learned_is_known_when_it_is_met_again(domains: Domains)
     asyncio.run(work())
 
 
-def test_whoever_is_needed_stays(domains: Domains) -> None:
+def test_whoever_is_needed_stays(domains):
     async def work() -> None:
         for name in ("worked_on", "parked", "met", "free"):
             domains.meet(name, 12).known = True
@@ -88,7 +87,7 @@ def test_whoever_is_needed_stays(domains: Domains) -> None:
     asyncio.run(work())
 
 
-def test_small_domain_that_was_let_go_is_known_after_a_complete_run(domains: Domains) -> None:
+def test_small_domain_that_was_let_go_is_known_after_a_complete_run(domains):
     async def work() -> None:
         for name in "abcdefgh":
             domains.meet(name, 2)
@@ -104,7 +103,7 @@ def test_small_domain_that_was_let_go_is_known_after_a_complete_run(domains: Dom
     asyncio.run(work())
 
 
-def test_nobody_goes_while_the_store_cannot_be_written(domains: Domains, path: Path) -> None:
+def test_nobody_goes_while_the_store_cannot_be_written(domains, path):
     async def work() -> None:
         for name in "ab":
             domains.meet(name, 12).known = True

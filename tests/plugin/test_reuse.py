@@ -95,7 +95,7 @@ REQUESTS: dict[str, Callable[[], Request]] = {
 
 
 @pytest.mark.parametrize("case", REQUESTS)
-def test_request_comes_back_as_it_was(case: str) -> None:
+def test_request_comes_back_as_it_was(case):
     request = REQUESTS[case]()
     recorded = outcome_of(request)
 
@@ -116,7 +116,7 @@ def test_request_comes_back_as_it_was(case: str) -> None:
         pytest.param(Request(URL, meta={"lock": object()}), id="meta"),
     ],
 )
-def test_what_cannot_be_kept_is_named_and_the_rest_not_taken_down(request_: Request) -> None:
+def test_what_cannot_be_kept_is_named_and_the_rest_not_taken_down(request_):
     recorded = outcome_of(request_, Request(URL))
 
     assert recorded.unkeepable
@@ -131,7 +131,7 @@ class Awkward(Shop):
         raise RuntimeError("log in first")
 
 
-def test_spider_whose_properties_raise_loses_nothing() -> None:
+def test_spider_whose_properties_raise_loses_nothing():
     """Scrapy reads them all to find the name of a callback."""
     spider, recorded = Awkward(), Recorded(b"key", "parse", {}, "")
 
@@ -141,12 +141,12 @@ def test_spider_whose_properties_raise_loses_nothing() -> None:
 
 
 @table("outcomes/outcome_that_cannot_be_given_is_found_before_anything_is")
-def test_outcome_that_cannot_be_given_is_found_before_anything_is(entries: list[Any]) -> None:
+def test_outcome_that_cannot_be_given_is_found_before_anything_is(entries):
     with pytest.raises(OutcomeError):
         given_again(entries)
 
 
-def test_damaged_request_is_told() -> None:
+def test_damaged_request_is_told():
     for damaged in ({"request": {"callback": "parse"}}, ["parse", None, "http://[x"], ["parse", None, 7]):
         with pytest.raises(OutcomeError, match="cannot be made again"):
             given_again([damaged])
@@ -184,7 +184,7 @@ ITEMS = [
 
 
 @pytest.mark.parametrize("item", ITEMS, ids=lambda item: type(item).__name__)
-def test_item_comes_back_as_it_was(item: Any) -> None:
+def test_item_comes_back_as_it_was(item):
     entry = item_entry(item)
     assert not isinstance(entry, Unkeepable)
 
@@ -194,7 +194,7 @@ def test_item_comes_back_as_it_was(item: Any) -> None:
     assert type(again) is type(item)
 
 
-def test_item_that_cannot_be_kept_keeps_the_outcome_from_being_kept() -> None:
+def test_item_that_cannot_be_kept_keeps_the_outcome_from_being_kept():
     """A page's items are given again together, or not at all."""
     assert outcome_of({"a": 1}, {"a": SPIDER}, {"a": 2}).unkeepable == "Shop"
 
@@ -217,12 +217,12 @@ def test_item_that_cannot_be_kept_keeps_the_outcome_from_being_kept() -> None:
         pytest.param({}, id="empty"),
     ],
 )
-def test_item_that_cannot_be_made_is_told(entry: dict[str, Any]) -> None:
+def test_item_that_cannot_be_made_is_told(entry):
     with pytest.raises(OutcomeError):
         kept_items([entry])
 
 
-def test_no_module_is_imported_because_a_store_names_it() -> None:
+def test_no_module_is_imported_because_a_store_names_it():
     import sys
 
     sys.modules.pop("this", None)
@@ -237,12 +237,12 @@ OLDER = "https://example.com/older"
 
 
 @pytest.mark.parametrize("notes", [{}, {"is_start_request": True}, {"retry_times": 1}])
-def test_dont_filter_is_somebodys_word_whatever_else_stands_in_meta(notes: dict[str, Any]) -> None:
+def test_dont_filter_is_somebodys_word_whatever_else_stands_in_meta(notes):
     assert is_unfiltered(a_request(dont_filter=True, meta=notes))
     assert not is_unfiltered(a_request(meta=notes))
 
 
-def test_what_we_let_past_the_filter_is_filtered_but_not_what_a_callback_makes_of_it() -> None:
+def test_what_we_let_past_the_filter_is_filtered_but_not_what_a_callback_makes_of_it():
     request = a_request(dont_filter=True, meta={READMITTED: True})
     assert not is_unfiltered(request)
 
@@ -251,7 +251,7 @@ def test_what_we_let_past_the_filter_is_filtered_but_not_what_a_callback_makes_o
     assert is_unfiltered(request)
 
 
-def test_redirects_of_a_request_count_from_when_it_was_new() -> None:
+def test_redirects_of_a_request_count_from_when_it_was_new():
     request = a_request(meta={"redirect_urls": [OLDER]})
     assert redirected_from(request) == (OLDER,)
 
@@ -263,7 +263,7 @@ def test_redirects_of_a_request_count_from_when_it_was_new() -> None:
 
 
 @table("plugin/left_alone")
-def test_request_may_ask_to_be_left_alone(*, given: dict[str, Any], left_alone: bool) -> None:
+def test_request_may_ask_to_be_left_alone(*, given, left_alone):
     assert is_left_alone(Settings(), a_request(meta=given)) is left_alone
 
 
@@ -280,17 +280,17 @@ def test_request_may_ask_to_be_left_alone(*, given: dict[str, Any], left_alone: 
         pytest.param(["text"], None, id="list"),
     ],
 )
-def test_field_is_text_or_nothing(value: Any, text: str | None) -> None:
+def test_field_is_text_or_nothing(value, text):
     assert text_field(ItemAdapter({"html": value}), "html") == text
 
 
 @pytest.mark.parametrize(("value", "url"), [(f" {PAGE}\n", PAGE), ("", None), ("  ", None), (None, None), (5, None)])
-def test_url_is_stripped_text_or_nothing(value: Any, url: str | None) -> None:
+def test_url_is_stripped_text_or_nothing(value, url):
     assert url_of(ItemAdapter({"url": value}), Settings()) == url
     assert url_of(ItemAdapter({"link": value}), Settings(url_field="link")) == url
 
 
-def test_what_is_set_is_plain_all_the_way_down() -> None:
+def test_what_is_set_is_plain_all_the_way_down():
     """marshal refuses every subclass, and a tuple is no list of JSON."""
     at, item = datetime(2026, 1, 2, tzinfo=UTC), dict[str, Any]()
     report = {VerdictKind.NEW: (VerdictKind.NEW, at), "n": [1, 1.5, True, None]}

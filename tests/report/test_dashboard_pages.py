@@ -122,7 +122,7 @@ def hostile_pages() -> dict[str, tuple[str, dict[str, object]]]:
 
 
 @pytest.mark.parametrize("name", hostile_pages())
-def test_hostile_text_is_text_and_bounded(name: str) -> None:
+def test_hostile_text_is_text_and_bounded(name):
     template, values = hostile_pages()[name]
 
     html = drawn(template, nav=NAV, flash=Flash(ALL * 1000, "wrong", Button(ALL, "/undo", (("field", ALL),))), **values)
@@ -134,7 +134,7 @@ def test_hostile_text_is_text_and_bounded(name: str) -> None:
 
 
 @given(st.text(), st.text(), st.text())
-def test_any_text_leaves_the_page_whole(name: str, reason: str, pattern: str) -> None:
+def test_any_text_leaves_the_page_whole(name, reason, pattern):
     row = a_registered("BLACKLISTED", domain_name=name, blacklist_reason=reason)
     counts = DomainCounts({"BLACKLISTED": 1}, 0, 0)
 

@@ -25,7 +25,7 @@ passages = st.lists(st.text(st.characters(blacklist_categories=["Cs", "Cc", "Zl"
 
 
 @given(passages, passages)
-def test_hunks_of_a_diff_hold_all_of_its_lines(old: list[str], new: list[str]) -> None:
+def test_hunks_of_a_diff_hold_all_of_its_lines(old, new):
     before, after = (MainText(passages=tuple(Passage("p", text) for text in side)) for side in (old, new))
     diff = unified_diff(before, after)
 
@@ -44,7 +44,7 @@ def test_hunks_of_a_diff_hold_all_of_its_lines(old: list[str], new: list[str]) -
         pytest.param(["-" + "a " * 5_000, "+" + "a " * 5_000 + "b"], id="too-long-to-compare"),
     ],
 )
-def test_texts_without_much_in_common_have_no_marks(lines: list[str]) -> None:
+def test_texts_without_much_in_common_have_no_marks(lines):
     assert drawn(*lines).css("mark") == []
 
 
@@ -52,14 +52,14 @@ LINES = st.lists(st.text(st.characters(blacklist_characters="\n\r")), min_size=1
 
 
 @given(LINES, LINES)
-def test_marks_add_and_lose_no_character(was: list[str], now: list[str]) -> None:
+def test_marks_add_and_lose_no_character(was, now):
     sides = marked(Hunk(tuple(was), tuple(now)))
 
     shown = [["".join(piece for piece, _ in line) for line in side] for side in sides]
     assert shown == [[visible(line, LONGEST_LINE) for line in side] for side in (was, now)]
 
 
-def test_endless_diffs_are_cut_and_say_so() -> None:
+def test_endless_diffs_are_cut_and_say_so():
     many = [line for _ in range(MOST_HUNKS + 7) for line in ("@@", "-a")]
 
     tree, long = drawn(*many), drawn("@@", "-a", "@@", *["-b"] * MOST_LINES)

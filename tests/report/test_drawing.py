@@ -35,7 +35,7 @@ def strings(path: Path) -> Iterator[str]:
             yield node.value
 
 
-def test_html_is_written_in_templates_and_said_to_be_harmless_in_one_module() -> None:
+def test_html_is_written_in_templates_and_said_to_be_harmless_in_one_module():
     written = {path.name for path in MODULES if any(map(TAG.search, strings(path)))}
     trusted = {path.name for path in PACKAGE.rglob("*.py") if "markupsafe" in path.read_text(encoding="utf-8")}
 
@@ -43,7 +43,7 @@ def test_html_is_written_in_templates_and_said_to_be_harmless_in_one_module() ->
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
-def test_template_escapes_everything_and_holds_neither_script_nor_style(path: Path) -> None:
+def test_template_escapes_everything_and_holds_neither_script_nor_style(path):
     text = path.read_text(encoding="utf-8")
 
     assert not re.search(r"\|\s*(safe|tojson|urlize|xmlattr)\b|autoescape|Markup|__html__", text)
@@ -54,14 +54,14 @@ def test_template_escapes_everything_and_holds_neither_script_nor_style(path: Pa
     assert _environment().get_template(path.name)
 
 
-def test_what_a_template_misses_is_an_error() -> None:
+def test_what_a_template_misses_is_an_error():
     with pytest.raises(UndefinedError, match="why"):
         drawn("unknown_page.html", url="")
 
 
 @pytest.mark.parametrize("make", [str, Markup], ids=["text", "said-to-be-html"])
 @given(text=st.text() | st.just(ALL), limit=st.integers(1, 5_000))
-def test_no_text_gets_out_of_its_element(make: type[str], text: str, limit: int) -> None:
+def test_no_text_gets_out_of_its_element(make, text, limit):
     """Not even one that some view says to be HTML already."""
     for html in (foreign(make(text), limit), page_link(make(text), limit)):
         tree = LexborHTMLParser(f"<p>{html}</p>")
@@ -84,7 +84,7 @@ def test_no_text_gets_out_of_its_element(make: type[str], text: str, limit: int)
         ("https://shop.example/" + "x" * 10_000, False),
     ],
 )
-def test_only_pages_of_the_web_are_linked_and_do_not_learn_from_where(url: str, is_link: bool) -> None:  # noqa: FBT001
+def test_only_pages_of_the_web_are_linked_and_do_not_learn_from_where(url, is_link):
     links = LexborHTMLParser(page_link(url)).css("a")
 
     assert [(link.attributes["href"], link.attributes["rel"]) for link in links] == (
@@ -92,7 +92,7 @@ def test_only_pages_of_the_web_are_linked_and_do_not_learn_from_where(url: str, 
     )
 
 
-def test_text_that_nobody_marked_as_foreign_is_escaped_and_seen_whole() -> None:
+def test_text_that_nobody_marked_as_foreign_is_escaped_and_seen_whole():
     template = _environment().from_string('<p title="{{ text }}">{{ text }}</p>')
 
     html = template.render(text=HOSTILE + "\u202e\x00")
@@ -101,7 +101,7 @@ def test_text_that_nobody_marked_as_foreign_is_escaped_and_seen_whole() -> None:
     assert html.count("⟨U+202E⟩") == 2
 
 
-def test_templates_and_style_are_found_in_a_package_that_is_one_zip_file(tmp_path: Path) -> None:
+def test_templates_and_style_are_found_in_a_package_that_is_one_zip_file(tmp_path):
     archive = tmp_path / "package.zip"
     with zipfile.ZipFile(archive, "w") as packed:
         for path in (PACKAGE / "__init__.py", *(PACKAGE / "core").rglob("*.py"), *REPORT.rglob("*.*")):
@@ -121,7 +121,7 @@ def test_templates_and_style_are_found_in_a_package_that_is_one_zip_file(tmp_pat
     assert "color-scheme: light dark" in done.stdout
 
 
-def test_a_crawl_that_starts_does_not_load_what_draws() -> None:
+def test_a_crawl_that_starts_does_not_load_what_draws():
     program = (
         "import importlib, pkgutil, sys, scrapy_dedup.plugin, scrapy_dedup.commands.dedup\n"
         "for one in pkgutil.iter_modules(scrapy_dedup.plugin.__path__, 'scrapy_dedup.plugin.'):\n"

@@ -1,7 +1,6 @@
 """A picture with boxes, read back with a parser of XML."""
 
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -39,7 +38,7 @@ def numbers_of(element: ET.Element, *names: str) -> tuple[int, ...]:
     return tuple(int(element.get(name, "0")) for name in names)
 
 
-def test_every_box_is_drawn_where_it_is_with_its_number_and_its_reason() -> None:
+def test_every_box_is_drawn_where_it_is_with_its_number_and_its_reason():
     root = read(layout_svg(a_picture()))
 
     found = {each.get("data-number"): each for each in drawn(root)}
@@ -72,7 +71,7 @@ some_boxes = st.builds(
 
 @settings(max_examples=40, deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(st.lists(some_boxes, max_size=40))
-def test_labels_never_lie_over_each_other_nor_leave_the_drawing(some: list[PictureBox]) -> None:
+def test_labels_never_lie_over_each_other_nor_leave_the_drawing(some):
     picture = a_picture(boxes=tuple(some), png=b"")
     root = read(layout_svg(picture))
 
@@ -85,11 +84,11 @@ def test_labels_never_lie_over_each_other_nor_leave_the_drawing(some: list[Pictu
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=300), st.text(max_size=100))
-def test_any_label_and_any_url_make_a_file_that_parses(label: str, url: str) -> None:
+def test_any_label_and_any_url_make_a_file_that_parses(label, url):
     assert len(drawn(read(layout_svg(a_picture(url=url, png=b"", boxes=(a_box(label=label),)))))) == 1
 
 
-def test_nothing_that_a_page_says_becomes_a_part_of_the_drawing() -> None:
+def test_nothing_that_a_page_says_becomes_a_part_of_the_drawing():
     root = read(layout_svg(a_picture(url=ALL, boxes=(a_box(label=ALL + "\ufffe\uffff"),))))
 
     names = {each.tag.removeprefix(SVG) for each in root.iter()}
@@ -98,7 +97,7 @@ def test_nothing_that_a_page_says_becomes_a_part_of_the_drawing() -> None:
     assert (drawn(root)[0].findtext(f"{SVG}title") or "").startswith(HOSTILE[:60])
 
 
-def test_a_drawing_is_bounded() -> None:
+def test_a_drawing_is_bounded():
     many = tuple(a_box(number=number, y=number % HEIGHT, label="x" * 5_000) for number in range(3_000))
 
     svg = layout_svg(a_picture(boxes=many, png=b""))
@@ -110,7 +109,7 @@ def test_a_drawing_is_bounded() -> None:
 class TestBoxesAsTheyAreStored:
     @settings(max_examples=40, deadline=None)
     @given(some_boxes)
-    def test_they_come_back(self, box: PictureBox) -> None:
+    def test_they_come_back(self, box):
         assert boxes_from([to_builtins(box)]) == (box,)
 
     @pytest.mark.parametrize(
@@ -121,7 +120,7 @@ class TestBoxesAsTheyAreStored:
             pytest.param({**to_builtins(a_box()), "x": None}, id="no-number"),
         ],
     )
-    def test_what_is_none_is_passed_over(self, stored: dict[str, Any]) -> None:
+    def test_what_is_none_is_passed_over(self, stored):
         assert boxes_from([stored, to_builtins(a_box())]) == (a_box(),)
 
 
@@ -131,7 +130,7 @@ def a_pictured_report(**other: Any) -> str:
 
 
 class TestInTheReport:
-    def test_one_for_which_there_is_no_room_is_named(self) -> None:
+    def test_one_for_which_there_is_no_room_is_named(self):
         told = LexborHTMLParser(render_report(a_report(layouts=(a_site(a_layout(left_out="https://a.example/x")),))))
 
         assert "scrapy dedup templates analyze-layout https://a.example/x" in " ".join(
@@ -139,7 +138,7 @@ class TestInTheReport:
         )
 
     @pytest.mark.browser
-    def test_it_fits_opens_by_keyboard_and_asks_for_nothing(self, tmp_path: Path) -> None:
+    def test_it_fits_opens_by_keyboard_and_asks_for_nothing(self, tmp_path):
         file = tmp_path / "report.html"
         file.write_text(a_pictured_report(boxes=(*boxes(), a_box(label=ALL, y=700))), encoding="utf-8")
         looks: tuple[tuple[int, Scheme], ...] = ((1280, "light"), (390, "dark"))

@@ -16,7 +16,7 @@ def read(ledger: Ledger) -> LexborHTMLParser:
     return LexborHTMLParser(render_report(a_report(ledger=ledger)))
 
 
-def test_each_section_stands_in_its_place_and_what_there_is_not_has_none() -> None:
+def test_each_section_stands_in_its_place_and_what_there_is_not_has_none():
     tree, least = (
         read(a_ledger()),
         read(a_ledger(run=a_table(rows=(), costs=()), aliases=(), shared=(), domains=(), all_runs=None)),
@@ -49,11 +49,11 @@ def test_each_section_stands_in_its_place_and_what_there_is_not_has_none() -> No
         ),
     ],
 )
-def test_figures_say_what_is_about_and_what_is_not_counted(row: LedgerRow, figures: list[str]) -> None:
+def test_figures_say_what_is_about_and_what_is_not_counted(row, figures):
     assert figures_of(row) == figures
 
 
-def test_counts_that_do_not_agree_are_shown_first() -> None:
+def test_counts_that_do_not_agree_are_shown_first():
     wrong = a_table(checks=(LedgerCheck("items", 5, 7), LedgerCheck("chunks", 3, 3)))
 
     assert texts(read(a_ledger(run=wrong)), ".alarms li") == ["items: 5, but 7"]

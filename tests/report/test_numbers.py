@@ -17,5 +17,5 @@ from scrapy_dedup.report.numbers import lasting
         (277_140, "3 d 4 h"),
     ],
 )
-def test_a_time_is_told_in_its_two_largest_units(seconds: float, text: str) -> None:
+def test_a_time_is_told_in_its_two_largest_units(seconds, text):
     assert lasting(timedelta(seconds=seconds)).replace("\u00a0", " ") == text

@@ -39,7 +39,7 @@ def attributes(tree: LexborHTMLParser, name: str) -> list[str]:
     return [value for node in tree.css(f"[{name}]") if (value := node.attributes.get(name))]
 
 
-def test_report_begins_with_its_sum_and_goes_on_in_the_order_a_reader_asks() -> None:
+def test_report_begins_with_its_sum_and_goes_on_in_the_order_a_reader_asks():
     layers = (a_layer("url"), a_layer("canonical"), a_layer("boilerplate"))
     repeated = (a_repeated_block("Contact us", on_pages=39, of_pages=40, chars=10),)
     domains = (a_domain(chars_in=1000, chars_out=590),)
@@ -54,7 +54,7 @@ def test_report_begins_with_its_sum_and_goes_on_in_the_order_a_reader_asks() -> 
     assert {node.attributes.get("scope") for node in tree.css("tbody th")} == {"row"}
 
 
-def test_each_removed_block_carries_its_reason_twice_once_without_a_mouse() -> None:
+def test_each_removed_block_carries_its_reason_twice_once_without_a_mouse():
     menu, other = tuple(removed(f"Entry {number}") for number in range(12)), removed("Login", "on 30 of 40 pages")
     folded = read(a_report(samples=(a_sample(blocks=(*menu, other)),)))
     tree = read(a_report(samples=(a_sample(blocks=(removed("Menu"), kept("Tea"), removed("Imprint"))),)))
@@ -66,7 +66,7 @@ def test_each_removed_block_carries_its_reason_twice_once_without_a_mouse() -> N
     assert texts(tree, ".scroll > p > bdi") == ["Tea"]
 
 
-def test_cleaned_text_is_shown_as_it_was_handed_on() -> None:
+def test_cleaned_text_is_shown_as_it_was_handed_on():
     cleaned = "\n\n# Tea\n\n- green\n  - sencha\n"
 
     assert cleaned.strip("\n") in first(read(a_report(samples=(a_sample(cleaned=cleaned),))), "pre").text()
@@ -80,7 +80,7 @@ def test_cleaned_text_is_shown_as_it_was_handed_on() -> None:
         pytest.param(render_explanation(a_hostile_page()), 5_000_000, id="explanation"),
     ],
 )
-def test_hostile_strings_stay_text_and_endless_ones_are_cut(page: str, most: int) -> None:
+def test_hostile_strings_stay_text_and_endless_ones_are_cut(page, most):
     tree = LexborHTMLParser(page)
 
     assert len(page) < most
@@ -95,7 +95,7 @@ def test_hostile_strings_stay_text_and_endless_ones_are_cut(page: str, most: int
     page.encode()
 
 
-def test_only_pages_are_linked_and_they_do_not_learn_from_where() -> None:
+def test_only_pages_are_linked_and_they_do_not_learn_from_where():
     tree = read(a_hostile_report())
 
     assert HOSTILE in first(tree, "title").text()
@@ -106,20 +106,20 @@ def test_only_pages_are_linked_and_they_do_not_learn_from_where() -> None:
     assert {link.attributes["rel"] for link in links} == {"noopener noreferrer"}
 
 
-def test_policy_forbids_scripts_and_requests() -> None:
+def test_policy_forbids_scripts_and_requests():
     policy = first(read(a_report()), "meta[http-equiv]").attributes["content"] or ""
 
     assert policy.startswith("default-src 'none'; style-src 'sha256-")
     assert "unsafe" not in policy
 
 
-def test_same_report_gives_the_same_bytes() -> None:
+def test_same_report_gives_the_same_bytes():
     assert render_report(a_large_report()) == render_report(a_large_report())
 
 
 @settings(deadline=None)  # the first example pays for the imports
 @given(st.text())
-def test_no_text_adds_an_element_or_an_attribute(text: str) -> None:
+def test_no_text_adds_an_element_or_an_attribute(text):
     """Whatever a page says, the report keeps the shape that harmless words give it."""
     assert shape(text) == shape("harmless words")
 
@@ -138,7 +138,7 @@ def shape(text: str) -> set[tuple[str, ...]]:
     return {one for one in shape_of(tree) if one[0] != "mark"}
 
 
-def test_alarms_come_before_everything_else_and_what_says_nothing_is_left_out() -> None:
+def test_alarms_come_before_everything_else_and_what_says_nothing_is_left_out():
     tree = read(a_full_report())
 
     assert texts(tree, "h2")[:2] == ["1 open alarm", "What the crawl found"]
@@ -147,7 +147,7 @@ def test_alarms_come_before_everything_else_and_what_says_nothing_is_left_out() 
     assert read(a_report()).css(".alarms, .layout, .shadow") == []
 
 
-def test_many_layouts_alarms_and_rules_are_cut_and_counted() -> None:
+def test_many_layouts_alarms_and_rules_are_cut_and_counted():
     tree = read(a_large_report())
 
     assert len(tree.css(".site")) == 12

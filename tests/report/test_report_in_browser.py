@@ -1,7 +1,7 @@
 """The report as a browser shows it: on a desk and on a phone, by day and by night."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from playwright.sync_api import Browser, FloatRect, Locator
 
 from scrapy_dedup.report.drawing import render_explanation, render_report
-from scrapy_dedup.report.values import ExplainedPage, Report
+from scrapy_dedup.report.values import Report
 from tests.browser import Observed, Scheme, opened, shared_chromium
 from tests.report.builders import a_full_report, a_large_report, a_report, a_sample, an_explained_page, removed
 from tests.report.hostile import HOSTILE, a_hostile_page, a_hostile_report
@@ -77,7 +77,7 @@ def places(parts: Locator) -> tuple[FloatRect, FloatRect]:
 
 
 @pytest.mark.parametrize("report", REPORTS)
-def test_report_asks_for_nothing_complains_of_nothing_and_fits(browser: Browser, tmp_path: Path, report: str) -> None:
+def test_report_asks_for_nothing_complains_of_nothing_and_fits(browser, tmp_path, report):
     with reading(browser, tmp_path, render_report(REPORTS[report]())) as shown:
         for width, scheme in LOOKS:
             look(shown, width, scheme)
@@ -92,9 +92,7 @@ def test_report_asks_for_nothing_complains_of_nothing_and_fits(browser: Browser,
         assert report != "hostile" or HOSTILE in shown.page.locator(".sample h3").first.inner_text()
 
 
-def test_dark_is_dark_and_readable_and_what_changed_stands_side_by_side_where_there_is_room(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_dark_is_dark_and_readable_and_what_changed_stands_side_by_side_where_there_is_room(browser, tmp_path):
     with reading(browser, tmp_path, render_report(a_full_report())) as shown:
         for (width, scheme), columns in zip(LOOKS, (2, 1), strict=False):
             look(shown, width, scheme)
@@ -108,7 +106,7 @@ def test_dark_is_dark_and_readable_and_what_changed_stands_side_by_side_where_th
             assert_readable(shown, scheme, (*COMMON, *DIFF, *LAYOUTS, *LEDGER))
 
 
-def test_reason_is_there_for_mouse_keyboard_and_finger(browser: Browser, tmp_path: Path) -> None:
+def test_reason_is_there_for_mouse_keyboard_and_finger(browser, tmp_path):
     blocks = tuple(removed(f"Menu entry {number}") for number in range(12))
 
     with reading(browser, tmp_path, render_report(a_report(samples=(a_sample(blocks=blocks),)))) as shown:
@@ -123,9 +121,7 @@ def test_reason_is_there_for_mouse_keyboard_and_finger(browser: Browser, tmp_pat
 
 
 @pytest.mark.parametrize("page", [an_explained_page, a_hostile_page])
-def test_an_explained_page_fits_loads_nothing_runs_nothing_and_is_readable(
-    browser: Browser, tmp_path: Path, page: Callable[[], ExplainedPage]
-) -> None:
+def test_an_explained_page_fits_loads_nothing_runs_nothing_and_is_readable(browser, tmp_path, page):
     with reading(browser, tmp_path, render_explanation(page())) as shown:
         for width, scheme in LOOKS[:2]:
             look(shown, width, scheme)

@@ -13,7 +13,7 @@ on_both = pytest.mark.parametrize("store", ["sqlite", "postgresql"], indirect=Tr
 
 
 @pytest.fixture
-def store(request: pytest.FixtureRequest) -> Iterator[Store]:
+def store(request) -> Iterator[Store]:
     if getattr(request, "param", "sqlite") == "sqlite":
         with Store.open("sqlite://") as opened:
             yield opened
@@ -23,7 +23,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
 
 
 @pytest.fixture
-def project(store: Store) -> ProjectStore:
+def project(store) -> ProjectStore:
     return store.project("shop")
 
 

@@ -69,5 +69,4 @@ def stored(project: ProjectStore, name: object) -> StoredPage:
 
 def cleaned(project: ProjectStore, name: object) -> str | None:
     source = stored(project, name).source
-    assert source is not None
     return source.cleaned_content

@@ -38,7 +38,7 @@ def rows_of_clean(folder: Path, pages: list[tuple[str, str]]) -> list[dict[str, 
     return rows
 
 
-def test_a_page_comes_out_as_from_clean_whether_its_site_is_known_or_not(tmp_path: Path) -> None:
+def test_a_page_comes_out_as_from_clean_whether_its_site_is_known_or_not(tmp_path):
     cleaner = scrapy_dedup.Cleaner(iter(PAGES))
 
     together = [cleaner.clean(html, url) for url, html in PAGES]
@@ -51,7 +51,7 @@ def test_a_page_comes_out_as_from_clean_whether_its_site_is_known_or_not(tmp_pat
     assert all(row["title"] for row in together)
 
 
-def test_bytes_are_decoded_as_the_page_says_and_may_be_a_pdf_file() -> None:
+def test_bytes_are_decoded_as_the_page_says_and_may_be_a_pdf_file():
     url, text = f"{SITE}a", "Les élèves étudient l'œuvre à l'école, où le maître lit ce qu'ils ont écrit. " * 5
     body = f'<meta charset="windows-1252"><title>École</title><main><p>{text}</p></main>'.encode("cp1252")
 
@@ -59,7 +59,7 @@ def test_bytes_are_decoded_as_the_page_says_and_may_be_a_pdf_file() -> None:
     assert "Tea grows" in scrapy_dedup.clean(a_pdf([column(["Tea grows on hills."])]), url)["cleaned_content"]
 
 
-def test_settings_are_named_as_in_a_spider_without_their_prefix() -> None:
+def test_settings_are_named_as_in_a_spider_without_their_prefix():
     url, html = PAGES[0]
 
     assert scrapy_dedup.clean(html, url, output="html")["cleaned_content"].startswith("<")
@@ -68,16 +68,16 @@ def test_settings_are_named_as_in_a_spider_without_their_prefix() -> None:
 
 
 @pytest.mark.parametrize("url", ["", "page.html", "ftp://a.example/", "https://"])
-def test_what_has_no_site_is_refused(url: str) -> None:
+def test_what_has_no_site_is_refused(url):
     with pytest.raises(NoPageError, match="is no URL of a page"):
         scrapy_dedup.clean("<p>Tea", url)
     with pytest.raises(NoPageError, match="is no URL of a page"):
         scrapy_dedup.Cleaner([(url, "<p>Tea")])
     with pytest.raises(NoPageError, match="HTML as str or bytes, and its URL as str; not None and"):
-        scrapy_dedup.clean(None, url)  # type: ignore[arg-type]
+        scrapy_dedup.clean(None, url)
 
 
-def test_neither_scrapy_nor_a_database_is_loaded_for_it() -> None:
+def test_neither_scrapy_nor_a_database_is_loaded_for_it():
     program = (
         "import sys, scrapy_dedup; scrapy_dedup.clean('<p>Tea grows', 'https://a.example/')\n"
         "names = {name.partition('.')[0] for name in sys.modules}\n"

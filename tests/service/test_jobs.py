@@ -4,7 +4,6 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -55,7 +54,7 @@ def _ended(jobs: Jobs, job: Job) -> Job:
     return found
 
 
-def test_a_job_tells_how_far_it_is_and_what_came_of_it(jobs: Jobs):
+def test_a_job_tells_how_far_it_is_and_what_came_of_it(jobs):
     work = Gate()
     job = jobs.start("analyze", "shop", work)
     assert work.began.wait(WAIT)
@@ -63,20 +62,18 @@ def test_a_job_tells_how_far_it_is_and_what_came_of_it(jobs: Jobs):
     work.goes_on.set()
     ended = _ended(jobs, job)
 
-    assert running is not None
     assert (running.state, running.done, running.total) == (JobState.RUNNING, 1, 2)
     assert (ended.state, ended.done, ended.result) == (JobState.DONE, 2, {"found": 1})
     assert ended.created_at <= (ended.started_at or ended.created_at) <= (ended.ended_at or ended.created_at)
 
 
-def test_one_job_runs_at_a_time(jobs: Jobs):
+def test_one_job_runs_at_a_time(jobs):
     first, second = Gate(), Gate()
     jobs.start("a", "shop", first)
     waiting = jobs.start("b", "shop", second)
     assert first.began.wait(WAIT)
 
     found = jobs.get(waiting.id)
-    assert found is not None
     assert found.state is JobState.WAITING
     assert not second.began.is_set()
     second.goes_on.set()
@@ -91,7 +88,7 @@ def test_one_job_runs_at_a_time(jobs: Jobs):
         (KeyError("x"), "an internal error; the log tells"),
     ],
 )
-def test_a_job_that_fails_says_why(jobs: Jobs, error: Exception, told: str):
+def test_a_job_that_fails_says_why(jobs, error, told):
     def work(_progress: Progress) -> dict[str, object]:
         raise error
 
@@ -100,7 +97,7 @@ def test_a_job_that_fails_says_why(jobs: Jobs, error: Exception, told: str):
     assert (ended.state, ended.error, ended.result) == (JobState.FAILED, told, None)
 
 
-def test_a_job_that_runs_is_cancelled_when_it_looks_up(jobs: Jobs):
+def test_a_job_that_runs_is_cancelled_when_it_looks_up(jobs):
     work = Gate()
     job = jobs.start("a", "shop", work)
     assert work.began.wait(WAIT)
@@ -110,18 +107,17 @@ def test_a_job_that_runs_is_cancelled_when_it_looks_up(jobs: Jobs):
     assert _ended(jobs, job).state is JobState.CANCELLED
 
 
-def test_a_job_that_waits_is_cancelled_at_once(jobs: Jobs):
+def test_a_job_that_waits_is_cancelled_at_once(jobs):
     work = Gate()
     jobs.start("a", "shop", work)
     waiting = jobs.start("b", "shop", work)
     found = jobs.cancel(waiting.id)
     work.goes_on.set()
 
-    assert found is not None
     assert (found.state, found.ended_at is not None) == (JobState.CANCELLED, True)
 
 
-def test_too_many_jobs_are_refused(jobs: Jobs):
+def test_too_many_jobs_are_refused(jobs):
     work = Gate()
     for _ in range(3):
         jobs.start("a", "shop", work)
@@ -130,7 +126,7 @@ def test_too_many_jobs_are_refused(jobs: Jobs):
     work.goes_on.set()
 
 
-def test_jobs_that_ended_long_ago_are_forgotten(jobs: Jobs):
+def test_jobs_that_ended_long_ago_are_forgotten(jobs):
     started = [_ended(jobs, jobs.start("a", f"shop {number}", lambda _progress: {})) for number in range(6)]
 
     assert jobs.get(started[0].id) is None
@@ -149,11 +145,10 @@ def test_the_end_of_a_server_ends_its_jobs():
 
     for job in (running, waiting):
         found = jobs.get(job.id)
-        assert found is not None
         assert found.state in ENDED
 
 
-def test_a_command_is_ended_with_its_job(tmp_path: Path):
+def test_a_command_is_ended_with_its_job(tmp_path):
     asked = []
 
     def progress(_done: int, _total: int | None) -> None:
@@ -166,7 +161,7 @@ def test_a_command_is_ended_with_its_job(tmp_path: Path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="groups of processes are those of POSIX")
-def test_a_signal_at_the_terminal_does_not_reach_the_command(tmp_path: Path):
+def test_a_signal_at_the_terminal_does_not_reach_the_command(tmp_path):
     """It would get a second one when its job is cancelled, of which a crawl ends without what it holds."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         code = "import os; print(os.getpgrp())"

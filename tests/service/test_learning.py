@@ -47,10 +47,10 @@ def learn_from(learner: Learner, pages: int, *repeating: int, first: int = 0) ->
 
 
 class TestCounting:
-    def test_a_cold_domain_is_learned_when_its_batch_is_let_go_or_has_enough_pages(self) -> None:
+    def test_a_cold_domain_is_learned_when_its_batch_is_let_go_or_has_enough_pages(self):
         assert learn_from(a_learner(learn_pages=20), 20, MENU) == [False] * 19 + [True]
 
-    def test_a_known_domain_is_learned_anew_at_checkpoints(self) -> None:
+    def test_a_known_domain_is_learned_anew_at_checkpoints(self):
         learner = a_learner(learn_pages=100)
         learner.known = True
 
@@ -58,7 +58,7 @@ class TestCounting:
 
         assert [number + 1 for number, is_due in enumerate(due) if is_due] == list(CHECKPOINTS)
 
-    def test_after_enough_pages_no_more_are_counted(self) -> None:
+    def test_after_enough_pages_no_more_are_counted(self):
         learner = a_learner(learn_pages=6)
         learn_from(learner, 6, MENU)
         learner.learn()
@@ -70,7 +70,7 @@ class TestCounting:
 
 
 class TestLearning:
-    def test_fewer_pages_than_before_do_not_replace_what_is_known(self) -> None:
+    def test_fewer_pages_than_before_do_not_replace_what_is_known(self):
         learner = a_learner(learn_pages=60)
         learner.recall(DomainKnowledge(Boilerplate(30, {FOOTER: 30}, 40), SAMPLES))
         learn_from(learner, 29, MENU)
@@ -78,7 +78,7 @@ class TestLearning:
         assert not learner.learn()
         assert set(learner.boilerplate.counts) == {FOOTER}
 
-    def test_as_many_pages_as_before_replace_what_is_known(self) -> None:
+    def test_as_many_pages_as_before_replace_what_is_known(self):
         """So a redesigned site is learned anew, and a block that stopped being boilerplate comes back."""
         learner = a_learner(learn_pages=60)
         learner.recall(DomainKnowledge(Boilerplate(30, {FOOTER: 30}, 40), SAMPLES))
@@ -113,18 +113,16 @@ class TestResting:
             (YOUNG, 10, ["d", "b", "c"]),
         ],
     )
-    def test_known_domains_go_met_longest_ago_and_then_those_with_the_fewest_pages(
-        self, pages: dict[str, int], most_pages: int, gone: list[str]
-    ) -> None:
+    def test_known_domains_go_met_longest_ago_and_then_those_with_the_fewest_pages(self, pages, most_pages, gone):
         assert [learner.domain for learner in to_rest(domains(pages), most_pages)] == gone
 
-    def test_domain_whose_pages_wait_stays(self) -> None:
+    def test_domain_whose_pages_wait_stays(self):
         busy, free = domains({"known_a": 3, "known_b": 3})
         busy.in_doubt.append(("a page", Settings()))
 
         assert to_rest([busy, free], 2) == [free]
 
-    def test_domains_met_in_turn_are_learned_though_there_is_no_room_for_all(self) -> None:
+    def test_domains_met_in_turn_are_learned_though_there_is_no_room_for_all(self):
         learners = {name: Learner(name, "html", POLICY, 20) for name in "abcdefghij"}
         learned: set[str] = set()
         for number in range(60):
@@ -155,7 +153,7 @@ def steps(*, catches: bool) -> Steps[list[int]]:
     return found
 
 
-def test_steps_go_on_with_what_their_parts_return_or_raise() -> None:
+def test_steps_go_on_with_what_their_parts_return_or_raise():
     assert at_once(steps(catches=True)) == [1, 2]
     with pytest.raises(ValueError, match="no"):
         at_once(steps(catches=False))
@@ -220,7 +218,7 @@ def learned() -> Watched:
 
 
 class TestRedesign:
-    def test_raises_one_alarm_at_the_fifth_page_and_is_learned_then_and_again_with_more(self, learned: Watched) -> None:
+    def test_raises_one_alarm_at_the_fifth_page_and_is_learned_then_and_again_with_more(self, learned):
         found = learned.take(range(100, 120), redesigned)
 
         assert learned.alarms == [5]
@@ -233,7 +231,7 @@ class TestRedesign:
         assert not any("Imprint" in one.cleaned.content for one in found[5:])
         assert [record.pages for record in learned.records if isinstance(record, TemplateRecord)][-1] == 20
 
-    def test_is_judged_from_the_first_page_until_the_alarm(self, learned: Watched) -> None:
+    def test_is_judged_from_the_first_page_until_the_alarm(self, learned):
         judging = []
         for number in range(100, 110):
             learned.take([number], redesigned)
@@ -241,19 +239,17 @@ class TestRedesign:
 
         assert judging == [True] * 4 + [False] * 6
 
-    def test_retires_the_templates_of_layouts_that_are_no_more(self, learned: Watched) -> None:
+    def test_retires_the_templates_of_layouts_that_are_no_more(self, learned):
         learned.take(range(100, 120), redesigned)
 
         written = {record.layout for record in learned.records if isinstance(record, TemplateRecord)}
         retired = {record.layout for record in learned.records if isinstance(record, TemplateStateRecord)}
         known = learned.learner.knowledge
-        assert known is not None
         assert written - retired == set(known.templates)
 
 
-def test_pages_whose_template_is_on_probation_are_no_redesign(learned: Watched) -> None:
+def test_pages_whose_template_is_on_probation_are_no_redesign(learned):
     known = learned.learner.knowledge
-    assert known is not None
     again = Watched()
     templates = {layout: replace(one, state="probation") for layout, one in known.templates.items()}
     again.learner.recall(replace(known, templates=templates))
@@ -266,7 +262,7 @@ def test_pages_whose_template_is_on_probation_are_no_redesign(learned: Watched) 
 
 
 class TestFirstPages:
-    def test_of_a_known_site_that_do_not_fit_are_one(self, learned: Watched) -> None:
+    def test_of_a_known_site_that_do_not_fit_are_one(self, learned):
         again = Watched(Settings(output="text"))
         assert learned.learner.knowledge is not None
         again.learner.recall(learned.learner.knowledge)
@@ -275,7 +271,7 @@ class TestFirstPages:
 
         assert again.alarms == [5]
 
-    def test_a_new_layout_is_learned_from_five_pages(self, learned: Watched) -> None:
+    def test_a_new_layout_is_learned_from_five_pages(self, learned):
         found = []
         for number in range(8):
             found += learned.take([500 + number], redesigned)
@@ -286,7 +282,7 @@ class TestFirstPages:
         assert found[-1].layout != REST
 
 
-def test_a_settled_site_keeps_nothing_of_a_page(learned: Watched) -> None:
+def test_a_settled_site_keeps_nothing_of_a_page(learned):
     learned.take(range(100, 150))
 
     before = counted(learned, range(150, 170))

@@ -13,7 +13,7 @@ TEXT = (Path(__file__).parents[2] / "scrapy_dedup" / "service" / "verdict_model.
 @pytest.mark.parametrize(
     "text", [None, "", TEXT[:-20], "[]", "[" * 100_000, "\ud800".encode("utf-8", "surrogatepass").decode("latin-1")]
 )
-def test_file_that_is_missing_cut_off_or_none_says_what_to_do(tmp_path: Path, text: str | None) -> None:
+def test_file_that_is_missing_cut_off_or_none_says_what_to_do(tmp_path, text):
     file = tmp_path / "model.json"
     if text is not None:
         file.write_text(text, "utf-8")
@@ -22,7 +22,7 @@ def test_file_that_is_missing_cut_off_or_none_says_what_to_do(tmp_path: Path, te
         read_model(file)
 
 
-def test_hash_is_of_the_file_and_another_file_has_another(tmp_path: Path) -> None:
+def test_hash_is_of_the_file_and_another_file_has_another(tmp_path):
     (tmp_path / "same.json").write_text(TEXT, "utf-8")
     (tmp_path / "other.json").write_text(f"{TEXT}\n", "utf-8")
 
@@ -32,7 +32,7 @@ def test_hash_is_of_the_file_and_another_file_has_another(tmp_path: Path) -> Non
         hash_of(tmp_path / "none.json")
 
 
-def test_model_is_read_before_the_first_page_and_once(tmp_path: Path) -> None:
+def test_model_is_read_before_the_first_page_and_once(tmp_path):
     verdict_model.cache_clear()
 
     check_settings(Settings(boilerplate_enabled=False))

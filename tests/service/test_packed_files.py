@@ -34,7 +34,7 @@ ENCODINGS = [pytest.param(name, marks=needs_brotli if name == "br" else ()) for 
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
-def test_body_is_unpacked_within_its_bound_and_whole_or_not_at_all(encoding: str) -> None:
+def test_body_is_unpacked_within_its_bound_and_whole_or_not_at_all(encoding):
     packed = PACKERS[encoding](BODY)
 
     assert unpacked(packed, f" {encoding.upper()} ", len(BODY)) == BODY
@@ -54,21 +54,21 @@ def test_body_is_unpacked_within_its_bound_and_whole_or_not_at_all(encoding: str
         pytest.param("deflate, gzip", gzip.compress(zlib.compress(BODY)), id="twice"),
     ],
 )
-def test_body_is_unpacked_as_servers_pack(encoding: str, packed: bytes) -> None:
+def test_body_is_unpacked_as_servers_pack(encoding, packed):
     assert unpacked(packed, encoding, len(BODY)) == BODY
 
 
-def test_half_a_body_without_a_frame_is_no_body() -> None:
+def test_half_a_body_without_a_frame_is_no_body():
     for end in range(len(RAW_DEFLATE)):
         with pytest.raises(EncodingError):
             unpacked(RAW_DEFLATE[:end], "deflate", len(BODY))
 
 
-def test_what_stands_behind_gzip_is_passed_over() -> None:
+def test_what_stands_behind_gzip_is_passed_over():
     assert unpacked(gzip.compress(BODY) + gzip.compress(b"tea") + b"\0junk", "gzip", 10_000) == BODY + b"tea"
 
 
-def test_many_members_take_time_in_proportion() -> None:
+def test_many_members_take_time_in_proportion():
     def unpack(body: bytes) -> None:
         unpacked(body, "gzip", 10_000)
 
@@ -76,11 +76,11 @@ def test_many_members_take_time_in_proportion() -> None:
 
 
 @pytest.mark.parametrize("encoding", [name for name in ENCODINGS if name.values != ("identity",)])
-def test_damaged_body_is_refused(encoding: str) -> None:
+def test_damaged_body_is_refused(encoding):
     with pytest.raises(EncodingError, match=f"packed by {encoding}, and damaged"):
         unpacked(b"not so", encoding, 1000)
 
 
-def test_unknown_encoding_is_refused_by_its_name() -> None:
+def test_unknown_encoding_is_refused_by_its_name():
     with pytest.raises(EncodingError, match=r"packed by 'lzma\\x1b', which is not known here"):
         unpacked(BODY, "lzma\x1b", 10_000)

@@ -24,7 +24,7 @@ def put_pages(project: ProjectStore) -> None:
 
 
 class TestRefining:
-    def test_stored_pages_lose_what_their_site_names_and_wait_no_more(self, store: Store, project: ProjectStore):
+    def test_stored_pages_lose_what_their_site_names_and_wait_no_more(self, store, project):
         put_pages(project)
         configs.put_config(project, DOMAIN, CONFIG, Settings(), NOON)
         refiner = Refiner(store, project, Settings())
@@ -39,7 +39,7 @@ class TestRefining:
         (decision,) = [one for one in project.decisions(pages[0].source.page_key) if one.layer == "patterns"]
         assert decision.reason.startswith("1 blocks, ")
 
-    def test_pages_that_stay_as_they_are_wait_no_more_either(self, store: Store, project: ProjectStore) -> None:
+    def test_pages_that_stay_as_they_are_wait_no_more_either(self, store, project):
         put_pages(project)
         configs.put_config(project, DOMAIN, SiteConfig((".nowhere",)), Settings(), NOON)
         first = Refiner(store, project, Settings())
@@ -54,7 +54,7 @@ class TestRefining:
 
 
 class TestTrying:
-    def test_each_pattern_tells_what_it_does_on_a_page(self, store: Store, project: ProjectStore) -> None:
+    def test_each_pattern_tells_what_it_does_on_a_page(self, store, project):
         settings = replace(Settings(), fallback="whole", boilerplate_text_patterns=("length,",))
         configs.put_config(project, DOMAIN, SiteConfig(("header", "body")), settings, NOON)
 
@@ -85,6 +85,6 @@ class TestFiles:
             ('{"format": "scrapy-dedup-config", "version": 1, "domains": []}', "no mapping"),
         ],
     )
-    def test_what_is_none_is_refused(self, text: str, told: str) -> None:
+    def test_what_is_none_is_refused(self, text, told):
         with pytest.raises(configs.ConfigFileError, match=told):
             configs.read_configs(text)

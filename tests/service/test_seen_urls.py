@@ -74,7 +74,7 @@ STEPS = st.lists(st.one_of(st.integers(0, 40), st.just("write")), max_size=120)
 
 
 @given(STEPS, st.sets(st.integers(0, 120)))
-def test_url_that_is_new_passes_also_while_the_store_is_away(steps: list[int | str], away: set[int]) -> None:
+def test_url_that_is_new_passes_also_while_the_store_is_away(steps, away):
     table = Table()
     seen = SeenUrls(table, 1_000, filters=Always, most_waiting=5)
     met: set[int] = set()
@@ -88,7 +88,7 @@ def test_url_that_is_new_passes_also_while_the_store_is_away(steps: list[int | s
         assert seen.waiting <= 5
 
 
-def test_what_could_not_be_written_is_written_once_the_store_is_back() -> None:
+def test_what_could_not_be_written_is_written_once_the_store_is_back():
     table = Table()
     seen = SeenUrls(table, 1_000)
     seen.meet(key(1))
@@ -104,7 +104,7 @@ def test_what_could_not_be_written_is_written_once_the_store_is_back() -> None:
     assert seen.unwritten == 0
 
 
-def test_store_that_is_away_is_asked_again_after_a_write() -> None:
+def test_store_that_is_away_is_asked_again_after_a_write():
     table = Table()
     table.add([key(1), key(2), key(3)])
     seen = SeenUrls(table, 1_000)
@@ -120,7 +120,7 @@ def test_store_that_is_away_is_asked_again_after_a_write() -> None:
     assert seen.meet(key(3))
 
 
-def test_long_outage_takes_no_more_memory_and_counts_what_may_come_again() -> None:
+def test_long_outage_takes_no_more_memory_and_counts_what_may_come_again():
     table = Table()
     table.away = True
     seen = SeenUrls(table, 1_000, most_waiting=100)

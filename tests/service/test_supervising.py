@@ -23,7 +23,7 @@ DEAF = "signal.signal(signal.SIGINT, signal.SIG_IGN); signal.signal(signal.SIGTE
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -38,7 +38,7 @@ def runs() -> int:
 
 
 @table("service/second_run_gets_on")
-def test_second_run_gets_on(end: str, cause: str) -> None:
+def test_second_run_gets_on(end, cause):
     program = "".join(f"    {line}\n" for line in end.splitlines())
     done, told = supervise(f"if n == 1:\n{program}")
 
@@ -46,12 +46,12 @@ def test_second_run_gets_on(end: str, cause: str) -> None:
     assert f"{cause}; it is started again in 0.01 s" in told
 
 
-def test_death_by_a_signal_gives_the_shells_exit_code() -> None:
+def test_death_by_a_signal_gives_the_shells_exit_code():
     assert supervise("os.kill(os.getpid(), signal.SIGSEGV)")[0].exit_code == 128 + signal.SIGSEGV
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_signal_is_handed_on_and_nothing_starts_again(number: signal.Signals) -> None:
+def test_signal_is_handed_on_and_nothing_starts_again(number):
     handler = f"signal.signal({int(number)}, lambda *_: os._exit(75))\n"
 
     def send_when_it_runs() -> None:
@@ -69,7 +69,7 @@ def test_signal_is_handed_on_and_nothing_starts_again(number: signal.Signals) ->
     assert signal.getsignal(number) == before
 
 
-def test_what_hangs_takes_its_children_along() -> None:
+def test_what_hangs_takes_its_children_along():
     child = "import subprocess, sys; c = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
     note = "pathlib.Path('child').write_text(str(c.pid))\n"
     done, _ = supervise(f"if n == 1:\n    {child}    {note}    {DEAF}    {BEAT}    time.sleep(60)\n")

@@ -147,21 +147,18 @@ def an_alarm(**fields: Any) -> AlarmRecord:
 
 def source_of(project: ProjectStore, name: object = 1) -> StoredSource:
     page = project.page(a_key(name))
-    assert page is not None
     assert page.source is not None
     return page.source
 
 
 def document_of(project: ProjectStore, name: object = 1) -> StoredDocument:
     page = project.page(a_key(name))
-    assert page is not None
     assert page.document is not None
     return page.document
 
 
 def url_of(project: ProjectStore, name: object = 1) -> StoredUrl:
     page = project.page(a_key(name))
-    assert page is not None
     assert page.crawled_url is not None
     return page.crawled_url
 

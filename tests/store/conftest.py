@@ -15,12 +15,12 @@ __all__ = ["postgresql"]
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path) -> Path:
     return tmp_path / "dedup.db"
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], URL]]:
+def new_url(request, tmp_path) -> Iterator[Callable[[], URL]]:
     """Give URLs of new databases, of either kind: with a store's schema for a test of a store, else empty."""
     numbers = itertools.count()
     has_schema = "store" in request.fixturenames
@@ -43,23 +43,23 @@ def new_file(path: Path, *, has_schema: bool) -> URL:
 
 
 @pytest.fixture
-def url(new_url: Callable[[], URL]) -> URL:
+def url(new_url) -> URL:
     return new_url()
 
 
 @pytest.fixture
-def store(url: URL) -> Iterator[Store]:
+def store(url) -> Iterator[Store]:
     with Store.open(url, timeout=timedelta(seconds=5)) as opened:
         yield opened
 
 
 @pytest.fixture
-def project(store: Store) -> ProjectStore:
+def project(store) -> ProjectStore:
     return store.project("shop")
 
 
 @pytest.fixture(scope="module", params=["memory", "postgresql"])
-def lasting(request: pytest.FixtureRequest) -> Iterator[Store]:
+def lasting(request) -> Iterator[Store]:
     """A store for many examples, each with a project of its own, or overwriting the last."""
     if request.param == "memory":
         with Store.open("sqlite://") as opened:

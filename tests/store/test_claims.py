@@ -1,13 +1,12 @@
 """Claims of the workers of one run: of two pages with one title or text, one is told that it is first."""
 
 import random
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from msgspec.structs import replace
-from sqlalchemy import URL, text, update
+from sqlalchemy import text, update
 
 from scrapy_dedup.store import workers
 from scrapy_dedup.store.records.records import ClaimKey, ClaimKind, ReleaseRecord
@@ -47,7 +46,7 @@ def rows_of(store: Store) -> int:
         return int(session.scalar(text("SELECT count(*) FROM claims")) or 0)
 
 
-def test_the_first_worker_has_it_and_every_other_is_told_which_page_holds_it(store: Store) -> None:
+def test_the_first_worker_has_it_and_every_other_is_told_which_page_holds_it(store):
     first, second = a_worker(store), a_worker(store)
     title = ClaimKey(ClaimKind.TITLE, a_key(1))
 
@@ -57,7 +56,7 @@ def test_the_first_worker_has_it_and_every_other_is_told_which_page_holds_it(sto
     assert a_worker(store, "another job").claim(a_key("d"), [a_text()]) == {}
 
 
-def test_of_a_page_is_seen_that_lost_nothing_or_that_goes_out_all_the_same(store: Store) -> None:
+def test_of_a_page_is_seen_that_lost_nothing_or_that_goes_out_all_the_same(store):
     first, second = a_worker(store), a_worker(store)
     won, lost = Shown(b"first"), Shown(b"second")
 
@@ -73,7 +72,7 @@ def test_of_a_page_is_seen_that_lost_nothing_or_that_goes_out_all_the_same(store
     assert first.shown_by(a_key("b")) is None
 
 
-def test_what_a_dead_worker_had_is_taken_over_once(store: Store) -> None:
+def test_what_a_dead_worker_had_is_taken_over_once(store):
     dead, second, third = (a_worker(store) for _ in range(3))
     dead.claim(a_key("a"), [a_text()])
     die(dead)
@@ -82,7 +81,7 @@ def test_what_a_dead_worker_had_is_taken_over_once(store: Store) -> None:
     assert third.claim(a_key("c"), [a_text()]) == {a_text(): a_key("b")}
 
 
-def test_what_its_page_releases_is_free_for_the_next(store: Store) -> None:
+def test_what_its_page_releases_is_free_for_the_next(store):
     first, second = a_worker(store), a_worker(store)
     first.claim(a_key("a"), [a_text(1), a_text(2)])
     ours = [ReleaseRecord(a_text(name), a_key("a")) for name in (1, 2)]
@@ -106,9 +105,7 @@ def test_what_its_page_releases_is_free_for_the_next(store: Store) -> None:
         pytest.param(lambda project, _: project.forget_claims(who(project).run_id), id="forget"),
     ],
 )
-def test_many_claims_are_locked_in_the_order_of_their_keys(
-    store: Store, touch: Callable[[ProjectStore, list[ClaimKey]], object]
-) -> None:
+def test_many_claims_are_locked_in_the_order_of_their_keys(store, touch):
     """Another worker has locked the first one, since it found it, too, and goes on to the last one."""
     worker, other = a_worker(store), a_worker(store)
     keys = sorted((a_text(name) for name in range(20)), reverse=True)
@@ -143,7 +140,7 @@ def win(url: str, number: int) -> int:
     return len(won)
 
 
-def test_of_several_processes_one_wins_each_claim_and_none_waits_in_a_circle(url: URL) -> None:
+def test_of_several_processes_one_wins_each_claim_and_none_waits_in_a_circle(url):
     Store.open(url).close()
 
     won = at_once(4, win, url)

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ def an_engine(url: URL) -> Iterator[Engine]:
         engine.dispose()
 
 
-def test_the_revisions_named_in_code_are_those_of_alembic() -> None:
+def test_the_revisions_named_in_code_are_those_of_alembic():
     config = Config()
     config.set_main_option("script_location", FOLDER)
     scripts = ScriptDirectory.from_config(config)
@@ -41,7 +41,7 @@ def test_the_revisions_named_in_code_are_those_of_alembic() -> None:
 
 
 @pytest.fixture
-def migrated(url: URL) -> Iterator[Engine]:
+def migrated(url) -> Iterator[Engine]:
     """A database that every migration was run on."""
     with an_engine(url) as engine:
         with engine.begin() as connection:
@@ -49,13 +49,13 @@ def migrated(url: URL) -> Iterator[Engine]:
         yield engine
 
 
-def test_migrations_make_exactly_the_tables_of_the_models(migrated: Engine) -> None:
+def test_migrations_make_exactly_the_tables_of_the_models(migrated):
     with migrated.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
         assert compare_metadata(context, Base.metadata) == []
 
 
-def test_a_new_store_has_the_schema_of_one_that_was_migrated(migrated: Engine, new_url: Callable[[], URL]) -> None:
+def test_a_new_store_has_the_schema_of_one_that_was_migrated(migrated, new_url):
     """Names of constraints included: a later migration on PostgreSQL finds them by these."""
     created_url = new_url()
     Store.open(created_url).close()
@@ -87,7 +87,7 @@ def schema(engine: Engine) -> dict[str, dict[str, object]]:
     }
 
 
-def test_a_present_schema_is_left_alone(url: URL) -> None:
+def test_a_present_schema_is_left_alone(url):
     with Store.open(url) as store:
         store.project("shop").write(everything_about(1))
         before = dump(store)
@@ -103,7 +103,7 @@ def test_a_present_schema_is_left_alone(url: URL) -> None:
         assert dump(store) == before
 
 
-def test_a_migration_that_fails_changes_nothing(url: URL) -> None:
+def test_a_migration_that_fails_changes_nothing(url):
     with an_engine(url) as engine:
         with engine.begin() as connection:
             connection.execute(text("CREATE TABLE decisions (id INTEGER)"))  # in the way of one of the tables

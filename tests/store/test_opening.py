@@ -60,7 +60,7 @@ def refused(path: Path, match: str, timeout: timedelta = SHORT) -> None:
     assert str(path) in str(caught.value)
 
 
-def test_a_new_file_is_created_with_its_folders(tmp_path: Path) -> None:
+def test_a_new_file_is_created_with_its_folders(tmp_path):
     path = tmp_path / "a folder" / "50% of it?" / "dedup.db"
 
     url = URL.create("sqlite", database=str(path))
@@ -72,7 +72,7 @@ def test_a_new_file_is_created_with_its_folders(tmp_path: Path) -> None:
         assert store.project("shop").page(a_key(1)) is not None
 
 
-def test_a_store_is_readable_while_another_connection_writes(path: Path) -> None:
+def test_a_store_is_readable_while_another_connection_writes(path):
     with Store.open(address(path)) as store, closing(sqlite3.connect(path)) as other:
         project = store.project("shop")
         assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
@@ -83,7 +83,7 @@ def test_a_store_is_readable_while_another_connection_writes(path: Path) -> None
         other.rollback()
 
 
-def test_of_many_connections_only_the_one_that_writes_has_a_large_cache(path: Path) -> None:
+def test_of_many_connections_only_the_one_that_writes_has_a_large_cache(path):
     cache = text("PRAGMA cache_size")
     with Store.open(address(path)) as store:
         project = store.project("shop")
@@ -98,14 +98,14 @@ def test_of_many_connections_only_the_one_that_writes_has_a_large_cache(path: Pa
             assert {one.scalar(cache) for one in readers} == {-4_000}
 
 
-def test_no_store_is_created_when_it_must_exist(path: Path) -> None:
+def test_no_store_is_created_when_it_must_exist(path):
     with pytest.raises(StoreError, match="there is none yet"):
         Store.open(address(path), create=False)
 
     assert list(path.parent.iterdir()) == []
 
 
-def test_a_newer_store_that_a_crash_left_behind_stays_as_it_is(path: Path) -> None:
+def test_a_newer_store_that_a_crash_left_behind_stays_as_it_is(path):
     """What is still in the write-ahead log decides, and is not moved into the file."""
     a_store_file(path)
     script = f"""
@@ -133,7 +133,7 @@ os.kill(os.getpid(), signal.SIGKILL)
         pytest.param(4096, None, b"\0", id="all-tables-zeroed"),
     ],
 )
-def test_a_damaged_store_stays_as_it_is(path: Path, start: int, end: int | None, junk: bytes) -> None:
+def test_a_damaged_store_stays_as_it_is(path, start, end, junk):
     whole = bytearray(a_store_file(path).read_bytes())
     whole[start:end] = junk * len(whole[start:end])
     path.write_bytes(whole)
@@ -141,14 +141,14 @@ def test_a_damaged_store_stays_as_it_is(path: Path, start: int, end: int | None,
     refused(path, "damaged.*Restore a copy")
 
 
-def test_a_read_only_file_is_refused(path: Path) -> None:
+def test_a_read_only_file_is_refused(path):
     """The mode counts even for root, whom the system would let write."""
     a_store_file(path).chmod(0o444)
 
     refused(path, "read-only.*right to write")
 
 
-def test_a_file_in_a_read_only_folder_is_refused(path: Path) -> None:
+def test_a_file_in_a_read_only_folder_is_refused(path):
     a_store_file(path).parent.chmod(0o555)
     try:
         refused(path, "folder .* is read-only")
@@ -159,7 +159,7 @@ def test_a_file_in_a_read_only_folder_is_refused(path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "match"), [("x" * 300, "cannot be read"), ("folder", "not a file"), ("file/dedup.db", "cannot be created")]
 )
-def test_where_no_file_can_be_is_refused(tmp_path: Path, name: str, match: str) -> None:
+def test_where_no_file_can_be_is_refused(tmp_path, name, match):
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
 
@@ -168,7 +168,7 @@ def test_where_no_file_can_be_is_refused(tmp_path: Path, name: str, match: str) 
 
 
 @pytest.mark.parametrize("mode", ["IMMEDIATE", "EXCLUSIVE"])
-def test_a_lock_that_outlasts_the_timeout_stops(path: Path, mode: str) -> None:
+def test_a_lock_that_outlasts_the_timeout_stops(path, mode):
     a_store_file(path)
     with closing(sqlite3.connect(path)) as other:
         other.execute(f"BEGIN {mode}")
@@ -181,7 +181,7 @@ def test_a_lock_that_outlasts_the_timeout_stops(path: Path, mode: str) -> None:
         pass
 
 
-def test_a_new_file_that_another_process_locks_stops(path: Path) -> None:
+def test_a_new_file_that_another_process_locks_stops(path):
     change(path, "PRAGMA user_version = 1")
     with closing(sqlite3.connect(path)) as other:
         other.execute("BEGIN EXCLUSIVE")
@@ -192,7 +192,7 @@ def test_a_new_file_that_another_process_locks_stops(path: Path) -> None:
         other.rollback()
 
 
-def test_a_store_whose_log_was_switched_off_gets_it_back(path: Path) -> None:
+def test_a_store_whose_log_was_switched_off_gets_it_back(path):
     change(a_store_file(path), "PRAGMA journal_mode = DELETE")
 
     with Store.open(address(path)), closing(sqlite3.connect(path)) as other:
@@ -200,7 +200,7 @@ def test_a_store_whose_log_was_switched_off_gets_it_back(path: Path) -> None:
 
 
 @table("store/urls_that_cannot_be_used_are_refused_and_passwords_hidden")
-def test_urls_that_cannot_be_used_are_refused_and_passwords_hidden(url: str, match: str) -> None:
+def test_urls_that_cannot_be_used_are_refused_and_passwords_hidden(url, match):
     with pytest.raises(StoreError, match=match) as caught:
         Store.open(url)
 
@@ -208,7 +208,7 @@ def test_urls_that_cannot_be_used_are_refused_and_passwords_hidden(url: str, mat
     assert isinstance(caught.value, DedupError)
 
 
-def test_opening_a_present_store_does_not_import_alembic(path: Path) -> None:
+def test_opening_a_present_store_does_not_import_alembic(path):
     a_store_file(path)
     script = f"""
 import sys
@@ -219,7 +219,7 @@ assert "alembic" not in sys.modules
     subprocess.run([sys.executable, "-W", "error", "-c", script], check=True, cwd=ROOT)
 
 
-def test_a_write_fails_with_an_error_when_a_lock_outlasts_the_timeout(path: Path) -> None:
+def test_a_write_fails_with_an_error_when_a_lock_outlasts_the_timeout(path):
     with Store.open(address(path), timeout=SHORT) as store, closing(sqlite3.connect(path)) as other:
         project = store.project("shop")
         other.execute("BEGIN IMMEDIATE")
@@ -233,7 +233,7 @@ def test_a_write_fails_with_an_error_when_a_lock_outlasts_the_timeout(path: Path
 
 
 @pytest.mark.parametrize("replaced", [True, False], ids=["replaced", "deleted"])
-def test_a_file_that_is_not_the_one_that_was_opened_stays_as_it_is(path: Path, *, replaced: bool) -> None:
+def test_a_file_that_is_not_the_one_that_was_opened_stays_as_it_is(path, *, replaced):
     """SQLite would write the log of the old one into the new one, which then is damaged."""
     other, moved = a_store_file(path.with_name("other.db")), path.with_name("moved.db")
     with Store.open(address(path)) as store:
@@ -257,7 +257,7 @@ def test_a_file_that_is_not_the_one_that_was_opened_stays_as_it_is(path: Path, *
             assert connection.execute("SELECT count(*) FROM documents").fetchone() == (pages,)
 
 
-def test_the_schema_serves_plain_sql(path: Path) -> None:
+def test_the_schema_serves_plain_sql(path):
     """Others read the tables, too: keys are raw bytes, times UTC."""
     with Store.open(address(path)) as store:
         store.project("shop").write([a_crawled_url()])
@@ -269,7 +269,7 @@ def test_the_schema_serves_plain_sql(path: Path) -> None:
     assert row == (a_key(1), NOON.strftime("%Y-%m-%d %H:%M:%S.%f"))
 
 
-def test_a_refused_value_is_not_blamed_on_the_address(url: URL) -> None:
+def test_a_refused_value_is_not_blamed_on_the_address(url):
     engine = create_engine(url)
     with engine.begin() as connection:
         connection.execute(text("CREATE TABLE numbers (number INTEGER NOT NULL)"))
@@ -321,14 +321,14 @@ def write_large(store: Store, path: Path, times: int) -> int:
     return largest
 
 
-def test_log_stays_short_though_somebody_reads_at_every_moment(path: Path) -> None:
+def test_log_stays_short_though_somebody_reads_at_every_moment(path):
     with Store.open(f"sqlite:///{path}") as store, overlapping_readers(path):
         largest = write_large(store, path, 12)
 
     assert largest < LONGEST + 2 * LARGE
 
 
-def test_who_reads_for_long_sees_what_there_was_and_does_not_hold_up_the_writer(path: Path) -> None:
+def test_who_reads_for_long_sees_what_there_was_and_does_not_hold_up_the_writer(path):
     with Store.open(f"sqlite:///{path}") as store, closing(sqlite3.connect(path)) as reader:
         reader.execute("BEGIN")
         before = reader.execute("SELECT count(*) FROM sqlite_master").fetchall()

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, event
@@ -47,7 +46,6 @@ def plans(database: Database) -> Iterator[list[str]]:
     def explain(connection: Connection, _cursor: object, statement: str, values: object, *_: object) -> None:
         if re.match("SELECT|DELETE|UPDATE", statement) and not isinstance(values, list):
             raw = connection.connection.driver_connection
-            assert raw is not None
             found.extend(row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", values))
 
     event.listen(database._engine, "before_cursor_execute", explain)
@@ -56,24 +54,21 @@ def plans(database: Database) -> Iterator[list[str]]:
 
 
 @pytest.fixture
-def store(path: Path) -> Iterator[Store]:
+def store(path) -> Iterator[Store]:
     """Plans depend on the database: here it is SQLite's choice."""
     with Store.open(f"sqlite:///{path}") as opened:
         yield opened
 
 
 @pytest.fixture
-def project(store: Store) -> ProjectStore:
+def project(store) -> ProjectStore:
     project = store.project("p", KeepPolicy(pages=2, max_bytes=1000, decisions=10, visits=10))
     project.begin_run(spider="site", jobdir=None, started_at=NOON)
     return project
 
 
-def test_aliases_and_missing_pages_are_found_by_their_indexes_and_keys_of_a_run_in_their_order(
-    project: ProjectStore,
-) -> None:
+def test_aliases_and_missing_pages_are_found_by_their_indexes_and_keys_of_a_run_in_their_order(project):
     project.write([a_document(1)])
-    assert project.run is not None
     with plans(project._database) as found:
         project.urls_of_document(a_key(1))
         list(project.missing_pages(project.run.id, [DOMAIN]))
@@ -87,7 +82,7 @@ def test_aliases_and_missing_pages_are_found_by_their_indexes_and_keys_of_a_run_
     assert not any("TEMP B-TREE" in plan for plan in keys)
 
 
-def test_no_write_reads_a_whole_table_or_all_that_a_project_has_in_it(project: ProjectStore) -> None:
+def test_no_write_reads_a_whole_table_or_all_that_a_project_has_in_it(project):
     with plans(project._database) as found:
         for hour in range(30):
             project.write([a_source(hour % 9, content=f"{hour}", fetched_at=a_time(hour)), a_document(1)])
@@ -105,8 +100,8 @@ def test_no_write_reads_a_whole_table_or_all_that_a_project_has_in_it(project: P
 
 @table("store/the_pages_of_a_domain_are_read_in_parts_by_an_index_that_has_their_order")
 def test_the_pages_of_a_domain_are_read_in_parts_by_an_index_that_has_their_order(
-    store: Store, project: ProjectStore, *, oldest_first: bool, index: str
-) -> None:
+    store, project, *, oldest_first, index
+):
     project.write(a_source(number) for number in range(3))
     with plans(project._database) as found, store.session(read_only=True) as session:
         repository = SourceRepository(session, keys_at_once=2)
@@ -116,7 +111,7 @@ def test_the_pages_of_a_domain_are_read_in_parts_by_an_index_that_has_their_orde
 
 
 @pytest.mark.parametrize("texts", [1, 2, 40])
-def test_what_pages_have_in_common_is_found_by_indexes(project: ProjectStore, texts: int) -> None:
+def test_what_pages_have_in_common_is_found_by_indexes(project, texts):
     question = Question(
         a_key(1),
         DOMAIN,
@@ -134,9 +129,7 @@ def test_what_pages_have_in_common_is_found_by_indexes(project: ProjectStore, te
 
 
 @pytest.mark.parametrize(("domain", "index"), [(DOMAIN, "ix_documents_domain_newest"), (None, "ix_documents_newest")])
-def test_lists_of_pages_are_read_in_the_order_of_an_index(
-    store: Store, project: ProjectStore, domain: str | None, index: str
-) -> None:
+def test_lists_of_pages_are_read_in_the_order_of_an_index(store, project, domain, index):
     project.write([a_document(1)])
     with plans(project._database) as found, store.session(read_only=True) as session:
         lists = PageLists(session, project.id, domain)

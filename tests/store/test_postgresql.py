@@ -14,20 +14,19 @@ from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.records.records import CleanedRecord
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
-from tests.databases import Server
 from tests.store.builders import DOMAIN, a_boilerplate, a_document, a_source, document_of
 
 SHORT = timedelta(milliseconds=300)
 
 
 @pytest.fixture
-def url(postgresql: Server) -> Iterator[URL]:
+def url(postgresql) -> Iterator[URL]:
     with postgresql.database() as url:
         yield url
 
 
 @pytest.fixture
-def made(postgresql: Server) -> Iterator[URL]:
+def made(postgresql) -> Iterator[URL]:
     """A store that is there."""
     with postgresql.new_store() as url:
         yield url
@@ -39,14 +38,14 @@ def refused(url: URL | str, match: str, timeout: timedelta = SHORT) -> str:
     return str(caught.value)
 
 
-def test_a_wrong_password_is_told_and_hidden(url: URL) -> None:
+def test_a_wrong_password_is_told_and_hidden(url):
     message = refused(url.set(password="a secret"), "authentication failed.*Check user and password")
 
     assert "secret" not in message
     assert ":***@" in message
 
 
-def test_a_password_with_any_character_works(postgresql: Server, url: URL) -> None:
+def test_a_password_with_any_character_works(postgresql, url):
     name = f"user_{url.database}"
     postgresql.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'p@s:s/w#?%d'")
     postgresql.execute(f"GRANT ALL ON SCHEMA public TO {name}", str(url.database))
@@ -58,19 +57,19 @@ def test_a_password_with_any_character_works(postgresql: Server, url: URL) -> No
     postgresql.execute(f"DROP ROLE {name}")
 
 
-def test_a_server_that_is_not_there_is_told(url: URL) -> None:
+def test_a_server_that_is_not_there_is_told(url):
     with closing(socket.socket()) as bound:
         bound.bind(("127.0.0.1", 0))
 
         refused(url.set(port=bound.getsockname()[1]), "refused.*Start the server")
 
 
-def test_a_server_that_does_not_answer_is_given_up(url: URL) -> None:
+def test_a_server_that_does_not_answer_is_given_up(url):
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
         refused(url.set(port=silent.getsockname()[1]), "timeout")
 
 
-def test_the_database_of_another_program_stays_as_it_is(postgresql: Server, url: URL) -> None:
+def test_the_database_of_another_program_stays_as_it_is(postgresql, url):
     postgresql.execute("CREATE TABLE customers (id INTEGER)", str(url.database))
 
     refused(url, "other tables .customers.*Name another")
@@ -82,14 +81,14 @@ def test_the_database_of_another_program_stays_as_it_is(postgresql: Server, url:
 @pytest.mark.parametrize(
     ("revision", "match"), [("9999", "newer .*Upgrade scrapy-dedup"), ("0011", "older .*Begin a new one with: scrapy")]
 )
-def test_a_store_of_an_unknown_schema_stays_as_it_is(postgresql: Server, url: URL, revision: str, match: str) -> None:
+def test_a_store_of_an_unknown_schema_stays_as_it_is(postgresql, url, revision, match):
     Store.open(url).close()
     postgresql.execute(f"UPDATE alembic_version SET version_num = '{revision}'", str(url.database))
 
     refused(url, match)
 
 
-def test_a_lock_that_outlasts_the_timeout_stops(postgresql: Server, url: URL) -> None:
+def test_a_lock_that_outlasts_the_timeout_stops(postgresql, url):
     """Another process creates the tables, and does not come to an end."""
     with closing(postgresql.connect(str(url.database))) as other:
         other.execute(f"SELECT pg_advisory_lock({schema._POSTGRESQL_LOCK})")
@@ -99,7 +98,7 @@ def test_a_lock_that_outlasts_the_timeout_stops(postgresql: Server, url: URL) ->
     Store.open(url, timeout=SHORT).close()
 
 
-def test_a_write_fails_when_another_one_lasts_too_long(made: URL) -> None:
+def test_a_write_fails_when_another_one_lasts_too_long(made):
     with Store.open(made, timeout=SHORT) as store:
         project = store.project("shop")
         with store.session() as session:
@@ -112,7 +111,7 @@ def test_a_write_fails_when_another_one_lasts_too_long(made: URL) -> None:
         assert document_of(project).status == "completed"
 
 
-def test_reads_do_not_wait_for_writes(made: URL) -> None:
+def test_reads_do_not_wait_for_writes(made):
     with Store.open(made, timeout=SHORT) as store:
         project = store.project("shop")
         project.write([a_document(), a_boilerplate()])
@@ -124,7 +123,7 @@ def test_reads_do_not_wait_for_writes(made: URL) -> None:
             assert document_of(project).status == "completed"
 
 
-def test_a_connection_that_was_cut_is_replaced(postgresql: Server, made: URL) -> None:
+def test_a_connection_that_was_cut_is_replaced(postgresql, made):
     with Store.open(made) as store:
         project = store.project("shop")
         project.write([a_document()])
@@ -136,7 +135,7 @@ def test_a_connection_that_was_cut_is_replaced(postgresql: Server, made: URL) ->
         assert document_of(project, 2).status == "completed"
 
 
-def test_an_analysis_waits_for_its_turn(made: URL) -> None:
+def test_an_analysis_waits_for_its_turn(made):
     """It reads while a crawl writes, and neither waits for the other in a circle."""
     with Store.open(made, timeout=timedelta(seconds=20)) as store:
         project = store.project("shop")
@@ -163,7 +162,7 @@ def test_an_analysis_waits_for_its_turn(made: URL) -> None:
     assert failed == []
 
 
-def test_an_error_of_the_server_shows_no_content(made: URL) -> None:
+def test_an_error_of_the_server_shows_no_content(made):
     """Its further lines hold the row."""
     with Store.open(made) as store, pytest.raises(StoreError, match="too long") as caught:
         store.project("shop").write([a_document(title="a secret title", verdict="x" * 17)])

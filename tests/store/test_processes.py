@@ -5,7 +5,7 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
-from sqlalchemy import URL, text
+from sqlalchemy import text
 
 from scrapy_dedup.store.engine import schema
 from scrapy_dedup.store.migrations import HEAD
@@ -27,7 +27,7 @@ def opened(url: str, _number: int) -> int:
     return len(times)
 
 
-def test_several_processes_may_open_a_new_store_at_once(url: URL) -> None:
+def test_several_processes_may_open_a_new_store_at_once(url):
     """Exactly one creates the tables: the others would fail on tables that are there."""
     assert sorted(at_once(4, opened, url)) == [0, 0, 0, 1]
 
@@ -55,7 +55,7 @@ def write(url: str, worker: int) -> None:
             )
 
 
-def test_four_processes_may_write_at_once(url: URL) -> None:
+def test_four_processes_may_write_at_once(url):
     """They share some pages and overwrite each other's; none may fail or lose a row."""
     Store.open(url).close()
 
@@ -69,7 +69,7 @@ def test_four_processes_may_write_at_once(url: URL) -> None:
         assert kept == session.scalar(text("SELECT stored_bytes FROM projects"))
 
 
-def test_a_killed_writer_leaves_whole_batches(url: URL) -> None:
+def test_a_killed_writer_leaves_whole_batches(url):
     Store.open(url).close()
     script = f"""
 import os, signal, threading

@@ -16,7 +16,6 @@ from scrapy_dedup.store.records.records import (
     ValidatorRecord,
 )
 from scrapy_dedup.store.repositories import BoilerplateStats, DomainBoilerplateRepository, SourceRepository
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import (
     Base,
     CandidateRow,
@@ -55,7 +54,7 @@ STATS: BoilerplateStats = {
 
 
 class TestDomainBoilerplate:
-    def test_what_was_upserted_is_found(self, store: Store, project: ProjectStore) -> None:
+    def test_what_was_upserted_is_found(self, store, project):
         with store.session() as session:
             repository = DomainBoilerplateRepository(session)
             stored = repository.upsert(project.id, DOMAIN, ["00aa", "00bb"], **STATS)
@@ -66,7 +65,7 @@ class TestDomainBoilerplate:
         given = {"domain": DOMAIN, "method": "text", "boilerplate_hashes": ("00aa", "00bb"), **STATS}
         assert {name: getattr(stored, name) for name in given} == given
 
-    def test_a_second_upsert_replaces_the_first(self, store: Store, project: ProjectStore) -> None:
+    def test_a_second_upsert_replaces_the_first(self, store, project):
         with store.session() as session:
             repository = DomainBoilerplateRepository(session)
             first = repository.upsert(project.id, DOMAIN, ["00aa"], **STATS)
@@ -76,7 +75,7 @@ class TestDomainBoilerplate:
             assert (second.boilerplate_hashes, second.pages_analyzed, second.threshold_pct) == ((), 0, 0.7)
             assert repository.list_by_project(project.id) == [second]
 
-    def test_nothing_is_committed_unless_the_caller_does(self, store: Store, project: ProjectStore) -> None:
+    def test_nothing_is_committed_unless_the_caller_does(self, store, project):
         with store.session() as session:
             DomainBoilerplateRepository(session).upsert(project.id, DOMAIN, [])
         assert not project.is_known(DOMAIN)
@@ -89,14 +88,14 @@ class TestDomainBoilerplate:
 
 class TestSources:
     @pytest.fixture
-    def pages(self, project: ProjectStore) -> ProjectStore:
+    def pages(self, project) -> ProjectStore:
         project.write(
             a_source(number, domain=f"{number % 3}.example", source_group="even" if number % 2 == 0 else None)
             for number in range(301)
         )
         return project
 
-    def test_pages_come_oldest_first_however_many_keys_are_read_at_once(self, store: Store, project: ProjectStore):
+    def test_pages_come_oldest_first_however_many_keys_are_read_at_once(self, store, project):
         project.write(a_source(number, fetched_at=a_time(number % 5)) for number in range(30))
 
         with store.session(read_only=True) as session:
@@ -109,7 +108,7 @@ class TestSources:
         assert by_time == sorted((a_time(number % 5), a_key(number)) for number in range(30))
         assert by_key == sorted(map(a_key, range(30)))
 
-    def test_cleaned_texts_may_be_written_while_pages_are_read(self, store: Store, pages: ProjectStore) -> None:
+    def test_cleaned_texts_may_be_written_while_pages_are_read(self, store, pages):
         with store.session() as session:
             repository = SourceRepository(session)
             found = repository.iterate(pages.id, "0.example")
@@ -120,7 +119,7 @@ class TestSources:
         assert source_of(pages, 0).cleaned_content == "<P>PAGE 0</P>"
         assert source_of(pages, 1).cleaned_content is None
 
-    def test_pages_are_read_in_bounded_memory(self, store: Store, project: ProjectStore) -> None:
+    def test_pages_are_read_in_bounded_memory(self, store, project):
         """600 pages of 20 kB are 12 MB of text."""
         project.write(a_source(number, content=f"{number} " * 5000) for number in range(600))
 
@@ -135,7 +134,7 @@ class TestSources:
 
 
 class TestProjects:
-    def test_the_database_deletes_a_project_with_all_its_rows_too(self, store: Store, project: ProjectStore) -> None:
+    def test_the_database_deletes_a_project_with_all_its_rows_too(self, store, project):
         fill(project)
 
         with store.session() as session:

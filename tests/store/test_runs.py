@@ -2,7 +2,6 @@ import pytest
 
 from scrapy_dedup.store.records.records import RunStatus
 from scrapy_dedup.store.records.stored import Run
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.workers import RUNS_KEPT
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import NOON, a_time
@@ -18,9 +17,7 @@ def end(project: ProjectStore, run: Run, status: RunStatus) -> None:
 
 
 @table("store/a_run_goes_on_in_its_jobdir_unless_it_finished")
-def test_a_run_goes_on_in_its_jobdir_unless_it_finished(
-    project: ProjectStore, ended: RunStatus | None, *, resumed: bool, killed: bool
-) -> None:
+def test_a_run_goes_on_in_its_jobdir_unless_it_finished(project, ended, *, resumed, killed):
     first = begin(project)
     assert (first.resumed, first.killed, project.run, project.last_runs()[0].status) == (False, False, first, "running")
     if ended:
@@ -36,7 +33,7 @@ def test_a_run_goes_on_in_its_jobdir_unless_it_finished(
 
 
 @pytest.mark.parametrize("ended", [None, "stopped"])
-def test_without_a_jobdir_every_run_is_new(project: ProjectStore, ended: RunStatus | None) -> None:
+def test_without_a_jobdir_every_run_is_new(project, ended):
     """Several crawls at once are normal: one that runs is not one that was killed."""
     first = begin(project, jobdir=None)
     if ended:
@@ -48,7 +45,7 @@ def test_without_a_jobdir_every_run_is_new(project: ProjectStore, ended: RunStat
     assert not second.killed
 
 
-def test_the_newest_runs_of_each_spider_are_kept(project: ProjectStore) -> None:
+def test_the_newest_runs_of_each_spider_are_kept(project):
     rare = begin(project, jobdir=None, spider="rare")
     runs = [begin(project, jobdir=None, hours=hour) for hour in range(RUNS_KEPT + 5)]
 
@@ -57,7 +54,7 @@ def test_the_newest_runs_of_each_spider_are_kept(project: ProjectStore) -> None:
     assert [run.id for run in kept] == [*(run.id for run in reversed(runs[5:])), rare.id]
 
 
-def test_a_jobdir_belongs_to_a_spider_and_a_project(store: Store, project: ProjectStore) -> None:
+def test_a_jobdir_belongs_to_a_spider_and_a_project(store, project):
     runs = {
         begin(project).id,
         begin(project, jobdir="/jobs/2").id,

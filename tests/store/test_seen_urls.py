@@ -3,12 +3,10 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import URL
 
 from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.seen_urls import SeenTable, drop_scope, scope_name, scopes
 from scrapy_dedup.store.store import Store
-from tests.databases import Server
 
 TIMEOUT = timedelta(seconds=5)
 Opener = Callable[..., SeenTable]
@@ -20,7 +18,7 @@ def key(number: int) -> bytes:
 
 
 @pytest.fixture
-def table_of(store: Store, url: URL) -> Iterator[Opener]:
+def table_of(store, url) -> Iterator[Opener]:
     """Open tables of a project."""
     opened: list[SeenTable] = []
 
@@ -33,7 +31,7 @@ def table_of(store: Store, url: URL) -> Iterator[Opener]:
         one.close()
 
 
-def test_table_holds_what_was_added_and_gives_it_back_in_order(table_of: Opener) -> None:
+def test_table_holds_what_was_added_and_gives_it_back_in_order(table_of):
     table = table_of("job a")
     table.add([key(3), key(1), key(2)])
     table.add({key(3), key(4)})
@@ -45,7 +43,7 @@ def test_table_holds_what_was_added_and_gives_it_back_in_order(table_of: Opener)
 
 
 @pytest.mark.parametrize("keys", [0, 3, 20_000, 40_001])
-def test_scope_is_dropped_whole_and_alone(table_of: Opener, store: Store, keys: int) -> None:
+def test_scope_is_dropped_whole_and_alone(table_of, store, keys):
     kept, dropped = table_of("job a"), table_of("run b")
     kept.add([key(1)])
     dropped.add([number.to_bytes(16, "big") for number in range(keys)])
@@ -63,7 +61,7 @@ def test_scope_is_dropped_whole_and_alone(table_of: Opener, store: Store, keys: 
     assert kept.holds(key(1))
 
 
-def test_database_in_memory_is_asked_through_the_store() -> None:
+def test_database_in_memory_is_asked_through_the_store():
     with Store.open("sqlite://") as store:
         table = SeenTable.open(store.project("shop"), "sqlite://", "job a", timeout=TIMEOUT)
         table.add([key(1)])
@@ -75,7 +73,7 @@ def test_database_in_memory_is_asked_through_the_store() -> None:
         table.close()
 
 
-def test_lost_connection_is_told_and_made_anew_by_the_next_write(postgresql: Server) -> None:
+def test_lost_connection_is_told_and_made_anew_by_the_next_write(postgresql):
     with postgresql.new_store() as url, Store.open(url) as store:
         table = SeenTable.open(store.project("shop"), url, "job a", timeout=TIMEOUT)
         table.add([key(1)])
@@ -94,7 +92,7 @@ def test_lost_connection_is_told_and_made_anew_by_the_next_write(postgresql: Ser
         table.close()
 
 
-def test_queue_is_named_by_its_jobdir_or_by_its_run() -> None:
+def test_queue_is_named_by_its_jobdir_or_by_its_run():
     run = uuid.UUID(int=1)
 
     assert scope_name(job="abc", run=run) == "job abc"

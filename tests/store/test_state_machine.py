@@ -160,11 +160,11 @@ class StoreMachine(RuleBasedStateMachine):
             self.store.close()
 
 
-def test_store_is_a_dictionary_of_pages_by_a_machine() -> None:
+def test_store_is_a_dictionary_of_pages_by_a_machine():
     run_machine(StoreMachine)
 
 
-def test_of_two_records_in_one_write_the_later_counts() -> None:
+def test_of_two_records_in_one_write_the_later_counts():
     """Found by the machine: a page that was gone and came back in one write was gone, and an old original won."""
     with Store.open("sqlite://") as store:
         project = store.project("shop")
@@ -172,8 +172,6 @@ def test_of_two_records_in_one_write_the_later_counts() -> None:
         project.write([a_document(), GoneRecord(a_key(), NOON), a_document(updated_at=a_time(1)), new, old])
         page = project.page(a_key())
 
-        assert page is not None
-        assert page.source is not None
         assert page.source.content == "new"
         assert project.page_states([a_key()])[a_key()].gone_at is None
         project.write([GoneRecord(a_key(), NOON), replace(a_snapshot(), at=a_time(2))])

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import URL, update
+from sqlalchemy import update
 
 from scrapy_dedup.core.recrawl.missing import Lead
 from scrapy_dedup.service.recrawl.recrawling import INCOMPLETE, incomplete_domains, seen_by_all
@@ -34,7 +34,7 @@ def a_time(hours: float = 0) -> datetime:
 
 
 @pytest.fixture
-def begin(store: Store) -> Begin:
+def begin(store) -> Begin:
     """Give workers, each with a part of the store of its own, as processes have them."""
 
     def one(job: str = "night", *, lease: timedelta = LONG, spider: str = "site", hours: float = 0) -> ProjectStore:
@@ -71,7 +71,7 @@ def begun(url: str, _number: int) -> tuple[uuid.UUID, object]:
     return run.id, run.worker
 
 
-def test_those_that_start_at_once_have_one_run(url: URL) -> None:
+def test_those_that_start_at_once_have_one_run(url):
     told = at_once(4, begun, url)
 
     assert len({run for run, _ in told}) == 1
@@ -81,7 +81,7 @@ def test_those_that_start_at_once_have_one_run(url: URL) -> None:
 @pytest.mark.parametrize(
     ("lease", "killed"), [pytest.param(LONG, False, id="stopped"), pytest.param(SHORT, True, id="killed")]
 )
-def test_a_run_that_nobody_is_left_of_goes_on(begin: Begin, lease: timedelta, killed: bool) -> None:  # noqa: FBT001
+def test_a_run_that_nobody_is_left_of_goes_on(begin, lease, killed):
     first = begin(lease=lease)
     if not killed:
         leave(first, "stopped")
@@ -100,7 +100,7 @@ def forget_to_be_heard(worker: ProjectStore) -> None:
         connection.execute(lease.values(lease_until=NOW - timedelta(minutes=1)))
 
 
-def test_a_run_whose_last_worker_was_killed_when_all_was_done_is_over(begin: Begin) -> None:
+def test_a_run_whose_last_worker_was_killed_when_all_was_done_is_over(begin):
     """Its first pages are done: whoever went on with it would fetch nothing."""
     first, ghost = begin(), begin(hours=0.5)
     ghost.report_run(run_of(ghost).id, {"dedup/items/in": 4}, a_time(1))
@@ -120,7 +120,7 @@ def test_a_run_whose_last_worker_was_killed_when_all_was_done_is_over(begin: Beg
 
 
 @table("store/a_run_goes_on_if_nobody_knows_that_its_queue_was_empty")
-def test_a_run_goes_on_if_nobody_knows_that_its_queue_was_empty(begin: Begin, last: RunStatus, began: int) -> None:
+def test_a_run_goes_on_if_nobody_knows_that_its_queue_was_empty(begin, last, began):
     first, second, ghost = begin(), begin(), begin(hours=began)
     leave(first)
     leave(second, last, finished_at=a_time(3))
@@ -129,7 +129,7 @@ def test_a_run_goes_on_if_nobody_knows_that_its_queue_was_empty(begin: Begin, la
     assert run_of(begin(hours=24)).id == run_of(ghost).id
 
 
-def test_a_worker_whose_lease_is_over_is_lost_and_comes_back_when_it_is_heard(begin: Begin) -> None:
+def test_a_worker_whose_lease_is_over_is_lost_and_comes_back_when_it_is_heard(begin):
     other, slow = begin(), begin(lease=SHORT, hours=1)
     time.sleep(SHORT.total_seconds() * 2)
     begin(hours=2)
@@ -141,7 +141,7 @@ def test_a_worker_whose_lease_is_over_is_lost_and_comes_back_when_it_is_heard(be
     assert statuses(other) == ["running", "running", "running"]
 
 
-def test_a_worker_that_was_given_up_reopens_the_run_that_others_ended(begin: Begin) -> None:
+def test_a_worker_that_was_given_up_reopens_the_run_that_others_ended(begin):
     other, slow = begin(), begin(lease=SHORT, hours=1)
     time.sleep(SHORT.total_seconds() * 2)
     assert leave(other) == WorkerEnding(is_last=True, status="finished")
@@ -153,7 +153,7 @@ def test_a_worker_that_was_given_up_reopens_the_run_that_others_ended(begin: Beg
     assert leave(slow, stats={"dedup/items/in": 2}).is_last
 
 
-def test_a_run_is_finished_with_its_last_worker_whatever_became_of_the_others(begin: Begin) -> None:
+def test_a_run_is_finished_with_its_last_worker_whatever_became_of_the_others(begin):
     """What they had came back to the queue that the last one emptied."""
     stopped, last = begin(), begin(hours=1)
     begin(lease=SHORT, hours=2)
@@ -164,7 +164,7 @@ def test_a_run_is_finished_with_its_last_worker_whatever_became_of_the_others(be
     assert statuses(last) == ["stopped", "finished", "lost"]
 
 
-def test_pages_that_any_worker_met_are_not_missing(store: Store, begin: Begin) -> None:
+def test_pages_that_any_worker_met_are_not_missing(store, begin):
     """Whatever its clock said, and whether or not its callback failed; but not one that is gone."""
     before = store.project("shop")
     before.begin_run(spider="site", jobdir=None, started_at=a_time(-24))
@@ -187,7 +187,7 @@ def test_pages_that_any_worker_met_are_not_missing(store: Store, begin: Begin) -
     }
 
 
-def test_domains_are_whole_if_no_worker_says_otherwise_and_few_urls_failed(begin: Begin) -> None:
+def test_domains_are_whole_if_no_worker_says_otherwise_and_few_urls_failed(begin):
     one, other = begin(), begin(hours=1)
     run_id = run_of(one).id
     for worker, urls in ((one, "12"), (other, "345")):
@@ -202,7 +202,7 @@ def test_domains_are_whole_if_no_worker_says_otherwise_and_few_urls_failed(begin
     assert seen_by_all(other, run_id, 0.1) == []
 
 
-def test_a_run_stands_as_all_of_its_workers_do(begin: Begin) -> None:
+def test_a_run_stands_as_all_of_its_workers_do(begin):
     first, second = begin(), begin()
     run_id = run_of(first).id
     first.report_run(run_id, {"dedup/items/in": 3, "memusage/max": 10}, a_time())

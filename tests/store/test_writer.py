@@ -4,7 +4,7 @@ from datetime import timedelta, timezone
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import URL, text, update
+from sqlalchemy import text, update
 
 from scrapy_dedup.core.duplicates import shingles, sketch_of
 from scrapy_dedup.store.domains.layouts import RUN_COUNTS_KEPT, SIGNATURES_KEPT
@@ -71,7 +71,7 @@ def dump(store: Store) -> dict[str, list[tuple[object, ...]]]:
         }
 
 
-def test_knowledge_is_kept_by_method_and_replaced_by_the_next(project: ProjectStore) -> None:
+def test_knowledge_is_kept_by_method_and_replaced_by_the_next(project):
     first = a_boilerplate(boilerplate_hashes=("00aa",), evidence={"00aa": BlockEvidence(41, "body>p", "\0\ud800")})
     project.write([first, a_boilerplate(method="text", pages_analyzed=7)])
     before = project.knowledge(DOMAIN)
@@ -87,7 +87,7 @@ def test_knowledge_is_kept_by_method_and_replaced_by_the_next(project: ProjectSt
     assert after["html"].updated_at >= before["html"].updated_at
 
 
-def test_projects_do_not_see_each_other(store: Store, project: ProjectStore) -> None:
+def test_projects_do_not_see_each_other(store, project):
     project.write(everything_about(1))
 
     other = store.project("other")
@@ -97,7 +97,7 @@ def test_projects_do_not_see_each_other(store: Store, project: ProjectStore) -> 
     assert store.project("shop").page(a_key(1)) is not None
 
 
-def test_nothing_of_a_batch_is_written_when_one_record_cannot_be(store: Store, project: ProjectStore) -> None:
+def test_nothing_of_a_batch_is_written_when_one_record_cannot_be(store, project):
     before = dump(store)
 
     with pytest.raises(StoreError, match="needs a zone"):
@@ -106,21 +106,21 @@ def test_nothing_of_a_batch_is_written_when_one_record_cannot_be(store: Store, p
     assert dump(store) == before
 
 
-def test_an_error_shows_no_content(project: ProjectStore) -> None:
+def test_an_error_shows_no_content(project):
     with pytest.raises(StoreError) as caught:
         project.write([a_document(1, title="a secret title", updated_at=NOON.replace(tzinfo=None))])
 
     assert "secret" not in str(caught.value)
 
 
-def test_times_come_back_in_utc(project: ProjectStore) -> None:
+def test_times_come_back_in_utc(project):
     project.write([a_crawled_url(last_crawled_at=NOON.astimezone(timezone(timedelta(hours=5))))])
 
     assert url_of(project, 1).last_crawled_at == NOON
     assert url_of(project, 1).last_crawled_at.utcoffset() == timedelta(0)
 
 
-def test_a_deleted_project_is_an_error_with_a_way_out(store: Store, project: ProjectStore) -> None:
+def test_a_deleted_project_is_an_error_with_a_way_out(store, project):
     with store.session() as session:
         ProjectRepository(session).delete(project.id)
         session.commit()
@@ -129,7 +129,7 @@ def test_a_deleted_project_is_an_error_with_a_way_out(store: Store, project: Pro
         project.write([a_document(1)])
 
 
-def test_a_damaged_content_is_an_error_that_names_the_store(store: Store, project: ProjectStore) -> None:
+def test_a_damaged_content_is_an_error_that_names_the_store(store, project):
     project.write([a_source()])
     with store.session() as session:
         session.execute(update(SourceRow).values(content=b"damaged"))
@@ -143,7 +143,7 @@ HOSTILE = "a\0b\ud800c\u202e<script>'; DROP TABLE sources; --"
 STORED = HOSTILE.replace("\0", "\ufffd").replace("\ud800", "\ufffd")
 
 
-def test_hostile_text_is_stored_without_what_no_column_holds(store: Store) -> None:
+def test_hostile_text_is_stored_without_what_no_column_holds(store):
     project = store.project(HOSTILE)
     places = {"url": HOSTILE, "domain": HOSTILE}
     names = {**places, "title": HOSTILE}
@@ -170,7 +170,7 @@ def test_hostile_text_is_stored_without_what_no_column_holds(store: Store) -> No
 
 
 @pytest.fixture(scope="module")
-def lasting_project(lasting: Store) -> ProjectStore:
+def lasting_project(lasting) -> ProjectStore:
     return lasting.project("p")
 
 
@@ -181,9 +181,7 @@ def lasting_project(lasting: Store) -> ProjectStore:
     cleaned=st.none() | ANY_TEXT,
     detail=st.dictionaries(ANY_TEXT, ANY_TEXT),
 )
-def test_any_record_round_trips(
-    lasting_project: ProjectStore, content: str, title: str | None, cleaned: str | None, detail: dict[str, str]
-) -> None:
+def test_any_record_round_trips(lasting_project, content, title, cleaned, detail):
     """Every example overwrites the same page, which is a law of its own."""
     lasting_project.write([a_source(content=content, title=title, cleaned_content=cleaned), a_decision(detail=detail)])
 
@@ -193,7 +191,7 @@ def test_any_record_round_trips(
     assert lasting_project.decisions(a_key(1))[0].detail == detail
 
 
-def test_one_thread_may_write_while_others_read(store: Store, project: ProjectStore) -> None:
+def test_one_thread_may_write_while_others_read(store, project):
     project.write([a_document(0), a_boilerplate()])
     seen: list[bool] = []
 
@@ -211,7 +209,7 @@ def test_one_thread_may_write_while_others_read(store: Store, project: ProjectSt
     assert seen == [True] * 90
 
 
-def test_a_store_in_memory_serves_several_threads(lasting_project: ProjectStore) -> None:
+def test_a_store_in_memory_serves_several_threads(lasting_project):
     failed: list[BaseException] = []
 
     def work(name: int) -> None:
@@ -231,7 +229,7 @@ def test_a_store_in_memory_serves_several_threads(lasting_project: ProjectStore)
     assert failed == []
 
 
-def test_a_new_original_forgets_the_text_of_the_old_one(project: ProjectStore) -> None:
+def test_a_new_original_forgets_the_text_of_the_old_one(project):
     project.write([a_source(1, cleaned_content="old")])
 
     project.write([CleanedRecord(a_key(1), "older"), a_source(1, content="new", fetched_at=a_time(1))])
@@ -240,7 +238,7 @@ def test_a_new_original_forgets_the_text_of_the_old_one(project: ProjectStore) -
 
 
 @pytest.mark.parametrize("bound", [1, 95])
-def test_decisions_are_capped_and_the_oldest_go(store: Store, bound: int) -> None:
+def test_decisions_are_capped_and_the_oldest_go(store, bound):
     project = store.project("p", KeepPolicy(decisions=bound))
     for number in range(0, 200, 5):
         project.write([a_decision(n, decided_at=a_time(n)) for n in range(number, number + 5)])
@@ -252,14 +250,12 @@ def test_decisions_are_capped_and_the_oldest_go(store: Store, bound: int) -> Non
 
 
 @pytest.fixture
-def project(store: Store) -> ProjectStore:
+def project(store) -> ProjectStore:
     return store.project("shop", KeepPolicy(enough_pages=ENOUGH))
 
 
 @table("store/what_repeats_on_a_domain_is_not_replaced_by_what_fewer_pages_show")
-def test_what_repeats_on_a_domain_is_not_replaced_by_what_fewer_pages_show(
-    project: ProjectStore, stored: int, new: int, left: int
-) -> None:
+def test_what_repeats_on_a_domain_is_not_replaced_by_what_fewer_pages_show(project, stored, new, left):
     for pages in (stored, new):
         project.write([a_boilerplate(pages_analyzed=pages), a_boilerplate(domain="other.example", pages_analyzed=new)])
 
@@ -273,9 +269,7 @@ def templates(project: ProjectStore) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize(("job", "left"), [("night", (1, 40)), ("", (2, 16))], ids=["shared", "alone"])
-def test_a_template_is_not_replaced_by_what_another_worker_saw_on_fewer_pages(
-    project: ProjectStore, job: str, left: tuple[int, int]
-) -> None:
+def test_a_template_is_not_replaced_by_what_another_worker_saw_on_fewer_pages(project, job, left):
     """Who crawls alone knows what it learned before, and has a reason."""
     project.begin_run(spider="site", jobdir=None, started_at=NOON, job=job)
     project.write([a_template(state="live", pages=40, body={"by": "one"}, created_at=a_time(1))])
@@ -285,7 +279,7 @@ def test_a_template_is_not_replaced_by_what_another_worker_saw_on_fewer_pages(
     assert templates(project) == [left]
 
 
-def test_who_could_not_ask_what_was_known_of_a_page_does_not_destroy_it(project: ProjectStore) -> None:
+def test_who_could_not_ask_what_was_known_of_a_page_does_not_destroy_it(project):
     project.write([a_document(1, visits_count=7, changes_count=3, first_seen_at=NOON)])
 
     project.write([a_document(1, visits_count=1, changes_count=0, first_seen_at=a_time(9), updated_at=a_time(9))])
@@ -296,7 +290,7 @@ def test_who_could_not_ask_what_was_known_of_a_page_does_not_destroy_it(project:
 
 
 class TestSignatures:
-    def test_the_least_recently_seen_are_forgotten(self, project: ProjectStore) -> None:
+    def test_the_least_recently_seen_are_forgotten(self, project):
         most = SIGNATURES_KEPT
         project.write(a_signature(number, at=a_time(number)) for number in range(most))
         project.write([a_signature(0, at=a_time(2 * most)), *(a_signature(number, level=2) for number in range(most))])
@@ -311,7 +305,7 @@ class TestSignatures:
 
 
 class TestFigures:
-    def test_the_oldest_counts_are_forgotten(self, project: ProjectStore) -> None:
+    def test_the_oldest_counts_are_forgotten(self, project):
         most = RUN_COUNTS_KEPT
         project.write([a_layout_count(domain="other", layout=number) for number in range(2)])
         project.write([a_layout_count(layout=number) for number in range(most)])
@@ -326,7 +320,7 @@ class TestFigures:
 
 
 class TestAlarms:
-    def test_an_alarm_of_a_layout_is_one_with_new_figures_until_it_is_cleared(self, project: ProjectStore) -> None:
+    def test_an_alarm_of_a_layout_is_one_with_new_figures_until_it_is_cleared(self, project):
         cleared = an_alarm(raised_at=None, cleared_at=a_time(1))
         again = an_alarm(raised_at=a_time(0.5), pages_failed=9, pages_looked=10)
         batch = [cleared, an_alarm(), again, cleared, an_alarm(raised_at=a_time(2)), an_alarm(layout=8)]
@@ -345,7 +339,7 @@ WORKERS = 8
 
 
 @pytest.mark.parametrize("new_url", ["postgresql"], indirect=True)
-def test_eight_workers_that_write_all_of_the_same_pages_never_wait_in_a_circle(url: URL) -> None:
+def test_eight_workers_that_write_all_of_the_same_pages_never_wait_in_a_circle(url):
     Store.open(url).close()
 
     at_once(WORKERS, write_at_random, url)

@@ -69,7 +69,6 @@ def records_of(page: int, worker: int, turn: int) -> Iterator[Record]:
 
 def turn_of(project: ProjectStore, worker: int, turn: int, order: random.Random) -> None:
     """Do once all that several workers may do at one time."""
-    assert project.run is not None
     pages = order.sample(range(PAGES), PAGES)
     domains = order.sample([domain_of(page) for page in range(DOMAINS)], DOMAINS)
     claims = [ClaimKey(order.choice([*ClaimKind]), a_key(page)) for page in pages]

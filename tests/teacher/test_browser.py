@@ -7,7 +7,6 @@ from concurrent.futures import Future
 import pytest
 
 from scrapy_dedup.core.teacher import Flag
-from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.rendering import MOST_PICTURE_HEIGHT, MOST_RESOURCE_BYTES, MOST_RESOURCES, WIDTH
 from scrapy_dedup.teacher.values import NotShown, RenderedPage, Resource, Showing, WantedResource
 from tests.teacher.showing import PATIENCE_SECONDS, URL, Shelf, a_page, a_showing, shown, style
@@ -21,7 +20,7 @@ def _size(png: bytes) -> tuple[int, int]:
     return width, height
 
 
-def test_a_page_is_seen_with_its_style_sheets(browser: Browser):
+def test_a_page_is_seen_with_its_style_sheets(browser):
     html = "<head><link rel=stylesheet href=../s/a.css></head><h1>Title</h1><p>Some text</p><p id=gone>not seen</p>"
     page = a_page(html)
     shelf = Shelf()
@@ -45,7 +44,7 @@ def test_a_page_is_seen_with_its_style_sheets(browser: Browser):
 SCRIPTED = "<p>static</p><script>document.body.insertAdjacentHTML('beforeend', '<p>made by a script</p>')</script>"
 
 
-def test_scripts_run_where_asked_for_and_only_there(browser: Browser):
+def test_scripts_run_where_asked_for_and_only_there(browser):
     without, with_scripts = (
         shown(browser, Showing(URL, a_page(SCRIPTED), scripts=scripts)) for scripts in (False, True)
     )
@@ -55,7 +54,7 @@ def test_scripts_run_where_asked_for_and_only_there(browser: Browser):
     assert with_scripts.snapshot.js_share == pytest.approx(16 / 22)
 
 
-def test_scripts_get_what_they_ask_for_until_they_rest_and_change_nothing_on_the_site(browser: Browser):
+def test_scripts_get_what_they_ask_for_until_they_rest_and_change_nothing_on_the_site(browser):
     """Of another site, too; only what is safe by HTTP is asked for."""
     script = """
         fetch('/a.json').then((answer) => answer.json()).then((text) => document.body.append(text));
@@ -79,7 +78,7 @@ def test_scripts_get_what_they_ask_for_until_they_rest_and_change_nothing_on_the
     assert len(answer.refused) == 4
 
 
-def test_a_page_is_shown_without_what_does_not_come(browser: Browser):
+def test_a_page_is_shown_without_what_does_not_come(browser):
     shelf = Shelf(
         {
             "/failed.css": OSError("no route"),
@@ -97,13 +96,12 @@ def test_a_page_is_shown_without_what_does_not_come(browser: Browser):
     links = "".join(f"<link rel=stylesheet href=/{name}.css>" for name in names)
     seen = browser.show(a_showing(f"{links}<p>text"), fetch).result(PATIENCE_SECONDS)
 
-    assert isinstance(seen, RenderedPage)
     assert seen.fetched == 0
     assert set(seen.refused) == {f"http://site.example/{name}.css" for name in names}
     assert sum(run.chars for run in seen.snapshot.runs if run.is_seen) == 4
 
 
-def test_a_page_gets_a_bounded_number_of_resources(browser: Browser):
+def test_a_page_gets_a_bounded_number_of_resources(browser):
     shelf = Shelf({".css": style("b { color: red }")})
     links = "".join(f"<link rel=stylesheet href=/{number}.css>" for number in range(MOST_RESOURCES + 30))
 
@@ -113,7 +111,7 @@ def test_a_page_gets_a_bounded_number_of_resources(browser: Browser):
     assert len(answer.refused) == 20
 
 
-def test_a_page_gets_a_bounded_number_of_bytes(browser: Browser):
+def test_a_page_gets_a_bounded_number_of_bytes(browser):
     shelf = Shelf({".css": style("/*" + "a" * (MOST_RESOURCE_BYTES // 3) + "*/")})
     links = "".join(f"<link rel=stylesheet href=/{number}.css>" for number in range(6))
 
@@ -121,9 +119,7 @@ def test_a_page_gets_a_bounded_number_of_bytes(browser: Browser):
 
 
 @pytest.mark.parametrize(("margin", "height", "drawn"), [(0, 1984, 2000), (8, 9000, MOST_PICTURE_HEIGHT)])
-def test_the_picture_is_as_high_as_the_page_and_of_a_long_one_shows_its_upper_part(
-    browser: Browser, margin: int, height: int, drawn: int
-):
+def test_the_picture_is_as_high_as_the_page_and_of_a_long_one_shows_its_upper_part(browser, margin, height, drawn):
     answer = shown(browser, a_showing(f"<p style='height: {height}px; margin: {margin}px'>text", picture=True))
 
     assert answer.picture is not None
@@ -131,7 +127,7 @@ def test_the_picture_is_as_high_as_the_page_and_of_a_long_one_shows_its_upper_pa
     assert min(answer.snapshot.height, MOST_PICTURE_HEIGHT) == drawn
 
 
-def test_a_drawing_has_the_size_asked_for_and_may_hold_a_picture(browser: Browser):
+def test_a_drawing_has_the_size_asked_for_and_may_hold_a_picture(browser):
     blue = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg'><rect width='90' height='90'/></svg>"
     with_picture, without = (
         browser.draw(f'<img src="{source}" width=90 height=90>', 320, 1200).result(PATIENCE_SECONDS)
@@ -143,7 +139,7 @@ def test_a_drawing_has_the_size_asked_for_and_may_hold_a_picture(browser: Browse
     assert with_picture != without
 
 
-def test_nothing_of_a_page_is_left_for_the_next(browser: Browser):
+def test_nothing_of_a_page_is_left_for_the_next(browser):
     leave = "document.cookie = 'a=b; max-age=9999'; localStorage.a = 'left'; indexedDB.open('left')"
     look = "document.body.append(document.cookie + '|' + localStorage.length)"
 
@@ -176,7 +172,7 @@ class Held:
             future.set_result(None)
 
 
-def test_two_pages_are_shown_at_once_and_no_more(browser: Browser):
+def test_two_pages_are_shown_at_once_and_no_more(browser):
     held = Held()
     answers = [browser.show(a_showing("<link rel=stylesheet href=/a.css>"), held.fetch) for _ in range(3)]
     deadline = time.monotonic() + 20
@@ -188,7 +184,7 @@ def test_two_pages_are_shown_at_once_and_no_more(browser: Browser):
     assert held.most == 2
 
 
-def test_a_page_that_is_not_wanted_any_more_leaves_its_place(browser: Browser):
+def test_a_page_that_is_not_wanted_any_more_leaves_its_place(browser):
     held = Held()
     given_up = [browser.show(a_showing("<link rel=stylesheet href=/a.css>"), held.fetch) for _ in range(4)]
     for answer in given_up:
@@ -198,7 +194,7 @@ def test_a_page_that_is_not_wanted_any_more_leaves_its_place(browser: Browser):
     held.go.set()
 
 
-def test_it_serves_a_caller_that_has_a_loop_of_its_own(browser: Browser):
+def test_it_serves_a_caller_that_has_a_loop_of_its_own(browser):
     async def show() -> RenderedPage | NotShown:
         return await asyncio.wrap_future(browser.show(a_showing("<p>text"), Shelf().fetch))
 

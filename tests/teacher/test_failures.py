@@ -66,7 +66,7 @@ def _kill_browser(mark: str) -> None:
 
 
 @pytest.fixture
-def mark(monkeypatch: pytest.MonkeyPatch) -> str:
+def mark(monkeypatch) -> str:
     """Marks the processes that are started from here on."""
     mark = uuid4().hex
     monkeypatch.setenv(MARK, mark)
@@ -74,7 +74,7 @@ def mark(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 class TestTheBrowser:
-    def test_that_loses_its_driver_is_started_once_more_and_after_its_second_end_never(self, mark: str):
+    def test_that_loses_its_driver_is_started_once_more_and_after_its_second_end_never(self, mark):
         with teacher() as browser:
             shown(browser, FINE)
             drivers = {process for process in marked(mark) if process in _children()}
@@ -91,7 +91,7 @@ class TestTheBrowser:
         assert third.is_lasting
         assert are_gone(marked(mark))
 
-    def test_that_is_killed_during_a_page_costs_that_page_and_closed_cancels_what_waits(self, mark: str):
+    def test_that_is_killed_during_a_page_costs_that_page_and_closed_cancels_what_waits(self, mark):
         with teacher() as browser:
             never = Never()
             lost = browser.show(WAITING, never.fetch)
@@ -114,7 +114,7 @@ class TestTheBrowser:
             late.result(1)
         assert are_gone(marked(mark))
 
-    def test_that_is_no_browser_is_never_asked_again(self, tmp_path: Path):
+    def test_that_is_no_browser_is_never_asked_again(self, tmp_path):
         count = tmp_path / "count"
         program = tmp_path / "chromium"
         program.write_text(f"#!/bin/sh\necho started >> '{count}'\nexit 7\n")
@@ -127,7 +127,7 @@ class TestTheBrowser:
         assert str(program) in answers[0].detail
         assert count.read_text() == "started\n"
 
-    def test_that_says_nothing_is_given_up(self, tmp_path: Path, mark: str):
+    def test_that_says_nothing_is_given_up(self, tmp_path, mark):
         program = tmp_path / "chromium"
         program.write_text("#!/bin/sh\nexec sleep 1000\n")
         program.chmod(0o755)
@@ -160,7 +160,7 @@ class TestClosing:
     @pytest.mark.parametrize(
         "end", ["", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"], ids=["at-its-end", "killed"]
     )
-    def test_is_done_for_whoever_ends_without(self, mark: str, end: str):
+    def test_is_done_for_whoever_ends_without(self, mark, end):
         path = required_chromium()
         program = f"""
 from scrapy_dedup.teacher.browser import Browser
@@ -205,7 +205,7 @@ Answers = dict[str, "Future[RenderedPage | NotShown]"]
 
 
 @pytest.fixture(scope="module")
-def habits(browser: Browser) -> Answers:
+def habits(browser) -> Answers:
     """All of them at once: most of their time is waiting."""
     links = "<a download=a.txt href='data:text/plain,a'>a</a><a target=_blank href=/other>b</a>"
     pages = {name: f"<p>text</p>{links}<script>{script}</script>" for name, script in HABITS.items()}
@@ -213,7 +213,7 @@ def habits(browser: Browser) -> Answers:
 
 
 @pytest.fixture(scope="module")
-def shapes(browser: Browser) -> Answers:
+def shapes(browser) -> Answers:
     return {
         name: browser.show(a_showing(html, scripts="<script" in html, picture=name in DRAWN), Shelf().fetch)
         for name, html in SHAPES.items()
@@ -242,17 +242,17 @@ class TestAPage:
         assert never.answer.cancelled()
 
     @pytest.mark.parametrize("name", HABITS)
-    def test_with_odd_habits_is_shown(self, habits: "Answers", name: str):
+    def test_with_odd_habits_is_shown(self, habits, name):
         assert isinstance(habits[name].result(PATIENCE_SECONDS), RenderedPage)
 
-    def test_that_takes_all_memory_ends_alone(self, browser: Browser):
+    def test_that_takes_all_memory_ends_alone(self, browser):
         script = "const a = []; for (;;) a.push(new Uint8Array(2e8).fill(1))"
         answer = not_shown(browser, a_showing(f"<p>a</p><script>{script}</script>", scripts=True))
 
         assert answer.reason is NotShownReason.CRASHED
         shown(browser, FINE)
 
-    def test_whose_process_ends_costs_that_page_alone(self, browser: Browser):
+    def test_whose_process_ends_costs_that_page_alone(self, browser):
         never = Never()
         lost = browser.show(WAITING, never.fetch)
         never.asked.result(PATIENCE_SECONDS)
@@ -272,16 +272,16 @@ class TestAPage:
             pytest.param("<script>document.write('a'.repeat(3e6))</script>", True, id="by-scripts"),
         ],
     )
-    def test_that_is_too_large_is_not_shown(self, browser: Browser, html: str, *, scripts: bool):
+    def test_that_is_too_large_is_not_shown(self, browser, html, *, scripts):
         assert not_shown(browser, a_showing(html, scripts=scripts)).reason is NotShownReason.TOO_LARGE
 
     @pytest.mark.parametrize("name", SHAPES)
-    def test_of_any_shape_has_an_answer(self, shapes: "Answers", name: str):
+    def test_of_any_shape_has_an_answer(self, shapes, name):
         answer = shapes[name].result(PATIENCE_SECONDS)
 
         assert isinstance(answer, RenderedPage) or answer.reason in {NotShownReason.TIMEOUT, NotShownReason.FAILED}
 
-    def test_of_any_shape_leaves_the_browser_as_it_was(self, browser: Browser, shapes: "Answers"):
+    def test_of_any_shape_leaves_the_browser_as_it_was(self, browser, shapes):
         wait(shapes.values(), PATIENCE_SECONDS)
 
         shown(browser, FINE)

@@ -28,7 +28,6 @@ def _program(path: Path) -> str:
 
 def _downloaded(folder: Path, name: str, program: str, *, is_whole: bool = True) -> str:
     spec = find_spec("playwright")
-    assert spec is not None
     assert spec.origin is not None
     listed = json.loads((Path(spec.origin).parent / "driver/package/browsers.json").read_text())["browsers"]
     revision = next(entry["revision"] for entry in listed if entry["name"] == name)
@@ -40,7 +39,7 @@ def _downloaded(folder: Path, name: str, program: str, *, is_whole: bool = True)
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
+def environment(tmp_path) -> dict[str, str]:
     """One in which there is nothing."""
     return {
         "PATH": str(tmp_path / "bin"),
@@ -49,7 +48,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     }
 
 
-def test_the_browsers_are_tried_in_their_order(tmp_path: Path, environment: dict[str, str]):
+def test_the_browsers_are_tried_in_their_order(tmp_path, environment):
     """Each is taken as long as none before it is there."""
     on_path = _program(tmp_path / "bin/chromium")
     assert find_browser("", environment) == FoundBrowser(on_path, Origin.PATH)
@@ -73,13 +72,13 @@ def test_the_browsers_are_tried_in_their_order(tmp_path: Path, environment: dict
 
 
 @table("teacher/playwrights_own_is_found_on_each_system")
-def test_playwrights_own_is_found_on_each_system(tmp_path: Path, environment: dict[str, str], program: str):
+def test_playwrights_own_is_found_on_each_system(tmp_path, environment, program):
     path = _downloaded(tmp_path / "own", "chromium", program)
 
     assert find_browser("", environment) == FoundBrowser(path, Origin.PLAYWRIGHT)
 
 
-def test_where_there_is_none_one_command_installs_it(environment: dict[str, str]):
+def test_where_there_is_none_one_command_installs_it(environment):
     missing = find_browser("", environment)
 
     assert isinstance(missing, Missing)
@@ -91,7 +90,7 @@ def test_where_there_is_none_one_command_installs_it(environment: dict[str, str]
 
 
 @pytest.mark.parametrize("where", ["setting", "environment"])
-def test_a_path_that_is_set_and_wrong_is_never_passed_over(tmp_path: Path, environment: dict[str, str], where: str):
+def test_a_path_that_is_set_and_wrong_is_never_passed_over(tmp_path, environment, where):
     _program(tmp_path / "bin/chromium")
     wrong = str(tmp_path / "no such file")
     environment |= {VARIABLE: wrong} if where == "environment" else {}

@@ -12,7 +12,6 @@ from contextlib import closing
 
 import pytest
 
-from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.values import NotShown, NotShownReason, RenderedPage, Resource
 from tests.browser import required_chromium, shared_chromium
 from tests.servers_here import is_hidden
@@ -39,7 +38,7 @@ WAYS_OUT = set(
 )
 
 
-def test_without_these_guards_the_page_reaches_them(listeners: Listeners):
+def test_without_these_guards_the_page_reaches_them(listeners):
     """What the next test asserts means something: the same page, in a browser as it comes."""
     listeners.page = ("<!doctype html><body>" + _hostile(listeners, scripts=True)).encode()
     with shared_chromium() as plain, closing(plain.new_context()) as context:
@@ -52,7 +51,7 @@ def test_without_these_guards_the_page_reaches_them(listeners: Listeners):
 
 
 @pytest.mark.parametrize("scripts", [False, True], ids=["without-scripts", "with-scripts"])
-def test_a_page_reaches_nothing(browser: Browser, listeners: Listeners, *, scripts: bool):
+def test_a_page_reaches_nothing(browser, listeners, *, scripts):
     shelf = Shelf()
     html = _hostile(listeners, scripts=scripts)
 
@@ -63,7 +62,7 @@ def test_a_page_reaches_nothing(browser: Browser, listeners: Listeners, *, scrip
     assert kinds == ({"stylesheet", "script", "fetch", "xhr"} if scripts else {"stylesheet"})
 
 
-def test_what_is_fetched_for_a_page_leads_it_nowhere(browser: Browser, listeners: Listeners):
+def test_what_is_fetched_for_a_page_leads_it_nowhere(browser, listeners):
     there = f"http://127.0.0.1:{listeners.port}"
     led = {
         "location": f"{there}/location",
@@ -106,7 +105,7 @@ AWAY = {
 
 
 @pytest.fixture(scope="module")
-def led_away(browser: Browser) -> Iterator[tuple[Listeners, dict[str, "Future[RenderedPage | NotShown]"]]]:
+def led_away(browser) -> Iterator[tuple[Listeners, dict[str, "Future[RenderedPage | NotShown]"]]]:
     """All of them at once: most of their time is waiting."""
     with listening() as listeners:
         there = f"http://127.0.0.1:{listeners.port}"
@@ -118,9 +117,7 @@ def led_away(browser: Browser) -> Iterator[tuple[Listeners, dict[str, "Future[Re
 
 
 @pytest.mark.parametrize("name", AWAY)
-def test_a_page_that_leads_away_is_looked_at_where_it_is(
-    led_away: tuple[Listeners, dict[str, "Future[RenderedPage | NotShown]"]], name: str
-):
+def test_a_page_that_leads_away_is_looked_at_where_it_is(led_away, name):
     listeners, answers = led_away
 
     answer = answers[name].result(PATIENCE_SECONDS)
@@ -131,7 +128,7 @@ def test_a_page_that_leads_away_is_looked_at_where_it_is(
 
 
 @table("teacher/another_document_is_never_taken_for_the_page")
-def test_another_document_is_never_taken_for_the_page(browser: Browser, to: str):
+def test_another_document_is_never_taken_for_the_page(browser, to):
     answer = answered(browser, a_showing(f"<p>own text</p><script>location = {to}</script>", scripts=True))
 
     if isinstance(answer, RenderedPage):
@@ -146,7 +143,7 @@ SPELLINGS = (
 ).split()
 
 
-def test_no_spelling_of_a_private_address_is_reached(browser: Browser, listeners: Listeners):
+def test_no_spelling_of_a_private_address_is_reached(browser, listeners):
     places = [f"{host}:{listeners.port}" for host in SPELLINGS]
     tries = "".join(
         f"<img src=http://{place}/a><iframe src=http://{place}/b></iframe><link rel=preconnect href=http://{place}>"
@@ -165,11 +162,11 @@ def test_no_spelling_of_a_private_address_is_reached(browser: Browser, listeners
     "url",
     ["file:///etc/hostname", "chrome://version", "view-source:http://site.example/", "data:text/html,a", "about:blank"],
 )
-def test_only_pages_of_the_web_are_shown(browser: Browser, url: str):
+def test_only_pages_of_the_web_are_shown(browser, url):
     assert not_shown(browser, a_showing("a", url=url)).reason is NotShownReason.FAILED
 
 
-def test_a_drawing_reaches_nothing(browser: Browser, listeners: Listeners):
+def test_a_drawing_reaches_nothing(browser, listeners):
     drawn = browser.draw(_hostile(listeners, scripts=True), 400, 300).result(PATIENCE_SECONDS)
 
     assert isinstance(drawn, bytes)

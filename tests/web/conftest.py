@@ -1,7 +1,6 @@
 import shutil
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -13,12 +12,12 @@ from tests.web.served import SETTINGS, Served, fill
 
 
 @pytest.fixture(scope="session")
-def filled_shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
+def filled_shop(tmp_path_factory) -> Shop:
     return fill(tmp_path_factory.mktemp("filled"))
 
 
 @pytest.fixture
-def served(filled_shop: Shop, tmp_path: Path) -> Iterator[Served]:
+def served(filled_shop, tmp_path) -> Iterator[Served]:
     """A copy of the store, served to one test."""
     shutil.copytree(filled_shop.folder, tmp_path, dirs_exist_ok=True)
     shop = Shop(tmp_path)

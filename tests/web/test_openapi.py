@@ -56,7 +56,7 @@ def _resolved(description: dict[str, Any], found: dict[str, Any]) -> dict[str, A
     return place
 
 
-def test_the_description_is_openapi_3_1(served: Served):
+def test_the_description_is_openapi_3_1(served):
     description = _description(served)
 
     assert description["openapi"].startswith("3.1")
@@ -65,7 +65,7 @@ def test_the_description_is_openapi_3_1(served: Served):
     assert description == rest_description()
 
 
-def test_every_operation_is_named_tagged_and_told(served: Served):
+def test_every_operation_is_named_tagged_and_told(served):
     operations = dict(_operations(_description(served)))
     names = [one["operationId"] for one in operations.values()]
 
@@ -78,7 +78,7 @@ def test_every_operation_is_named_tagged_and_told(served: Served):
             assert "example" in parameter or "examples" in parameter["schema"], (path, parameter["name"])
 
 
-def test_every_body_and_answer_has_an_example_that_fits(served: Served):
+def test_every_body_and_answer_has_an_example_that_fits(served):
     description = _description(served)
     checked = 0
     for path, operation in _operations(description):
@@ -94,7 +94,7 @@ def test_every_body_and_answer_has_an_example_that_fits(served: Served):
     assert checked > 10 * OPERATIONS
 
 
-def test_every_operation_says_how_it_refuses(served: Served):
+def test_every_operation_says_how_it_refuses(served):
     description = _description(served)
     for path, operation in _operations(description):
         refusals = {status for status in operation["responses"] if status >= "400"}
@@ -105,7 +105,7 @@ def test_every_operation_says_how_it_refuses(served: Served):
 
 
 @pytest.fixture(scope="module")
-def app(filled_shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def app(filled_shop, tmp_path_factory) -> Iterator[Any]:
     """The application over a copy of the store, which requests of all kinds change."""
     folder = tmp_path_factory.mktemp("schema")
     shutil.copytree(filled_shop.folder, folder, dirs_exist_ok=True)
@@ -114,7 +114,7 @@ def app(filled_shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield make_app(server, Access(TOKEN, hosts_of("127.0.0.1", PORT, ()), requests_a_minute=1_000_000))
 
 
-def test_a_body_that_is_no_text_is_refused_as_the_description_says(served: Served):
+def test_a_body_that_is_no_text_is_refused_as_the_description_says(served):
     kind = {"Content-Type": "application/json"}
     answer = served.client().post(f"/api/v1/projects/{PROJECT}/kept", content=b"L\xff", headers=kind)
     told = _description(served)["paths"]["/api/v1/projects/{project}/kept"]["post"]["responses"]
@@ -129,7 +129,7 @@ COMMANDS = {"refine", "learn"}
 
 
 @pytest.fixture(scope="module")
-def described(app: Any) -> Any:
+def described(app) -> Any:
     return schemathesis.openapi.from_asgi("/api/v1/openapi.json", app, headers=HEADERS)
 
 
@@ -138,7 +138,7 @@ def _labels() -> list[str]:
 
 
 @pytest.mark.parametrize("label", _labels())
-def test_no_request_breaks_what_the_description_says(described: Any, label: str):
+def test_no_request_breaks_what_the_description_says(described, label):
     """Of two requests one is about what there is; the others about what Hypothesis makes up."""
     method, path = label.split(" ")
     operation = described[path][method]
@@ -173,7 +173,7 @@ def test_the_table_is_that_of_the_routes():
     assert page_with_table(page, rest_description()) == page, "run `make docs`"
 
 
-def test_the_examples_run(served: Served, tmp_path: Path):
+def test_the_examples_run(served, tmp_path):
     """The fixture left its store in the folder."""
     (example,) = re.findall(r"```bash\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     shop = Shop(tmp_path)

@@ -62,7 +62,7 @@ async def _all(reader: asyncio.StreamReader) -> bytes:
         pytest.param(b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET /", b"a", id="half-a-second-head"),
     ],
 )
-def test_a_request_that_does_not_go_on_is_given_up(first: bytes, drip: bytes):
+def test_a_request_that_does_not_go_on_is_given_up(first, drip):
     asyncio.run(asyncio.wait_for(_told(PlainTextResponse("ok"), first, drip), SECONDS))
 
 

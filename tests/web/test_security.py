@@ -16,7 +16,7 @@ from scrapy_dedup.web.security import PUBLIC, SESSION_SECONDS, Access, AccessGat
 from tests.commands.running import PROJECT
 from tests.service.stored_pages import DOMAIN
 from tests.tables import table
-from tests.web.served import BEARER, COOKIE, HOST, ORIGIN, PORT, TOKEN, Served
+from tests.web.served import BEARER, COOKIE, HOST, ORIGIN, PORT, TOKEN
 
 UNSAFE = {"POST", "PUT", "PATCH", "DELETE"}
 UUID = "4f6c9a52-7a57-4a0c-a3f1-9d2b7e6c1a10"
@@ -46,12 +46,12 @@ def _login(client: TestClient) -> None:
     assert client.get(f"/login?token={TOKEN}").status_code == 303
 
 
-def test_only_the_style_is_given_to_anybody(served: Served):
+def test_only_the_style_is_given_to_anybody(served):
     assert {"/static/dashboard.css"} == PUBLIC
     assert served.client(headers=NO_TOKEN).get("/static/dashboard.css").headers["content-type"].startswith("text/css")
 
 
-def test_no_route_answers_without_the_token(served: Served):
+def test_no_route_answers_without_the_token(served):
     client = served.client(headers=NO_TOKEN)
     walked = list(_routes(client))
 
@@ -68,7 +68,7 @@ def test_no_route_answers_without_the_token(served: Served):
 
 
 @table("web/wrong_tokens")
-def test_no_route_answers_to_a_wrong_token(served: Served, given: dict[str, str]):
+def test_no_route_answers_to_a_wrong_token(served, given):
     client = served.client(headers=NO_TOKEN)
     headers = [(name.encode(), value.encode("latin-1")) for name, value in given.items()]
     for method, path in list(_routes(client))[::7]:
@@ -87,21 +87,21 @@ def test_no_route_answers_to_a_wrong_token(served: Served, given: dict[str, str]
         "[::1]",
     ],
 )
-def test_no_route_answers_to_a_foreign_name(served: Served, host: str):
+def test_no_route_answers_to_a_foreign_name(served, host):
     client = served.client()
     for method, path in list(_routes(client)) if host == "evil.example" else [("GET", "/"), ("GET", "/login")]:
         assert client.request(method, path, headers={"Host": host}).status_code == 421, (method, path)
 
 
 @pytest.mark.parametrize("host", [HOST, f"localhost:{PORT}", f"LOCALHOST:{PORT}", f"[::1]:{PORT}"])
-def test_the_names_of_this_machine_are_served(served: Served, host: str):
+def test_the_names_of_this_machine_are_served(served, host):
     answer = served.client().get("/api/v1/projects", headers={"Host": host, "Origin": f"http://{host}"})
 
     assert answer.status_code == 200
 
 
 @table("web/foreign_origins")
-def test_no_route_answers_to_a_foreign_origin(served: Served, headers: dict[str, str]):
+def test_no_route_answers_to_a_foreign_origin(served, headers):
     client = served.client()
     _login(client)
     for method, path in [*list(_routes(client)), ("POST", "/login")]:
@@ -109,7 +109,7 @@ def test_no_route_answers_to_a_foreign_origin(served: Served, headers: dict[str,
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_no_write_is_done_for_another_site(served: Served, site: str):
+def test_no_write_is_done_for_another_site(served, site):
     client = served.client()
     for method, path in _routes(client):
         if method in UNSAFE:
@@ -121,21 +121,21 @@ def test_no_write_is_done_for_another_site(served: Served, site: str):
     ("mode", "dest", "status"),
     [("no-cors", "image", 403), ("no-cors", "script", 403), ("navigate", "iframe", 403), ("navigate", "document", 200)],
 )
-def test_another_site_may_link_to_a_page_and_no_more(served: Served, site: str, mode: str, dest: str, status: int):
+def test_another_site_may_link_to_a_page_and_no_more(served, site, mode, dest, status):
     """Ports count as one site: SameSite keeps no cookie from a page that another program of this machine serves."""
     headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": dest}
 
     assert served.client().get("/api/v1/projects", headers=headers).status_code == status
 
 
-def test_one_foreign_origin_among_several_is_enough(served: Served):
+def test_one_foreign_origin_among_several_is_enough(served):
     headers = [("Origin", ORIGIN), ("Origin", "https://evil.example")]
 
     assert served.client().get("/api/v1/projects", headers=headers).status_code == 403
 
 
 @table("web/no_csrf_token")
-def test_no_session_writes_without_its_csrf_token(served: Served, sent: dict[str, Any]):
+def test_no_session_writes_without_its_csrf_token(served, sent):
     client = served.client(headers=NO_TOKEN)
     _login(client)
     for method, path in _routes(client):
@@ -144,11 +144,10 @@ def test_no_session_writes_without_its_csrf_token(served: Served, sent: dict[str
 
 
 @pytest.mark.parametrize("form", ["header", "urlencoded", "multipart"])
-def test_a_session_writes_with_its_csrf_token(served: Served, form: str):
+def test_a_session_writes_with_its_csrf_token(served, form):
     client = served.client(headers=NO_TOKEN)
     _login(client)
     found = re.search(r'name="csrf_token" value="([^"]+)"', client.get(f"/p/{served.project.id}/domains").text)
-    assert found is not None
     ways: dict[str, Any] = {
         "header": {"headers": {"X-CSRF-Token": found[1]}},
         "urlencoded": {"data": {"csrf_token": found[1]}},
@@ -159,7 +158,7 @@ def test_a_session_writes_with_its_csrf_token(served: Served, form: str):
     assert client.get("/").status_code == 401
 
 
-def test_the_token_in_the_address_becomes_a_cookie(served: Served):
+def test_the_token_in_the_address_becomes_a_cookie(served):
     client = served.client(headers=NO_TOKEN)
     answer = client.get(f"/login?token={TOKEN}&next=/p/x/domains%3Fsort%3Dpages")
     cookie = answer.headers["set-cookie"]
@@ -172,7 +171,7 @@ def test_the_token_in_the_address_becomes_a_cookie(served: Served):
     assert client.get("/api/v1/projects").status_code == 200
 
 
-def test_the_token_can_be_entered(served: Served):
+def test_the_token_can_be_entered(served):
     client = served.client(headers=NO_TOKEN)
     wrong = client.post("/login", data={"token": "wrong", "next": "/p/"})
     empty = client.post("/login", data={})
@@ -186,11 +185,11 @@ def test_the_token_can_be_entered(served: Served):
 
 
 @table("web/led_nowhere")
-def test_the_login_leads_nowhere_else(wanted: str):
+def test_the_login_leads_nowhere_else(wanted):
     assert own_path(wanted) == own_path("/" + "x" * 3_000) == "/"
 
 
-def test_a_session_ends(served: Served):
+def test_a_session_ends(served):
     clock = [0.0]
     sessions = Sessions(lambda: clock[0])
     first = sessions.begin()
@@ -203,7 +202,7 @@ def test_a_session_ends(served: Served):
 
 
 @table("web/traversals")
-def test_no_path_reads_a_file_or_fails(served: Served, path: str):
+def test_no_path_reads_a_file_or_fails(served, path):
     answer = served.client().get(path)
 
     assert answer.status_code in {303, 307, 404, 422, 400}, answer.text[:300]
@@ -212,11 +211,11 @@ def test_no_path_reads_a_file_or_fails(served: Served, path: str):
 
 
 @pytest.mark.parametrize("path", ["/" + "a" * 20_000, "/api/v1/projects/" + "%41" * 5_000], ids=["page", "project"])
-def test_no_long_path_fails(served: Served, path: str):
+def test_no_long_path_fails(served, path):
     assert served.client().get(path).status_code in {404, 422}
 
 
-def test_every_answer_has_the_headers(served: Served):
+def test_every_answer_has_the_headers(served):
     client = served.client()
     for method, path in [*_routes(client), ("GET", "/login"), ("GET", "/static/dashboard.css")]:
         if method != "GET":
@@ -231,10 +230,10 @@ def test_every_answer_has_the_headers(served: Served):
         assert headers["referrer-policy"] in {"same-origin", "no-referrer"}, path
 
 
-def test_what_fails_inside_says_nothing_of_it(served: Served, caplog: pytest.LogCaptureFixture):
+def test_what_fails_inside_says_nothing_of_it(served, caplog):
     client = served.client()
     served.store.close()
-    client.app.state.server = None  # type: ignore[attr-defined]
+    client.app.state.server = None
     answer = client.get("/api/v1/projects")
 
     assert (answer.status_code, answer.headers["content-type"]) == (500, "application/problem+json")
@@ -243,7 +242,7 @@ def test_what_fails_inside_says_nothing_of_it(served: Served, caplog: pytest.Log
     assert "GET /api/v1/projects" in caplog.text
 
 
-def test_the_token_is_in_no_log(served: Served, caplog: pytest.LogCaptureFixture):
+def test_the_token_is_in_no_log(served, caplog):
     caplog.set_level(logging.DEBUG)
     client = served.client(headers=NO_TOKEN)
     client.get(f"/login?token={TOKEN}")
@@ -257,7 +256,7 @@ def test_the_token_is_in_no_log(served: Served, caplog: pytest.LogCaptureFixture
         assert secret not in ours
 
 
-def test_a_log_line_is_one_line(served: Served, caplog: pytest.LogCaptureFixture):
+def test_a_log_line_is_one_line(served, caplog):
     caplog.set_level(logging.INFO)
     served.client().get("/a%0d%0aGET%20/forged%20200%1b[2J%e2%80%ae")
     lines = [one.getMessage() for one in caplog.records if one.name.startswith("scrapy_dedup")]
@@ -265,7 +264,7 @@ def test_a_log_line_is_one_line(served: Served, caplog: pytest.LogCaptureFixture
     assert lines == ["GET /a%0D%0AGET%20/forged%20200%1B%5B2J%E2%80%AE 404"]
 
 
-def test_who_asks_too_often_waits(served: Served):
+def test_who_asks_too_often_waits(served):
     client = served.client(requests_a_minute=3)
     answers = [client.get("/api/v1/projects") for _ in range(4)]
 
@@ -277,7 +276,7 @@ def test_who_asks_too_often_waits(served: Served):
     assert answers[3].headers["content-type"] == "application/problem+json"
 
 
-def test_wrong_tokens_cost_more(served: Served):
+def test_wrong_tokens_cost_more(served):
     client = served.client(headers=NO_TOKEN, requests_a_minute=100)
     answers = [client.get("/login?token=wrong").status_code for _ in range(20)]
 
@@ -285,7 +284,7 @@ def test_wrong_tokens_cost_more(served: Served):
     assert answers[-1] == 429
 
 
-def test_another_site_cannot_use_up_what_one_may_ask(served: Served):
+def test_another_site_cannot_use_up_what_one_may_ask(served):
     """Its images are asked for by the same browser, from the same address."""
     client = served.client(requests_a_minute=100)
     image = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}
@@ -295,7 +294,7 @@ def test_another_site_cannot_use_up_what_one_may_ask(served: Served):
     assert client.get("/api/v1/projects").status_code == 200
 
 
-def test_who_guesses_tokens_keeps_no_session_out(served: Served):
+def test_who_guesses_tokens_keeps_no_session_out(served):
     client = served.client(headers=NO_TOKEN, requests_a_minute=100)
     _login(client)
     guesses = [client.get("/login?token=wrong", headers={"Cookie": ""}).status_code for _ in range(50)]
@@ -304,7 +303,7 @@ def test_who_guesses_tokens_keeps_no_session_out(served: Served):
     assert client.get("/api/v1/projects").status_code == 200
 
 
-def test_who_guesses_tokens_keeps_nobody_out_who_has_it(served: Served):
+def test_who_guesses_tokens_keeps_nobody_out_who_has_it(served):
     client = served.client(headers=NO_TOKEN, requests_a_minute=100)
     guesses = [client.get("/api/v1/projects", headers={"Authorization": f"Bearer {n}"}).status_code for n in range(50)]
 
@@ -339,7 +338,7 @@ def _parts(size: int) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("declared", [True, False], ids=["declared", "chunked"])
-def test_a_body_that_is_too_large_is_not_read(served: Served, declared: bool):  # noqa: FBT001
+def test_a_body_that_is_too_large_is_not_read(served, declared):
     client = served.client(max_body_bytes=2_000)
     path = f"/api/v1/projects/{PROJECT}/domains"
     fits, large = ((b"x" * size if declared else _parts(size)) for size in (2_000, 2_500))
@@ -350,20 +349,20 @@ def test_a_body_that_is_too_large_is_not_read(served: Served, declared: bool):  
 
 
 @pytest.mark.parametrize("length", ["-1", "x", "9" * 30, "2001"])
-def test_a_length_that_is_none_is_too_large(served: Served, length: str):
+def test_a_length_that_is_none_is_too_large(served, length):
     client = served.client(max_body_bytes=2_000)
     answer = client.post("/api/v1/projects", headers={"Content-Length": length}, content=b"")
 
     assert answer.status_code == 413
 
 
-def test_the_page_that_asks_for_the_token_reads_little(served: Served):
+def test_the_page_that_asks_for_the_token_reads_little(served):
     client = served.client(headers=NO_TOKEN)
 
     assert client.post("/login", data={"token": "x" * 20_000}).status_code == 413
 
 
-def test_without_the_token_no_body_is_read(served: Served):
+def test_without_the_token_no_body_is_read(served):
     read = []
 
     def body() -> Iterator[bytes]:
@@ -377,7 +376,7 @@ def test_without_the_token_no_body_is_read(served: Served):
 
 
 @pytest.mark.anyio
-async def test_a_websocket_is_closed(served: Served):
+async def test_a_websocket_is_closed(served):
     sent: list[Any] = []
     gate = AccessGate(
         make_app(served.server, Access(TOKEN, hosts_of("127.0.0.1", PORT, ()))), Access(TOKEN, hosts_of("", 1, ()))
@@ -394,7 +393,7 @@ async def test_a_websocket_is_closed(served: Served):
     assert sent == [{"type": "websocket.close", "code": 1008}]
 
 
-def test_problems_are_json_for_programs_and_pages_for_people(served: Served):
+def test_problems_are_json_for_programs_and_pages_for_people(served):
     client = served.client()
     page, problem = client.get("/<script>alert(1)</script>"), client.get("/api/<script>")
 

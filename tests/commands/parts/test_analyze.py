@@ -8,13 +8,13 @@ def kept_of_page_0(shop: Shop) -> str:
         return cleaned(shop.project(store), 0) or ""
 
 
-def test_json_has_parameters_sums_and_domains(shop: Shop) -> None:
+def test_json_has_parameters_sums_and_domains(shop):
     told = shop.run("templates", "analyze", "--json", "--threshold-pct", "0.5", "--min-pages", "3")
 
     assert told.json == documented("analyze")["analyzed"]
 
 
-def test_what_is_found_is_stored(shop: Shop) -> None:
+def test_what_is_found_is_stored(shop):
     assert kept_of_page_0(shop) == unique(0)
 
     told = shop.run("templates", "analyze", "--min-pages", "20")
@@ -24,7 +24,7 @@ def test_what_is_found_is_stored(shop: Shop) -> None:
     assert kept_of_page_0(shop).startswith(BANNER)
 
 
-def test_a_dry_run_says_so_and_stores_nothing(shop: Shop) -> None:
+def test_a_dry_run_says_so_and_stores_nothing(shop):
     told = shop.run("templates", "analyze", "--dry-run", "--min-pages", "20")
 
     assert told.out.endswith("Dry run: nothing was written.\n")
@@ -32,7 +32,7 @@ def test_a_dry_run_says_so_and_stores_nothing(shop: Shop) -> None:
 
 
 @table("commands/analyzed_parts")
-def test_a_part_can_be_analysed(shop: Shop, arguments: list[str], domains: list[str]) -> None:
+def test_a_part_can_be_analysed(shop, arguments, domains):
     told = shop.run("templates", "analyze", "--json", "--min-pages", "20", *arguments)
 
     assert [each["domain"] for each in told.json["domain_results"]] == domains
@@ -40,14 +40,14 @@ def test_a_part_can_be_analysed(shop: Shop, arguments: list[str], domains: list[
 
 
 @table("verb_analyze/a_part_without_pages_is_told")
-def test_a_part_without_pages_is_told(finished_shop: Shop, arguments: list[str], message: str) -> None:
+def test_a_part_without_pages_is_told(finished_shop, arguments, message):
     told = finished_shop.run("templates", "analyze", *arguments)
 
     assert (told.code, told.out) == (1, "")
     assert message in told.err
 
 
-def test_the_domain_that_loses_most_comes_first(shop: Shop) -> None:
+def test_the_domain_that_loses_most_comes_first(shop):
     with shop.open() as store:
         put(shop.project(store), {f"https://a.example/{n}": html_page(n, BANNER, BANNER + "!") for n in range(6)})
 
@@ -56,14 +56,14 @@ def test_the_domain_that_loses_most_comes_first(shop: Shop) -> None:
     assert out.index("a.example") < out.index(DOMAIN) < out.index("other.example")
 
 
-def test_a_terminal_shows_a_bar(shop: Shop) -> None:
+def test_a_terminal_shows_a_bar(shop):
     told = at_a_terminal("dedup", "templates", "analyze", *shop.settings, folder=shop.folder)
 
     assert told.code == 0
     assert "24/24" in told.out
 
 
-def test_a_store_that_another_holds_is_not_waited_for_without_end(shop: Shop) -> None:
+def test_a_store_that_another_holds_is_not_waited_for_without_end(shop):
     with shop.open() as store, store.session() as session:
         session.connection()
 

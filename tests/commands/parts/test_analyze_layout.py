@@ -15,7 +15,7 @@ from scrapy_dedup.settings import Settings
 from tests.browser import Scheme, opened, shared_chromium
 from tests.commands.running import Outcome, Shop, scrapy
 from tests.commands.shown import ARTICLES, server
-from tests.server import Answer, WebServer, redirect, serving
+from tests.server import Answer, redirect, serving
 from tests.service.stored_pages import NOON
 from tests.shown_site import BANNER, UNSEEN, article
 from tests.tables import table
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("server")]
 
 
 @pytest.fixture(scope="module")
-def analyzed(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome, list[str]]:
+def analyzed(server, tmp_path_factory) -> tuple[Path, Outcome, list[str]]:
     """A page of a site that nothing is known of: the folder, what was said, and what the server was asked for."""
     folder = tmp_path_factory.mktemp("analyzed")
     server.requests.clear()
@@ -44,14 +44,14 @@ def analyze(folder: Path, url: str, *arguments: str, **environment: str) -> Outc
 Analyzed = tuple[Path, Outcome, list[str]]
 
 
-def test_page_and_style_sheet_are_asked_for_once(analyzed: Analyzed) -> None:
+def test_page_and_style_sheet_are_asked_for_once(analyzed):
     _, told, asked = analyzed
 
     assert (told.code, told.err) == (0, "")
     assert sorted(asked) == ["/robots.txt", "/ropes/3", "/style.css"]
 
 
-def test_files_stand_in_a_folder_named_by_the_host_and_nothing_else_is_written(analyzed: Analyzed) -> None:
+def test_files_stand_in_a_folder_named_by_the_host_and_nothing_else_is_written(analyzed):
     folder, told, _ = analyzed
 
     files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
@@ -60,12 +60,11 @@ def test_files_stand_in_a_folder_named_by_the_host_and_nothing_else_is_written(a
     assert (folder / "127.0.0.1" / "layout.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_every_box_is_of_a_node_of_the_page_as_it_was_sent(analyzed: Analyzed) -> None:
+def test_every_box_is_of_a_node_of_the_page_as_it_was_sent(analyzed):
     html = article(3, ARTICLES)
     page = parse_page(html)
     assert isinstance(page, Page)
     static = numbered(html, page)
-    assert static is not None
 
     boxes = analyzed[1].json["boxes"]
 
@@ -75,7 +74,7 @@ def test_every_box_is_of_a_node_of_the_page_as_it_was_sent(analyzed: Analyzed) -
     assert ("content", "body") not in tags
 
 
-def test_what_is_seen_is_told(analyzed: Analyzed) -> None:
+def test_what_is_seen_is_told(analyzed):
     told: dict[str, Any] = analyzed[1].json
 
     assert analyzed[1].out.isascii()
@@ -91,7 +90,7 @@ def test_what_is_seen_is_told(analyzed: Analyzed) -> None:
     assert told["browser"].startswith("Chromium")
 
 
-def test_page_around_the_picture_fits_and_asks_for_nothing(analyzed: Analyzed) -> None:
+def test_page_around_the_picture_fits_and_asks_for_nothing(analyzed):
     file = analyzed[0] / "127.0.0.1" / "layout.html"
 
     with shared_chromium() as browser:
@@ -104,9 +103,7 @@ def test_page_around_the_picture_fits_and_asks_for_nothing(analyzed: Analyzed) -
                 assert BANNER not in shown.page.locator("main").inner_text()
 
 
-def test_a_site_that_is_known_is_cut_by_its_template_and_robots_txt_may_be_passed_over(
-    server: WebServer, tmp_path: Path
-) -> None:
+def test_a_site_that_is_known_is_cut_by_its_template_and_robots_txt_may_be_passed_over(server, tmp_path):
     server.site |= answers(server.origins[0])
     shop = Shop(tmp_path)
     domain = server.origins[0].removeprefix("http://")
@@ -138,9 +135,7 @@ HANG = f"<html><body><main><p>{'Here is a text that stands on the page. ' * 9}</
     ("html", "share"),
     [pytest.param(MADE.format(FILL), 1.0, id="made-by-scripts"), pytest.param(HANG, None, id="hangs")],
 )
-def test_what_scripts_make_is_told_and_nothing_hangs(
-    server: WebServer, tmp_path: Path, html: str, share: float | None
-) -> None:
+def test_what_scripts_make_is_told_and_nothing_hangs(server, tmp_path, html, share):
     url = f"{server.origins[0]}/scripted"
     server.site[url] = Answer(html)
 
@@ -158,9 +153,7 @@ def answers(origin: str) -> dict[str, Answer]:
 
 
 @table("wrong_calls/analyze_layout")
-def test_what_cannot_be_done_is_told_with_a_way_out(
-    server: WebServer, tmp_path: Path, path: str, arguments: list[str], message: str
-) -> None:
+def test_what_cannot_be_done_is_told_with_a_way_out(server, tmp_path, path, arguments, message):
     server.site |= answers(server.origins[0])
     (tmp_path / "a-file").write_text("here")
 
@@ -171,12 +164,12 @@ def test_what_cannot_be_done_is_told_with_a_way_out(
     assert told.err.count("\n") == 1
 
 
-def test_a_wrong_address_is_a_wrong_call(tmp_path: Path) -> None:
+def test_a_wrong_address_is_a_wrong_call(tmp_path):
     assert analyze(tmp_path, "ftp://example.com/").code == 2
 
 
 @pytest.mark.parametrize("way", ["redirect", "refresh"])
-def test_a_page_leads_to_no_other_port_of_a_private_address(server: WebServer, tmp_path: Path, way: str) -> None:
+def test_a_page_leads_to_no_other_port_of_a_private_address(server, tmp_path, way):
     here = server.origins[0]
 
     def to(target: str) -> Answer:

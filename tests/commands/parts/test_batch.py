@@ -14,7 +14,7 @@ from tests.tables import table
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path) -> Path:
     write_pages(tmp_path)
     return tmp_path
 
@@ -30,7 +30,7 @@ def names(folder: Path, name: str) -> list[str]:
     return sorted(one.name for one in folder.glob(f"{name}*"))
 
 
-def test_what_a_batch_learned_is_known_to_later_calls(batches: tuple[Path, list[Outcome]]) -> None:
+def test_what_a_batch_learned_is_known_to_later_calls(batches):
     folder, (told, *_) = batches
 
     later = scrapy("dedup", "clean", "in.jsonl", "-O", "again.jsonl", "--json", *STORE, folder=folder)
@@ -47,7 +47,7 @@ def test_what_a_batch_learned_is_known_to_later_calls(batches: tuple[Path, list[
     assert not (folder / "learns" / "pages" / "former").exists()
 
 
-def test_a_plan_uses_what_was_learned_and_leaves_a_batch_at_work_alone(batches: tuple[Path, list[Outcome]]) -> None:
+def test_a_plan_uses_what_was_learned_and_leaves_a_batch_at_work_alone(batches):
     folder, (_, told, *_) = batches
 
     assert told.code == 0, told.err
@@ -58,7 +58,7 @@ def test_a_plan_uses_what_was_learned_and_leaves_a_batch_at_work_alone(batches: 
     assert (folder / "plans.part" / "work" / "survey").exists()
 
 
-def test_finished_pages_are_kept_where_their_name_is_taken_meanwhile(batches: tuple[Path, list[Outcome]]) -> None:
+def test_finished_pages_are_kept_where_their_name_is_taken_meanwhile(batches):
     folder, (*_, told) = batches
 
     assert told.code == 1
@@ -73,7 +73,7 @@ def batch(folder: Path, *arguments: str, **environment: str) -> Outcome:
     return scrapy("dedup", "clean", "--spark", *arguments, folder=folder, **environment)
 
 
-def test_what_is_missing_is_told(folder: Path) -> None:
+def test_what_is_missing_is_told(folder):
     told = batch(folder, "--master", "local[1]", "in.jsonl", "out", JAVA_HOME=str(folder))
 
     assert told.code == 1
@@ -84,14 +84,14 @@ def test_what_is_missing_is_told(folder: Path) -> None:
 
 
 @table("verb_batch/wrong_calls_are_refused_before_spark_starts")
-def test_wrong_calls_are_refused_before_spark_starts(folder: Path, arguments: list[str], message: str) -> None:
+def test_wrong_calls_are_refused_before_spark_starts(folder, arguments, message):
     told = batch(folder, "in.jsonl", "out", *arguments)
 
     assert told.code == 2
     assert message in told.err
 
 
-def test_what_is_there_is_left_alone(batches: tuple[Path, list[Outcome]]) -> None:
+def test_what_is_there_is_left_alone(batches):
     folder, (_, _, *refused, _) = batches
 
     for (there, (_, message)), told in zip(LEFT_ALONE.items(), refused, strict=True):

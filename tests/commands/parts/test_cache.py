@@ -1,6 +1,5 @@
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -17,7 +16,7 @@ HOSTILE = f"https://{DOMAIN}/\u202egnp.\x1b[31m<b>"
 
 
 @pytest.fixture(scope="session")
-def filled_shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
+def filled_shop(tmp_path_factory) -> Shop:
     """Three pages, extracted by one run; the next one needed to extract only the first again."""
     shop = Shop(tmp_path_factory.mktemp("cached"))
     with shop.open() as store:
@@ -35,7 +34,7 @@ def filled_shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
 
 
 @pytest.fixture
-def shop(filled_shop: Shop, tmp_path: Path) -> Shop:
+def shop(filled_shop, tmp_path) -> Shop:
     shutil.copytree(filled_shop.folder, tmp_path, dirs_exist_ok=True)
     return Shop(tmp_path)
 
@@ -49,7 +48,7 @@ def extractions(shop: Shop) -> int:
         return session.scalar(text("SELECT count(*) FROM extractions")) or 0
 
 
-def test_stats_say_what_was_spared(filled_shop: Shop) -> None:
+def test_stats_say_what_was_spared(filled_shop):
     told, found = cache(filled_shop, "stats"), cache(filled_shop, "stats", "--json").json
 
     assert "Cache of project shop: run of site, 2026-03-02 12:00 UTC" in told.out
@@ -68,7 +67,7 @@ def test_stats_say_what_was_spared(filled_shop: Shop) -> None:
 
 
 @table("commands/cache_deletions")
-def test_what_deletes_has_a_dry_run(shop: Shop, arguments: list[str], deleted: int, memos: int) -> None:
+def test_what_deletes_has_a_dry_run(shop, arguments, deleted, memos):
     action, *rest = arguments
 
     would = cache(shop, action, "--dry-run", *rest)
@@ -83,7 +82,7 @@ def test_what_deletes_has_a_dry_run(shop: Shop, arguments: list[str], deleted: i
     assert cache(shop, "stats", "--json").json["memos"]["memos"] == 1 - memos
 
 
-def test_pages_that_are_not_there_are_told(shop: Shop) -> None:
+def test_pages_that_are_not_there_are_told(shop):
     told = cache(shop, "invalidate", a_url(0), a_url(9))
 
     assert told.code == 1
@@ -92,7 +91,7 @@ def test_pages_that_are_not_there_are_told(shop: Shop) -> None:
     assert cache(shop, "invalidate", "--domain", "nope.example").err.endswith("nope.example: there is no such page\n")
 
 
-def test_damage_is_told_and_fixed_after_a_dry_run(shop: Shop) -> None:
+def test_damage_is_told_and_fixed_after_a_dry_run(shop):
     sound = cache(shop, "verify")
     assert (sound.code, sound.out) == (0, "Checked: 3 pages with 5 extractions.\nAll is as it was stored.\n")
     with shop.open() as store, store.session() as session:
@@ -113,7 +112,7 @@ def test_damage_is_told_and_fixed_after_a_dry_run(shop: Shop) -> None:
 
 
 class TestTree:
-    def test_brings_everything_back_after_the_store_was_deleted(self, shop: Shop) -> None:
+    def test_brings_everything_back_after_the_store_was_deleted(self, shop):
         with shop.open() as store:
             before = rows(store, shop.project(store))
         exported = cache(shop, "export", "tree")
@@ -140,7 +139,7 @@ class TestTree:
         with shop.open() as store:
             assert rows(store, shop.project(store)) == before
 
-    def test_damage_is_told_and_the_rest_comes(self, shop: Shop) -> None:
+    def test_damage_is_told_and_the_rest_comes(self, shop):
         """Nor does what a page says act on the terminal."""
         with shop.open() as store:
             shop.project(store).write(a_page("x", url=HOSTILE))
@@ -168,14 +167,14 @@ class TestTree:
         told = cache(shop, "import", "tree", "--dry-run")
         assert "content_index.json is missing: the extraction files are taken for it" in told.err
 
-    def test_at_a_terminal_there_is_a_bar(self, shop: Shop) -> None:
+    def test_at_a_terminal_there_is_a_bar(self, shop):
         told = at_a_terminal("dedup", "store", "cache", "export", "x", *shop.settings, folder=shop.folder)
 
         assert (told.code, "3/3" in told.out, "Exported: 3 pages" in told.out) == (0, True, True)
 
 
 @table("wrong_calls/cache")
-def test_a_wrong_call_says_what_to_do(filled_shop: Shop, arguments: list[str], code: int, words: str) -> None:
+def test_a_wrong_call_says_what_to_do(filled_shop, arguments, code, words):
     told = cache(filled_shop, *arguments)
 
     assert told.code == code

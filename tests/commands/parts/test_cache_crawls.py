@@ -3,7 +3,6 @@
 import json
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -34,7 +33,7 @@ def crawl(project: Project, server: WebServer) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def crawled(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Project:
+def crawled(server, tmp_path_factory) -> Project:
     """A project that has crawled, with its exported cache beside it."""
     project = Project(tmp_path_factory.mktemp("crawled") / "project", dict(ADDON))
     assert set(crawl(project, server)) >= pages_of(server.site)
@@ -43,11 +42,11 @@ def crawled(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Proj
 
 
 @pytest.fixture
-def project(crawled: Project, tmp_path: Path) -> Project:
+def project(crawled, tmp_path) -> Project:
     return copied(crawled, tmp_path / "project")
 
 
-def test_after_export_and_import_only_what_was_damaged_is_extracted(project: Project, server: WebServer) -> None:
+def test_after_export_and_import_only_what_was_damaged_is_extracted(project, server):
     deleted, flipped, misled, other = (f"{server.origins[1]}/p{number}" for number in (3, 4, 5, 6))
     shutil.rmtree(project.folder / ".scrapy")
     tree = project.folder / "tree"
@@ -66,9 +65,7 @@ def test_after_export_and_import_only_what_was_damaged_is_extracted(project: Pro
 
 
 @pytest.mark.parametrize("length", [0, 200])
-def test_without_a_whole_index_every_page_comes_back_and_one_invalidated_is_extracted_anew(
-    project: Project, server: WebServer, length: int
-) -> None:
+def test_without_a_whole_index_every_page_comes_back_and_one_invalidated_is_extracted_anew(project, server, length):
     assert cache(project, "verify", "--json").json["damaged"] == {}, "what a crawl left is sound"
     shutil.rmtree(project.folder / ".scrapy")
     index = project.folder / "tree" / "content_index.json"

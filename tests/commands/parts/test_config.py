@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +17,7 @@ Run = Callable[..., Outcome]
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def run(tmp_path) -> Run:
     """Runs the verb on a store with three pages."""
     shop = Shop(tmp_path)
     with shop.open() as store:
@@ -26,7 +25,7 @@ def run(tmp_path: Path) -> Run:
     return lambda *words: shop.run("store", "config", *words, "-s", "DEDUP_FALLBACK=whole")
 
 
-def test_what_is_set_is_got_and_its_pages_wait(run: Run) -> None:
+def test_what_is_set_is_got_and_its_pages_wait(run):
     done = run("set", DOMAIN.upper(), CSS, ".header", ".promo", "--json").json
 
     config: dict[str, list[str]] = {key: [] for key in KEYS} | {CSS: [".header", ".promo"]}
@@ -39,7 +38,7 @@ def test_what_is_set_is_got_and_its_pages_wait(run: Run) -> None:
     assert DOMAIN in run("get").out
 
 
-def test_entries_are_added_and_taken_away(run: Run) -> None:
+def test_entries_are_added_and_taken_away(run):
     run("set", DOMAIN, CSS, ".a")
     run("add", DOMAIN, CSS, ".b", ".a")
     run("add", DOMAIN, "keep_rules", "nav")
@@ -50,7 +49,7 @@ def test_entries_are_added_and_taken_away(run: Run) -> None:
     assert "Nothing is decided" in run("get", DOMAIN).out
 
 
-def test_a_dry_run_tells_how_many_pages_would_change_and_writes_nothing(run: Run) -> None:
+def test_a_dry_run_tells_how_many_pages_would_change_and_writes_nothing(run):
     found = run("set", DOMAIN, CSS, "header", "--dry-run", "--json").json["changes"][0]["trial"]
 
     assert (found["pages"], found["changed"], found["chars_less"]) == (3, 3, 3 * len(HEADER))
@@ -61,7 +60,7 @@ def test_a_dry_run_tells_how_many_pages_would_change_and_writes_nothing(run: Run
     assert run("get", DOMAIN, "--json").json["version"] == 0
 
 
-def test_files_carry_configurations(run: Run, tmp_path: Path) -> None:
+def test_files_carry_configurations(run, tmp_path):
     file, body = tmp_path / "all.json", tmp_path / "one.json"
     run("set", DOMAIN, CSS, "header")
     assert run("export", str(file), "--json").json["domains"] == 1
@@ -77,7 +76,7 @@ def test_files_carry_configurations(run: Run, tmp_path: Path) -> None:
     assert [one["domain"] for one in domains] == ["a.example", DOMAIN]
 
 
-def test_a_page_shows_what_each_pattern_does(run: Run, tmp_path: Path) -> None:
+def test_a_page_shows_what_each_pattern_does(run, tmp_path):
     file = tmp_path / "page.html"
     file.write_text(html_page("new", "Another header"))
     run("set", DOMAIN, CSS, "header", "body")
@@ -91,14 +90,14 @@ def test_a_page_shows_what_each_pattern_does(run: Run, tmp_path: Path) -> None:
     assert "No pattern matches" in run("test", a_url(1), "other.example").out
 
 
-def test_what_a_pattern_holds_is_not_obeyed_by_a_terminal(run: Run) -> None:
+def test_what_a_pattern_holds_is_not_obeyed_by_a_terminal(run):
     run("set", DOMAIN, "boilerplate_text_patterns", "a\u202e\x1bb")
 
     assert "⟨U+202E⟩⟨U+001B⟩" in run("get", DOMAIN).out
 
 
 @pytest.mark.parametrize("action", ["set", "add"])
-def test_a_site_is_configured_before_its_first_crawl(run: Run, tmp_path: Path, action: str) -> None:
+def test_a_site_is_configured_before_its_first_crawl(run, tmp_path, action):
     store = Shop(tmp_path).file
     store.unlink()
 
@@ -110,7 +109,7 @@ def test_a_site_is_configured_before_its_first_crawl(run: Run, tmp_path: Path, a
 
 
 @table("wrong_calls/config")
-def test_mistakes_are_told_in_one_line(run: Run, words: list[str], code: int, told: str) -> None:
+def test_mistakes_are_told_in_one_line(run, words, code, told):
     found = run(*words)
 
     assert found.code == code
@@ -118,7 +117,7 @@ def test_mistakes_are_told_in_one_line(run: Run, words: list[str], code: int, to
     assert found.err.count("\n") == 1
 
 
-def test_a_file_that_holds_none_is_told(run: Run, tmp_path: Path) -> None:
+def test_a_file_that_holds_none_is_told(run, tmp_path):
     file = tmp_path / "bad.json"
     file.write_text('{"x": 1}')
 
@@ -126,7 +125,7 @@ def test_a_file_that_holds_none_is_told(run: Run, tmp_path: Path) -> None:
     assert "say of which" in run("import", str(file)).err
 
 
-def test_a_file_that_is_not_parsed_is_told(run: Run, tmp_path: Path) -> None:
+def test_a_file_that_is_not_parsed_is_told(run, tmp_path):
     file = tmp_path / "deep.html"
     file.write_text("<div>" * 20_000)
 

@@ -23,7 +23,7 @@ def pages(shop: Shop) -> set[str]:
         return {url for url in urls if project.page(page_key(url)) is not None}
 
 
-def test_domain_is_forgotten_with_the_names_below_it_once_a_dry_run_has_said_what_would_go(shop: Shop) -> None:
+def test_domain_is_forgotten_with_the_names_below_it_once_a_dry_run_has_said_what_would_go(shop):
     before = pages(shop)
     planned = shop.run("store", "forget", "example.com", "--dry-run", "--json").json
     assert (planned["project"], planned["deleted"]) == ("shop", False)
@@ -41,13 +41,13 @@ def test_domain_is_forgotten_with_the_names_below_it_once_a_dry_run_has_said_wha
 
 
 @pytest.mark.parametrize("target", ["exmaple.com", "http://127.0.0.1:1/typo"])
-def test_of_what_is_not_known_it_says_so(shop: Shop, target: str) -> None:
+def test_of_what_is_not_known_it_says_so(shop, target):
     told = shop.run("store", "forget", target, "--yes")
 
     assert (told.code, told.out) == (1, f"Nothing is known of {target} of project shop.\n")
 
 
-def test_page_is_forgotten_by_any_spelling(shop: Shop) -> None:
+def test_page_is_forgotten_by_any_spelling(shop):
     before = pages(shop)
     done = shop.run("store", "forget", f"{a_url(1)}?utm_source=mail", "--yes", "--json").json
 
@@ -56,7 +56,7 @@ def test_page_is_forgotten_by_any_spelling(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(("typed", "code"), [("y\n", 0), ("n\n", 1)])
-def test_it_asks_at_a_terminal(shop: Shop, typed: str, code: int) -> None:
+def test_it_asks_at_a_terminal(shop, typed, code):
     told = at_a_terminal("dedup", "store", "forget", DOMAIN, *shop.settings, folder=shop.folder, typed=typed)
 
     assert told.code == code

@@ -11,7 +11,7 @@ __all__ = ["learned_shop"]
 Learned = tuple[Shop, dict[str, int]]
 
 
-def test_json_is_as_documented(learned_shop: Learned) -> None:
+def test_json_is_as_documented(learned_shop):
     shop, layouts = learned_shop
 
     found = shop.run("templates", "layouts", DOMAIN.upper(), "--json").json
@@ -42,7 +42,7 @@ def test_json_is_as_documented(learned_shop: Learned) -> None:
     assert (alarm["layout"], alarm["pages_failed"], alarm["pages_looked"]) == (to_digits(layouts["listing"]), 9, 10)
 
 
-def test_a_person_reads_a_table_and_what_is_wrong(learned_shop: Learned) -> None:
+def test_a_person_reads_a_table_and_what_is_wrong(learned_shop):
     shop, layouts = learned_shop
 
     out = shop.run("templates", "layouts").out
@@ -58,7 +58,7 @@ def test_a_person_reads_a_table_and_what_is_wrong(learned_shop: Learned) -> None
     ("domain", "message"),
     [("other.example", f"knows no layouts of 'other.example': it knows those of {DOMAIN}"), ("\x1b[2J", "⟨U+001B⟩")],
 )
-def test_a_domain_that_is_not_known_is_told_in_one_line(learned_shop: Learned, domain: str, message: str) -> None:
+def test_a_domain_that_is_not_known_is_told_in_one_line(learned_shop, domain, message):
     told = learned_shop[0].run("templates", "layouts", domain)
 
     assert (told.code, told.out) == (1, "")
@@ -70,5 +70,5 @@ def test_a_domain_that_is_not_known_is_told_in_one_line(learned_shop: Learned, d
 @pytest.mark.parametrize(
     ("pages", "shown"), [((), ""), ((12,), "12"), ((1, 2, 3, 4, 5, 0, 7_000), "2 > 3 > 4 > 5 > 0 > 7,000")]
 )
-def test_a_trend_shows_the_last_runs(pages: tuple[int, ...], shown: str) -> None:
+def test_a_trend_shows_the_last_runs(pages, shown):
     assert trend(pages) == shown

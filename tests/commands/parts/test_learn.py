@@ -20,7 +20,7 @@ CHOSEN = ["-s", 'DEDUP_BROWSER={"layout_pages": 1}']
 
 
 @pytest.fixture
-def asked(server: WebServer) -> list[str]:
+def asked(server) -> list[str]:
     """URLs that were asked for in this test."""
     server.requests.clear()
     return server.requests
@@ -56,7 +56,7 @@ Learned = tuple[Shop, Outcome, list[str]]
 
 
 @pytest.fixture(scope="module")
-def learned(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Learned:
+def learned(server, tmp_path_factory) -> Learned:
     shop = Shop(tmp_path_factory.mktemp("unknown"))
     server.requests.clear()
     told = learn(shop, f"{server.origins[0]}/ropes/3")
@@ -64,7 +64,7 @@ def learned(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Lear
 
 
 class TestAUrlOfAnUnknownDomain:
-    def test_page_and_those_like_it_are_fetched_once_and_the_style_sheet_too(self, learned: Learned) -> None:
+    def test_page_and_those_like_it_are_fetched_once_and_the_style_sheet_too(self, learned):
         _, told, asked = learned
 
         assert (told.code, told.err) == (0, "")
@@ -72,7 +72,7 @@ class TestAUrlOfAnUnknownDomain:
         assert asked.count("/style.css") == asked.count("/robots.txt") == 1
         assert len(told.json["fetched"]) == 7
 
-    def test_template_that_was_seen_is_stored_with_its_evidence(self, learned: Learned, server: WebServer) -> None:
+    def test_template_that_was_seen_is_stored_with_its_evidence(self, learned, server):
         shop, told, _ = learned
         layout = told.json["layouts"][0]
 
@@ -84,7 +84,7 @@ class TestAUrlOfAnUnknownDomain:
         kept = {one.fingerprint: one for one in templates(shop, server)}
         assert kept[layout["layout"]].source == layout["after"]["source"]
 
-    def test_picture_stands_in_the_report(self, learned: Learned, server: WebServer) -> None:
+    def test_picture_stands_in_the_report(self, learned, server):
         shop = learned[0]
         with shop.open() as store:
             pictures = shop.project(store).pictures(domain_of(server))
@@ -96,7 +96,7 @@ class TestAUrlOfAnUnknownDomain:
 
 
 class TestADomainWhosePagesAreStored:
-    def test_only_style_sheets_are_fetched(self, server: WebServer, asked: list[str], tmp_path: Path) -> None:
+    def test_only_style_sheets_are_fetched(self, server, asked, tmp_path):
         shop = stored(server, tmp_path)
 
         told = learn(shop, domain_of(server))
@@ -115,9 +115,7 @@ class TestADomainWhosePagesAreStored:
         found = report.json["layouts"][0]["layouts"]
         assert sum(one["picture"] is not None for one in found) == 1
 
-    def test_a_dry_run_says_what_would_be_shown_and_does_nothing(
-        self, server: WebServer, asked: list[str], tmp_path: Path
-    ) -> None:
+    def test_a_dry_run_says_what_would_be_shown_and_does_nothing(self, server, asked, tmp_path):
         shop = stored(server, tmp_path)
 
         told = learn(shop, domain_of(server), "--dry-run", **NO_BROWSER)
@@ -127,7 +125,7 @@ class TestADomainWhosePagesAreStored:
         assert (templates(shop, server), asked) == ([], [])
 
 
-def test_a_page_that_cannot_be_shown_is_told_and_nothing_is_stored(server: WebServer, tmp_path: Path) -> None:
+def test_a_page_that_cannot_be_shown_is_told_and_nothing_is_stored(server, tmp_path):
     shop = stored(server, tmp_path)
     # A file that is no browser, and can be run.
     broken = tmp_path / "broken-browser"
@@ -143,8 +141,8 @@ def test_a_page_that_cannot_be_shown_is_told_and_nothing_is_stored(server: WebSe
 
 @table("wrong_calls/learn")
 def test_what_cannot_be_done_is_told_with_a_way_out_and_leaves_nothing_behind(
-    server: WebServer, tmp_path: Path, target: str, environment: dict[str, str], code: int, message: str
-) -> None:
+    server, tmp_path, target, environment, code, message
+):
     told = learn(Shop(tmp_path), target.format(origin=server.origins[0]), **environment)
 
     assert (told.code, told.out) == (code, "")
@@ -153,9 +151,7 @@ def test_what_cannot_be_done_is_told_with_a_way_out_and_leaves_nothing_behind(
     assert not Shop(tmp_path).file.exists()
 
 
-def test_style_sheets_from_elsewhere_on_private_addresses_are_asked_for_only_where_that_is_allowed(
-    tmp_path: Path,
-) -> None:
+def test_style_sheets_from_elsewhere_on_private_addresses_are_asked_for_only_where_that_is_allowed(tmp_path):
     """Shown is one page: what holds for it holds for both verbs."""
     with serving(3, lambda _: {}) as server:
         own, other, named = server.origins

@@ -46,7 +46,7 @@ async def answers(client: Client) -> tuple[list[str], dict[str, Any]]:
     return names, {name: answer_of(await client.call_tool(name, arguments)) for name, arguments in CALLS.items()}
 
 
-def test_a_client_calls_every_tool_over_standard_input_as_the_docs_say(shop: Shop) -> None:
+def test_a_client_calls_every_tool_over_standard_input_as_the_docs_say(shop):
     documented = json.loads((ROOT / "docs" / "mcp.md").read_text().split("```json")[1].split("```")[0])
     call = ["-m", "scrapy", *documented["mcpServers"]["crawls"]["args"]]
     started = StdioServerParameters(command=sys.executable, args=call, cwd=shop.folder, env=environment())
@@ -61,7 +61,7 @@ def test_a_client_calls_every_tool_over_standard_input_as_the_docs_say(shop: Sho
     assert found["boilerplate_stats"] == shop.run("report", "--domains", "--json").json
 
 
-def test_a_store_that_does_not_exist_yet_is_an_empty_one(tmp_path: Path) -> None:
+def test_a_store_that_does_not_exist_yet_is_an_empty_one(tmp_path):
     shop = Shop(tmp_path)
 
     told = shop.run("serve", "--mcp")
@@ -98,7 +98,7 @@ def over_http(shop: Shop, *options: str) -> Iterator[Serving]:
 
 
 @pytest.fixture(scope="module")
-def serving(filled_shop: Shop) -> Iterator[Serving]:
+def serving(filled_shop) -> Iterator[Serving]:
     settings = {"token": TOKEN, "max_body_bytes": 5000, "mcp_blacklist": True}
     with over_http(filled_shop, "-s", f"DEDUP_SERVE={json.dumps(settings)}") as found:
         yield found
@@ -117,8 +117,8 @@ def speak_http(serving: Serving, token: str) -> tuple[list[str], dict[str, Any]]
 
 
 def test_a_client_calls_every_tool_over_http_and_that_which_blacklists_is_there_where_it_is_enabled(
-    serving: Serving, filled_shop: Shop
-) -> None:
+    serving, filled_shop
+):
     names, found = speak_http(serving, TOKEN)
 
     assert names == [*CALLS, "blacklist_domain"]
@@ -126,7 +126,7 @@ def test_a_client_calls_every_tool_over_http_and_that_which_blacklists_is_there_
     assert TOKEN not in serving.said
 
 
-def test_without_a_token_one_is_made_and_printed_once(filled_shop: Shop) -> None:
+def test_without_a_token_one_is_made_and_printed_once(filled_shop):
     with over_http(filled_shop) as made:
         token = made.said.partition("Token of this start: ")[2].strip()
         assert len(token) >= 32
@@ -136,19 +136,19 @@ def test_without_a_token_one_is_made_and_printed_once(filled_shop: Shop) -> None
 
 
 @table("commands/mcp_requests")
-def test_requests_that_are_not_ours_are_refused(serving: Serving, headers: dict[str, str], status: int) -> None:
+def test_requests_that_are_not_ours_are_refused(serving, headers, status):
     found = httpx.post(serving.url, json=INITIALIZE, headers=HEADERS | headers)
 
     assert found.status_code == status
 
 
-def test_a_body_that_is_too_large_is_refused(serving: Serving) -> None:
+def test_a_body_that_is_too_large_is_refused(serving):
     large = INITIALIZE | {"padding": "x" * 6_000}
 
     assert httpx.post(serving.url, json=large, headers=HEADERS).status_code == 413
 
 
-def test_there_is_nothing_else(serving: Serving) -> None:
+def test_there_is_nothing_else(serving):
     for path in ("/", "/mcp/../etc/passwd", "/docs", "/openapi.json", "/mcp/%2e%2e/x"):
         url = serving.url.removesuffix("/mcp") + path
 
@@ -156,14 +156,14 @@ def test_there_is_nothing_else(serving: Serving) -> None:
         assert httpx.get(url, headers=HEADERS).status_code == 404
 
 
-def test_other_machines_are_not_listened_to_without_a_token_that_somebody_set(filled_shop: Shop) -> None:
+def test_other_machines_are_not_listened_to_without_a_token_that_somebody_set(filled_shop):
     found = filled_shop.run("serve", "--mcp", "--http", "--host", "::", "--port", "0")
 
     assert (found.code, found.out) == (1, "")
     assert 'DEDUP_SERVE["token"]' in found.err
 
 
-def test_a_port_that_is_taken_is_told(serving: Serving, filled_shop: Shop) -> None:
+def test_a_port_that_is_taken_is_told(serving, filled_shop):
     port = serving.url.removesuffix("/mcp").rpartition(":")[2]
 
     found = filled_shop.run("serve", "--mcp", "--http", "--port", port)

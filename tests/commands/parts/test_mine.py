@@ -10,7 +10,7 @@ __all__ = ["learned_shop"]
 Learned = tuple[Shop, dict[str, int]]
 
 
-def test_json_is_as_documented(learned_shop: Learned) -> None:
+def test_json_is_as_documented(learned_shop):
     shop, layouts = learned_shop
 
     found = shop.run("templates", "mine", "--json").json
@@ -28,7 +28,7 @@ def test_json_is_as_documented(learned_shop: Learned) -> None:
     assert article["examples"][0].startswith(f"https://{DOMAIN}/posts/")
 
 
-def test_a_person_reads_what_pages_share_and_where_they_differ(learned_shop: Learned) -> None:
+def test_a_person_reads_what_pages_share_and_where_they_differ(learned_shop):
     out = learned_shop[0].run("templates", "mine", "--domain", DOMAIN.upper()).out
 
     lines = [" ".join(line.split()) for line in out.replace("\N{NO-BREAK SPACE}", " ").splitlines()]
@@ -39,7 +39,7 @@ def test_a_person_reads_what_pages_share_and_where_they_differ(learned_shop: Lea
     assert any(line.startswith("varying") and "main.post" in line for line in lines)
 
 
-def test_domains_that_share_a_structure_are_listed(shop: Shop) -> None:
+def test_domains_that_share_a_structure_are_listed(shop):
     """Both domains of the shop have the same design."""
     found = shop.run("templates", "mine", "--all-domains", "--json").json
 
@@ -47,11 +47,11 @@ def test_domains_that_share_a_structure_are_listed(shop: Shop) -> None:
     assert "other.example, www.example.com" in shop.run("templates", "mine", "--all-domains").out
 
 
-def test_that_no_structure_is_shared_is_said(learned_shop: Learned) -> None:
+def test_that_no_structure_is_shared_is_said(learned_shop):
     assert "No structure is shared by two of 1 domain." in learned_shop[0].run("templates", "mine", "--all-domains").out
 
 
-def test_nothing_that_a_page_says_acts_on_the_terminal(shop: Shop) -> None:
+def test_nothing_that_a_page_says_acts_on_the_terminal(shop):
     hostile = "<html><title>\x1b[2J</title><body><main class='\x1b[2J\u202e'><p>\x1b[2J\u202e text</p></main>"
     with shop.open() as store:
         put(shop.project(store), {f"https://hostile.example/{n}\u202e": hostile for n in range(3)})
@@ -64,9 +64,7 @@ def test_nothing_that_a_page_says_acts_on_the_terminal(shop: Shop) -> None:
 
 
 @table("wrong_calls/mine")
-def test_what_cannot_be_mined_is_told_in_one_line(
-    finished_shop: Shop, options: list[str], code: int, message: str
-) -> None:
+def test_what_cannot_be_mined_is_told_in_one_line(finished_shop, options, code, message):
     told = finished_shop.run("templates", "mine", *options)
 
     assert (told.code, told.out) == (code, "")

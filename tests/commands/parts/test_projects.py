@@ -20,7 +20,7 @@ def names(shop: Shop) -> list[str]:
     return [project["name"] for project in listed.json["projects"]] if listed.code == 0 else []
 
 
-def test_projects_are_listed_with_their_figures(shop: Shop) -> None:
+def test_projects_are_listed_with_their_figures(shop):
     with shop.open() as store:
         store.project("blog")
 
@@ -33,7 +33,7 @@ def test_projects_are_listed_with_their_figures(shop: Shop) -> None:
     assert [line.split()[:3] for line in table.out.splitlines()[2:]] == [["blog", "0", "0"], ["shop", "12", "1"]]
 
 
-def test_yes_deletes_without_a_question_and_a_dry_run_nothing_whatever_else_is_said(shop: Shop) -> None:
+def test_yes_deletes_without_a_question_and_a_dry_run_nothing_whatever_else_is_said(shop):
     call = ["dedup", "store", "projects", "delete", "shop", "--yes", "--json"]
 
     would = here(*call, "--dry-run", folder=shop.folder)
@@ -45,7 +45,7 @@ def test_yes_deletes_without_a_question_and_a_dry_run_nothing_whatever_else_is_s
 
 
 @table("commands/projects_questions")
-def test_at_a_terminal_it_asks(shop: Shop, typed: str, code: int, left: list[str]) -> None:
+def test_at_a_terminal_it_asks(shop, typed, code, left):
     told = at_a_terminal("dedup", "store", "projects", "delete", "shop", folder=shop.folder, typed=typed)
 
     assert told.code == code
@@ -55,7 +55,7 @@ def test_at_a_terminal_it_asks(shop: Shop, typed: str, code: int, left: list[str
 
 
 @pytest.mark.parametrize("more", [[], ["--json"], ["--dry-run"], ["--yes"]])
-def test_an_unknown_project_is_no_reason_to_delete_another(shop: Shop, more: list[str]) -> None:
+def test_an_unknown_project_is_no_reason_to_delete_another(shop, more):
     told = here("dedup", "store", "projects", "delete", "shap", *more, folder=shop.folder)
 
     assert told.code == (1 if more in (["--dry-run"], ["--yes"]) else 2)

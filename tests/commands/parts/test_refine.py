@@ -6,7 +6,6 @@ import signal
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,7 +33,7 @@ def server() -> Iterator[WebServer]:
 
 
 @pytest.fixture(scope="module")
-def crawled(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Project:
+def crawled(server, tmp_path_factory) -> Project:
     """A project that has crawled a site in one batch, too small to be sure of anything, and learned the rest later."""
     project = Project(tmp_path_factory.mktemp("crawled") / "project", dict(ADDON))
     for pages in (3, PAGES):
@@ -44,7 +43,7 @@ def crawled(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Proj
 
 
 @pytest.fixture
-def project(crawled: Project, tmp_path: Path) -> Project:
+def project(crawled, tmp_path) -> Project:
     """A copy of its own for a test, without what the crawls emitted."""
     project = copied(crawled, tmp_path / "project")
     for name in ("feed", "stored"):
@@ -84,7 +83,7 @@ def texts(project: Project) -> list[str]:
     return [text for (text,) in rows(project, "SELECT cleaned_content FROM sources ORDER BY url")]
 
 
-def test_dry_run_tells_the_churn_and_writes_nothing(project: Project, server: WebServer) -> None:
+def test_dry_run_tells_the_churn_and_writes_nothing(project, server):
     before = texts(project)
 
     told = refine(project, "--dry-run")
@@ -99,7 +98,7 @@ def test_dry_run_tells_the_churn_and_writes_nothing(project: Project, server: We
     assert emitted(project) == emitted(project, "stored.jsonl") == []
 
 
-def test_pages_go_out_through_pipelines_and_feeds_and_only_once(project: Project, server: WebServer) -> None:
+def test_pages_go_out_through_pipelines_and_feeds_and_only_once(project, server):
     runs = rows(project, "SELECT count(*) FROM crawl_runs")
     versions = rows(project, "SELECT page_key, content_hash FROM documents ORDER BY page_key")
     server.requests.clear()
@@ -134,7 +133,7 @@ def test_pages_go_out_through_pipelines_and_feeds_and_only_once(project: Project
     assert len(emitted(project)) == PAGES
 
 
-def test_next_crawl_finds_pages_unchanged_and_gives_the_new_text(project: Project, server: WebServer) -> None:
+def test_next_crawl_finds_pages_unchanged_and_gives_the_new_text(project, server):
     refine(project)
     (project.folder / "feed.jsonl").unlink()
     (project.folder / "stored.jsonl").unlink()
@@ -147,7 +146,7 @@ def test_next_crawl_finds_pages_unchanged_and_gives_the_new_text(project: Projec
     assert dedup(project, "store", "cache", "verify", "--json").json["damaged"] == {}
 
 
-def test_file_that_cannot_be_written_leaves_the_store_as_it_was(project: Project) -> None:
+def test_file_that_cannot_be_written_leaves_the_store_as_it_was(project):
     told = dedup(project, "templates", "refine", "-O", ".")
 
     assert told.code == 1
@@ -155,7 +154,7 @@ def test_file_that_cannot_be_written_leaves_the_store_as_it_was(project: Project
     assert changes(project) == PAGES
 
 
-def test_outside_of_a_project_a_file_is_needed(project: Project, tmp_path: Path) -> None:
+def test_outside_of_a_project_a_file_is_needed(project, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     store = ["-s", f"DEDUP_DATABASE_URL=sqlite:///{project.folder}/.scrapy/dedup.db"]
 
@@ -167,7 +166,7 @@ def test_outside_of_a_project_a_file_is_needed(project: Project, tmp_path: Path)
     assert (told.code, told.json["emitted"]["pages"]) == (0, PAGES)
 
 
-def test_project_that_would_lose_the_items_is_refused(project: Project) -> None:
+def test_project_that_would_lose_the_items_is_refused(project):
     told = dedup(project, "templates", "refine", FEEDS={}, ITEM_PIPELINES={}, EXTENSIONS={})
 
     assert told.code == 2
@@ -176,7 +175,7 @@ def test_project_that_would_lose_the_items_is_refused(project: Project) -> None:
     assert changes(project) == PAGES
 
 
-def test_decision_of_a_person_goes_out(project: Project, server: WebServer) -> None:
+def test_decision_of_a_person_goes_out(project, server):
     refine(project)
     domain = server.origins[0].removeprefix("http://")
     for one in dedup(project, "templates", "list", domain, "--json").json["templates"]:
@@ -191,7 +190,7 @@ def test_decision_of_a_person_goes_out(project: Project, server: WebServer) -> N
 
 
 @pytest.mark.parametrize("by", ["block", "rule"])
-def test_what_was_removed_wrongly_and_is_kept_goes_out(project: Project, server: WebServer, by: str) -> None:
+def test_what_was_removed_wrongly_and_is_kept_goes_out(project, server, by):
     refine(project)
     url = f"{server.origins[0]}/p2"
     block = next(one for one in dedup(project, "explain", url, "--json").json["removed"] if one["text"] == PROMOTION)
@@ -206,7 +205,7 @@ def test_what_was_removed_wrongly_and_is_kept_goes_out(project: Project, server:
     assert PROMOTION not in dedup(project, "explain", url).out
 
 
-def test_domains_can_be_chosen(project: Project, server: WebServer) -> None:
+def test_domains_can_be_chosen(project, server):
     unknown = dedup(project, "templates", "refine", "--domain", "nowhere.example")
 
     assert unknown.code == 1
@@ -218,7 +217,7 @@ def test_domains_can_be_chosen(project: Project, server: WebServer) -> None:
 class TestSafety:
     """The store has a new text only when the items are safe."""
 
-    def test_page_whose_item_a_pipeline_fails_on_comes_again(self, project: Project) -> None:
+    def test_page_whose_item_a_pipeline_fails_on_comes_again(self, project):
         failing = {"tests.end_to_end.recrawl_pipelines.Failing": 600}
 
         told = dedup(project, "templates", "refine", "--json", ITEM_PIPELINES=STORAGE | failing, FAILS=["p2", "p5"])
@@ -228,7 +227,7 @@ class TestSafety:
         assert (told.json["emitted"]["pages"], told.json["emitted"]["failed"]) == (PAGES - 2, 2)
         assert refine(project)["emitted"]["pages"] == 2
 
-    def test_pages_whose_feed_was_not_stored_come_again(self, project: Project) -> None:
+    def test_pages_whose_feed_was_not_stored_come_again(self, project):
         storages = {"broken": "tests.end_to_end.recrawl_pipelines.BrokenStorage"}
         feeds = {"broken:all": {"format": "jsonlines"}}
 
@@ -237,7 +236,7 @@ class TestSafety:
         assert (told.json["emitted"]["pages"], told.json["emitted"]["stored"]) == (PAGES, 0)
         assert refine(project)["emitted"]["stored"] == PAGES
 
-    def test_killed_call_emits_again_what_was_not_safe(self, project: Project) -> None:
+    def test_killed_call_emits_again_what_was_not_safe(self, project):
         killed = start(project)
         wait_for(lambda: len(lines_of(project.folder / "stored.jsonl")) >= 3)
         killed.kill()
@@ -251,7 +250,7 @@ class TestSafety:
         assert len(set(stored)) == PAGES
         assert changes(project) == 0
 
-    def test_interrupted_call_ends_well_and_the_next_goes_on(self, project: Project) -> None:
+    def test_interrupted_call_ends_well_and_the_next_goes_on(self, project):
         stopped = start(project)
         wait_for(lambda: len(lines_of(project.folder / "stored.jsonl")) >= 3)
         stopped.send_signal(signal.SIGINT)
@@ -273,7 +272,7 @@ def start(project: Project) -> WarmProcess:
     )
 
 
-def test_pages_whose_originals_are_not_kept_are_counted(project: Project) -> None:
+def test_pages_whose_originals_are_not_kept_are_counted(project):
     with closing(sqlite3.connect(project.folder / ".scrapy" / "dedup.db")) as store, store:
         store.execute("DELETE FROM sources")
 
@@ -283,7 +282,7 @@ def test_pages_whose_originals_are_not_kept_are_counted(project: Project) -> Non
     assert f"Not to be cleaned again: {PAGES} pages whose original is not kept" in told.out
 
 
-def test_people_see_a_table_and_a_terminal_a_bar(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_people_see_a_table_and_a_terminal_a_bar(project, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     configure(project)
 

@@ -6,7 +6,7 @@ import pytest
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.store.records.records import DecisionRecord, DocumentRecord, VisitRecord
 from scrapy_dedup.store.writer import ProjectStore
-from tests.commands.running import Shop, at_a_terminal
+from tests.commands.running import at_a_terminal
 from tests.service.stored_pages import DOMAIN, NOON, a_url
 from tests.tables import table
 
@@ -24,7 +24,7 @@ def visit(project: ProjectStore, name: object, verdict: Any, hours: float, **fie
 
 
 @pytest.fixture
-def runs(shop: Shop) -> tuple[str, str]:
+def runs(shop) -> tuple[str, str]:
     """Two runs: the first found three pages, the second one new, two changed, one removed."""
     with shop.open() as store:
         project = shop.project(store)
@@ -43,7 +43,7 @@ def runs(shop: Shop) -> tuple[str, str]:
 
 @pytest.mark.usefixtures("runs")
 class TestForPeople:
-    def test_the_last_run_is_told_by_verdict(self, shop: Shop) -> None:
+    def test_the_last_run_is_told_by_verdict(self, shop):
         out = shop.run("changes").out
 
         lines = [line.strip() for line in out.splitlines()]
@@ -53,7 +53,7 @@ class TestForPeople:
         assert lines[-1] == "1 new, 2 changed, 1 removed"
         assert "began, 2026-03-02 13:00 UTC" in lines[0]
 
-    def test_nothing_that_a_page_says_acts_on_the_terminal(self, shop: Shop) -> None:
+    def test_nothing_that_a_page_says_acts_on_the_terminal(self, shop):
         out = at_a_terminal(*["dedup", "changes", "--diff", *shop.settings], folder=shop.folder).out
 
         assert "\u202e" not in out
@@ -61,22 +61,22 @@ class TestForPeople:
         assert "\x1b[1m3" not in out
         assert "Tea costs ⟨U+001B⟩[31m3⟨U+202E⟩ euros" in out
 
-    def test_a_diff_keeps_its_lines_and_their_indentation(self, shop: Shop) -> None:
+    def test_a_diff_keeps_its_lines_and_their_indentation(self, shop):
         lines = shop.run("changes", "--diff").out.splitlines()
 
         place = next(number for number, line in enumerate(lines) if "-Tea costs" in line)
         assert lines[place + 1].strip() == "+    Tea costs 4 euros"
 
-    def test_a_change_without_a_diff_says_how_to_have_one(self, shop: Shop) -> None:
+    def test_a_change_without_a_diff_says_how_to_have_one(self, shop):
         assert "no diff: the version before is not kept; DEDUP_KEEP_PAGES = 2" in shop.run("changes", "--diff").out
 
-    def test_nothing_is_said_to_be_nothing(self, shop: Shop) -> None:
+    def test_nothing_is_said_to_be_nothing(self, shop):
         told = shop.run("changes", "--since", "2030-01-01")
 
         assert (told.code, told.out.splitlines()[-1]) == (0, "No page was found new, changed or removed.")
 
 
-def test_json_is_as_documented(shop: Shop, runs: tuple[str, str]) -> None:
+def test_json_is_as_documented(shop, runs):
     found = shop.run("changes", "--json", "--diff").json
 
     changes = found.pop("changes")
@@ -109,7 +109,7 @@ def test_json_is_as_documented(shop: Shop, runs: tuple[str, str]) -> None:
 
 
 @table("commands/chosen_changes")
-def test_options_say_which(shop: Shop, runs: tuple[str, str], options: list[str], counts: list[int]) -> None:
+def test_options_say_which(shop, runs, options, counts):
     found = shop.run("changes", "--json", *(option.format(first=runs[0][:8]) for option in options)).json
 
     assert list(found["counts"].values()) == counts
@@ -118,7 +118,7 @@ def test_options_say_which(shop: Shop, runs: tuple[str, str], options: list[str]
 
 
 @table("wrong_calls/changes")
-def test_a_wrong_choice_is_told_in_one_line(shop: Shop, options: list[str], message: str) -> None:
+def test_a_wrong_choice_is_told_in_one_line(shop, options, message):
     told = shop.run("changes", *options)
 
     assert (told.code, told.out) == (2, "")

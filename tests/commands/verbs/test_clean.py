@@ -24,7 +24,7 @@ KEYS = {"url", "cleaned_content", "title", "date", "author", "dedup"}
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path) -> Path:
     """A folder with eight pages of one site."""
     (tmp_path / "in.jsonl").write_bytes(as_lines([a_row(number) for number in range(8)]))
     return tmp_path
@@ -46,7 +46,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_pages_come_out_clean_in_their_order(folder: Path) -> None:
+def test_pages_come_out_clean_in_their_order(folder):
     told = clean(folder, "in.jsonl", "-O", "out.jsonl")
 
     rows = written(folder)
@@ -58,7 +58,7 @@ def test_pages_come_out_clean_in_their_order(folder: Path) -> None:
     assert names(folder) == ["in.jsonl", "out.jsonl"]
 
 
-def test_every_kind_of_input_and_standard_output(folder: Path) -> None:
+def test_every_kind_of_input_and_standard_output(folder):
     site = folder / "site"
     site.mkdir()
     (site / "manifest.csv").write_text(f"url,file\n{SITE}folder,a.html\n")
@@ -73,7 +73,7 @@ def test_every_kind_of_input_and_standard_output(folder: Path) -> None:
     assert told.err.startswith("10 pages cleaned (10 by template); 1 domain: 1 learned.\n")
 
 
-def test_settings_count(folder: Path) -> None:
+def test_settings_count(folder):
     (folder / "in.jsonl").write_bytes(as_lines([{"link": SITE, "html": "<h1>Tea"}]))
 
     clean(folder, "in.jsonl", "-O", "out.jsonl", "-s", "DEDUP_URL_FIELD=link", "-s", "DEDUP_OUTPUT=text")
@@ -81,7 +81,7 @@ def test_settings_count(folder: Path) -> None:
     assert written(folder)[0]["cleaned_content"].strip() == "Tea"
 
 
-def test_bad_records_are_told_with_their_place(folder: Path) -> None:
+def test_bad_records_are_told_with_their_place(folder):
     (folder / "in.jsonl").write_bytes(as_lines([a_row(1), b"\x1b[2J", a_row(2)]))
 
     told = clean(folder, "in.jsonl", "-O", "out.jsonl", "--json")
@@ -94,7 +94,7 @@ def test_bad_records_are_told_with_their_place(folder: Path) -> None:
 
 
 class TestExit:
-    def test_is_1_where_no_page_came_out(self, folder: Path) -> None:
+    def test_is_1_where_no_page_came_out(self, folder):
         (folder / "in.jsonl").write_text("{")
 
         told = clean(folder, "in.jsonl", "-O", "out.jsonl")
@@ -102,7 +102,7 @@ class TestExit:
         assert (told.code, written(folder)) == (1, [])
         assert told.out == "0 pages cleaned; 1 bad record passed over; 0 domains: none.\n"
 
-    def test_is_1_where_a_strict_call_met_a_bad_record(self, folder: Path) -> None:
+    def test_is_1_where_a_strict_call_met_a_bad_record(self, folder):
         (folder / "in.jsonl").write_bytes(as_lines([a_row(1), b"{"]))
 
         told = clean(folder, "in.jsonl", "-O", "out.jsonl", "--strict")
@@ -112,7 +112,7 @@ class TestExit:
         assert names(folder) == ["in.jsonl"]
 
     @pytest.mark.parametrize("name", ["linked", "same", "in"])
-    def test_is_2_where_out_would_take_the_place_of_an_input(self, folder: Path, name: str) -> None:
+    def test_is_2_where_out_would_take_the_place_of_an_input(self, folder, name):
         given = (folder / "in.jsonl").rename(folder / "in.part")
         (folder / "linked").symlink_to(given)
         (folder / "same").hardlink_to(given)
@@ -120,14 +120,14 @@ class TestExit:
         assert here("dedup", "clean", "in.part", "-O", name, folder=folder).code == 2
         assert len(given.read_bytes().splitlines()) == 8
 
-    def test_is_2_where_out_is_a_page_of_a_folder(self, folder: Path) -> None:
+    def test_is_2_where_out_is_a_page_of_a_folder(self, folder):
         (folder / "about").write_text("<!doctype html><p>Tea")
 
         assert here("dedup", "clean", ".", "-O", "about", folder=folder).code == 2
         assert (folder / "about").read_text() == "<!doctype html><p>Tea"
 
     @table("wrong_calls/clean")
-    def test_wrong_calls_say_so_in_a_line(self, folder: Path, arguments: list[str], code: int, says: str) -> None:
+    def test_wrong_calls_say_so_in_a_line(self, folder, arguments, code, says):
         told = here("dedup", "clean", *arguments, folder=folder)
 
         assert told.code == code
@@ -136,7 +136,7 @@ class TestExit:
         assert names(folder) == ["in.jsonl"]
 
 
-def test_a_dry_run_tells_what_would_be_learned_and_writes_nothing(folder: Path) -> None:
+def test_a_dry_run_tells_what_would_be_learned_and_writes_nothing(folder):
     told = clean(folder, "in.jsonl", "--dry-run")
     as_json = clean(folder, "in.jsonl", "--dry-run", "--json").json
 
@@ -148,7 +148,7 @@ def test_a_dry_run_tells_what_would_be_learned_and_writes_nothing(folder: Path) 
 
 
 class TestStore:
-    def test_remembers_when_it_is_told_to(self, folder: Path) -> None:
+    def test_remembers_when_it_is_told_to(self, folder):
         shop = Shop(folder)
         (folder / "few.jsonl").write_bytes(as_lines([a_row(99)]))
 
@@ -159,7 +159,7 @@ class TestStore:
         assert second.json["domains"][0]["status"] == "known"
         assert "Home Products" not in written(folder, "few.out")[0]["cleaned_content"]
 
-    def test_is_only_read_otherwise(self, folder: Path) -> None:
+    def test_is_only_read_otherwise(self, folder):
         shop = Shop(folder)
         shop.open().close()
         before = shop.file.read_bytes()
@@ -169,7 +169,7 @@ class TestStore:
         assert shop.file.read_bytes() == before
 
 
-def test_a_terminal_shows_a_bar_and_nothing_else_does(folder: Path) -> None:
+def test_a_terminal_shows_a_bar_and_nothing_else_does(folder):
     shown = at_a_terminal("dedup", "clean", "in.jsonl", "-O", "out.jsonl", folder=folder).out
 
     assert "cleaning" in shown
@@ -189,7 +189,7 @@ def begun(folder: Path, *arguments: str, pages: int) -> WarmProcess:
     return run
 
 
-def test_killed_and_run_again_it_gives_the_same_file_whatever_the_jobs(folder: Path) -> None:
+def test_killed_and_run_again_it_gives_the_same_file_whatever_the_jobs(folder):
     for jobs in ("1", "2"):
         killed = begun(folder, "--jobs", jobs, pages=500)
         killed.kill()
@@ -206,7 +206,7 @@ def test_killed_and_run_again_it_gives_the_same_file_whatever_the_jobs(folder: P
     assert [(folder / f"jobs-{jobs}.jsonl").read_bytes() == undisturbed for jobs in ("1", "2")] == [True, True]
 
 
-def test_a_second_run_at_once_is_refused_and_an_interrupt_leaves_nothing(folder: Path) -> None:
+def test_a_second_run_at_once_is_refused_and_an_interrupt_leaves_nothing(folder):
     # It goes on for longer than the second one takes to start.
     first = begun(folder, pages=5_000)
     second = clean(folder, "in.jsonl", "-O", "out.jsonl")
@@ -235,7 +235,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_hostile_pages_come_out_among_the_others(folder: Path, jobs: str) -> None:
+def test_hostile_pages_come_out_among_the_others(folder, jobs):
     rows: list[Any] = [a_row(number) for number in range(8)]
     rows += [{"url": f"{SITE}{name}", "html": html} for name, html in HOSTILE.items()]
     invalid = b'{"url": "' + SITE.encode() + b'invalid", "body": "PHA+dGVhIP/+gOn//3A="}'
@@ -253,7 +253,7 @@ def test_hostile_pages_come_out_among_the_others(folder: Path, jobs: str) -> Non
     assert "Tea number 9 grows" in out["9"]["cleaned_content"]
 
 
-def test_pages_of_the_web_and_of_a_folder_come_out_in_the_order_of_the_call(folder: Path) -> None:
+def test_pages_of_the_web_and_of_a_folder_come_out_in_the_order_of_the_call(folder):
     saved = folder / "saved"
     saved.mkdir()
     (saved / "a.html").write_text(html_page("saved"), encoding="utf-8")
@@ -268,7 +268,7 @@ def test_pages_of_the_web_and_of_a_folder_come_out_in_the_order_of_the_call(fold
     assert "the server answered with 404" in gone.err
 
 
-def test_a_page_that_cannot_be_fetched_is_told_in_one_line(folder: Path) -> None:
+def test_a_page_that_cannot_be_fetched_is_told_in_one_line(folder):
     # A port that is bound, and at which nobody listens, refuses.
     with socket.socket() as bound, serving(1, lambda _: {}) as server:
         bound.bind(("127.0.0.1", 0))

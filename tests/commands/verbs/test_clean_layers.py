@@ -26,9 +26,7 @@ def written(folder: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("seed", [None, 1], ids=["in-order", "shuffled"])
-def test_every_page_and_every_text_goes_out_once_and_the_same_by_any_number_of_jobs(
-    tmp_path: Path, seed: int | None
-) -> None:
+def test_every_page_and_every_text_goes_out_once_and_the_same_by_any_number_of_jobs(tmp_path, seed):
     told = clean(tmp_path, seed=seed)
     alone = (tmp_path / "out.jsonl").read_bytes()
 
@@ -43,20 +41,20 @@ def test_every_page_and_every_text_goes_out_once_and_the_same_by_any_number_of_j
         assert (tmp_path / "out.jsonl").read_bytes() == alone
 
 
-def test_layers_that_are_off_write_every_page(tmp_path: Path) -> None:
+def test_layers_that_are_off_write_every_page(tmp_path):
     layers = dict.fromkeys(("url", "canonical", "title", "duplicate"), False)
     clean(tmp_path, "-s", f"DEDUP_LAYERS={json.dumps(layers)}")
 
     assert len(written(tmp_path)) == FEW.pages + FEW.repeated_addresses
 
 
-def test_editions_of_two_years_go_out_where_near_duplicates_are_dropped(tmp_path: Path) -> None:
+def test_editions_of_two_years_go_out_where_near_duplicates_are_dropped(tmp_path):
     clean(tmp_path, "-s", "DEDUP_NEAR_DUPLICATE=drop")
 
     assert len(written(tmp_path)) == OUT
 
 
-def test_chunks_are_rows_where_that_was_chosen(tmp_path: Path) -> None:
+def test_chunks_are_rows_where_that_was_chosen(tmp_path):
     clean(tmp_path, "-s", 'DEDUP_CHUNK={"emit": 1}')
 
     found = written(tmp_path)

@@ -6,7 +6,6 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from scrapy_dedup.commands.verbs.doctor import read_settings
 from scrapy_dedup.service.doctor import EXTRAS
 from scrapy_dedup.store.migrations import HEAD
 from tests.browser import required_chromium
-from tests.commands.running import Outcome, Shop, here, scrapy
+from tests.commands.running import Outcome, here, scrapy
 from tests.tables import table
 
 ROOT = Path(__file__).parents[3]
@@ -53,7 +52,7 @@ def a_project(folder: Path, settings: dict[str, Any]) -> Path:
 
 
 @pytest.mark.browser
-def test_all_is_well(finished_shop: Shop) -> None:
+def test_all_is_well(finished_shop):
     required_chromium()
     told = doctor(finished_shop.folder, "--json", "-s", "DEDUP_TEACHER=unsure")
 
@@ -66,7 +65,7 @@ def test_all_is_well(finished_shop: Shop) -> None:
     assert "started and drew a page" in found["browser"]["found"]
 
 
-def test_looking_leaves_no_trace(tmp_path: Path) -> None:
+def test_looking_leaves_no_trace(tmp_path):
     told = doctor(tmp_path, "--json", **NO_BROWSER)
 
     assert "there is none yet" in checks(told)["store"]["found"]
@@ -74,9 +73,7 @@ def test_looking_leaves_no_trace(tmp_path: Path) -> None:
 
 
 @table("commands/doctor_remedies")
-def test_what_is_wrong_is_named_with_what_mends_it(
-    tmp_path: Path, arguments: list[str], name: str, state: str, found: str, remedy: str
-) -> None:
+def test_what_is_wrong_is_named_with_what_mends_it(tmp_path, arguments, name, state, found, remedy):
     chosen = [part for argument in arguments for part in ("-s", argument)]
 
     told = doctor(tmp_path, "--json", *chosen, **NO_BROWSER)
@@ -89,7 +86,7 @@ def test_what_is_wrong_is_named_with_what_mends_it(
     assert sum(one["state"] in ("missing", "wrong") for one in told.json["checks"]) == 1
 
 
-def test_every_wrong_setting_is_told_and_the_rest_is_checked(tmp_path: Path) -> None:
+def test_every_wrong_setting_is_told_and_the_rest_is_checked(tmp_path):
     wrong = ["-s", "DEDUP_FRESH_FOR=soon", "-s", "DEDUP_MIN_PAGES=0", "-s", "DEDUP_X\x1b[2J=1"]
 
     told = doctor(tmp_path, *wrong, **NO_BROWSER)
@@ -101,7 +98,7 @@ def test_every_wrong_setting_is_told_and_the_rest_is_checked(tmp_path: Path) -> 
     assert "ok       store" in told.out
 
 
-def test_what_is_not_installed_or_too_old_is_named_where_it_is_asked_for(tmp_path: Path) -> None:
+def test_what_is_not_installed_or_too_old_is_named_where_it_is_asked_for(tmp_path):
     asked = {"teacher": "DEDUP_TEACHER=new", "language": "DEDUP_LANGUAGES=en"}
     asked["postgresql"] = "DEDUP_DATABASE_URL=postgresql+psycopg://h/d"
     settings = [part for setting in asked.values() for part in ("-s", setting)]
@@ -127,7 +124,7 @@ def cold(folder: Path, path: str, *arguments: str) -> Outcome:
     return Outcome(done.returncode, done.stdout, done.stderr)
 
 
-def test_every_extra_is_known() -> None:
+def test_every_extra_is_known():
     """But those for people who work on the package."""
     declared = configparser.ConfigParser()
     declared.read(ROOT / "setup.cfg", encoding="utf-8")
@@ -151,7 +148,7 @@ def set_revision(file: Path, revision: str) -> None:
         pytest.param(lambda file: file.chmod(stat.S_IRUSR), "right to write", id="read-only"),
     ],
 )
-def test_a_store_that_cannot_be_used_is_wrong(shop: Shop, harm: Callable[[Path], object], remedy: str) -> None:
+def test_a_store_that_cannot_be_used_is_wrong(shop, harm, remedy):
     harm(shop.file)
 
     told = doctor(shop.folder, "--json", *shop.settings, **NO_BROWSER)
@@ -162,9 +159,7 @@ def test_a_store_that_cannot_be_used_is_wrong(shop: Shop, harm: Callable[[Path],
 
 
 @table("verb_doctor/components_are_in_their_places_or_the_line_is_told")
-def test_components_are_in_their_places_or_the_line_is_told(
-    tmp_path: Path, settings: dict[str, Any], state: str, found: str
-) -> None:
+def test_components_are_in_their_places_or_the_line_is_told(tmp_path, settings, state, found):
     told = doctor(a_project(tmp_path, settings), "--json", **NO_BROWSER)
 
     check = checks(told)["components"]
@@ -174,7 +169,7 @@ def test_components_are_in_their_places_or_the_line_is_told(
     assert told.code == (1 if state == "missing" else 0)
 
 
-def test_wrong_settings_have_their_defaults_while_the_rest_is_checked() -> None:
+def test_wrong_settings_have_their_defaults_while_the_rest_is_checked():
     method = {"DEDUP_BOILERPLATE_METHOD": "html"}
     read = read_settings({"DEDUP_MIN_PAGES": "few", "DEDUP_THRESHOLD_PCT": "0.5", "OTHER": 1, **method})
 

@@ -1,10 +1,10 @@
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.store.records.records import CrawledUrlRecord
-from tests.commands.running import Shop, documented
+from tests.commands.running import documented
 from tests.service.stored_pages import BANNER, DOMAIN, NOON, a_url, unique
 
 
-def test_a_person_reads_keys_crawl_and_reasons(finished_shop: Shop) -> None:
+def test_a_person_reads_keys_crawl_and_reasons(finished_shop):
     out = finished_shop.run("explain", a_url(3)).out
 
     for part in (
@@ -21,7 +21,7 @@ def test_a_person_reads_keys_crawl_and_reasons(finished_shop: Shop) -> None:
     assert unique(3) not in out
 
 
-def test_json_is_as_documented(finished_shop: Shop) -> None:
+def test_json_is_as_documented(finished_shop):
     found = finished_shop.run("explain", a_url("3?utm_source=x"), "--json").json
 
     run = found["crawled"].pop("run")
@@ -42,7 +42,7 @@ def test_json_is_as_documented(finished_shop: Shop) -> None:
     assert removed[0] == expected
 
 
-def test_an_alias_leads_to_its_document(shop: Shop) -> None:
+def test_an_alias_leads_to_its_document(shop):
     with shop.open() as store:
         target = page_key(a_url(1))
         alias = CrawledUrlRecord(
@@ -57,7 +57,7 @@ def test_an_alias_leads_to_its_document(shop: Shop) -> None:
     assert f"alias       {a_url('old')} (redirect)" in of_document.out
 
 
-def test_a_url_that_was_never_met_is_told_with_its_key(finished_shop: Shop) -> None:
+def test_a_url_that_was_never_met_is_told_with_its_key(finished_shop):
     told, as_json = (finished_shop.run("explain", a_url("nowhere"), *more) for more in ([], ["--json"]))
 
     assert (told.code, as_json.code) == (1, 1)
@@ -66,7 +66,7 @@ def test_a_url_that_was_never_met_is_told_with_its_key(finished_shop: Shop) -> N
     assert as_json.json["known"] is False
 
 
-def test_the_page_is_drawn(shop: Shop) -> None:
+def test_the_page_is_drawn(shop):
     file = shop.folder / "page 3.html"
 
     told = shop.run("explain", a_url(3), "--html", str(file))

@@ -1,10 +1,10 @@
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.store.records.records import VisitRecord
-from tests.commands.running import Shop, documented
+from tests.commands.running import documented
 from tests.service.stored_pages import BANNER, DOMAIN, a_url, html_page, put
 
 
-def test_json_is_the_report(finished_shop: Shop) -> None:
+def test_json_is_the_report(finished_shop):
     found = finished_shop.run("report", "--json").json
 
     assert found.keys() == {
@@ -37,7 +37,7 @@ def test_json_is_the_report(finished_shop: Shop) -> None:
     assert len(found["samples"]) == 3
 
 
-def test_a_person_reads_the_same_figures(finished_shop: Shop) -> None:
+def test_a_person_reads_the_same_figures(finished_shop):
     out = finished_shop.run("report").out
 
     assert "12 pages fetched, " in out
@@ -47,7 +47,7 @@ def test_a_person_reads_the_same_figures(finished_shop: Shop) -> None:
     assert "Tokens: an estimate, 4 characters each." in out
 
 
-def test_the_page_is_written(shop: Shop) -> None:
+def test_the_page_is_written(shop):
     file = shop.folder / "a report.html"
 
     told = shop.run("report", "--html", str(file))
@@ -60,7 +60,7 @@ def test_the_page_is_written(shop: Shop) -> None:
     assert BANNER in html
 
 
-def test_a_file_that_cannot_be_written_is_told(finished_shop: Shop) -> None:
+def test_a_file_that_cannot_be_written_is_told(finished_shop):
     file = finished_shop.folder / "no such folder" / "report.html"
 
     told = finished_shop.run("report", "--html", str(file))
@@ -69,7 +69,7 @@ def test_a_file_that_cannot_be_written_is_told(finished_shop: Shop) -> None:
     assert f"the report cannot be written to {file}: No such file or directory" in told.err
 
 
-def test_one_run_can_be_asked_for(shop: Shop) -> None:
+def test_one_run_can_be_asked_for(shop):
     with shop.open() as store:
         project = shop.project(store)
         first = project.last_runs()[0]
@@ -83,7 +83,7 @@ def test_one_run_can_be_asked_for(shop: Shop) -> None:
     assert dropped == [0, 9]
 
 
-def test_what_the_crawl_found_is_told_once_it_met_known_pages(shop: Shop) -> None:
+def test_what_the_crawl_found_is_told_once_it_met_known_pages(shop):
     with shop.open() as store:
         project = shop.project(store)
         run = project.begin_run(spider="site", jobdir=None, started_at=project.last_runs(1)[0].started_at)
@@ -105,14 +105,14 @@ def test_what_the_crawl_found_is_told_once_it_met_known_pages(shop: Shop) -> Non
     assert "It ran 1 callback and spared 1;" in out
 
 
-def test_a_run_that_is_not_there_is_told(finished_shop: Shop) -> None:
+def test_a_run_that_is_not_there_is_told(finished_shop):
     told = finished_shop.run("report", "--run", "yesterday")
 
     assert (told.code, told.out) == (1, "")
     assert "has no run 'yesterday': give the id of one, or last" in told.err
 
 
-def test_the_worst_domain_comes_first_then_the_total(finished_shop: Shop) -> None:
+def test_the_worst_domain_comes_first_then_the_total(finished_shop):
     lines = [line.split() for line in finished_shop.run("report", "--domains").out.splitlines()]
 
     assert [line[0] for line in lines[2:5]] == [DOMAIN, "other.example", "Total"]
@@ -120,7 +120,7 @@ def test_the_worst_domain_comes_first_then_the_total(finished_shop: Shop) -> Non
     assert " ".join(lines[-1]) == "1 of 2 domains exceeds 10 %."
 
 
-def test_json_has_the_same_figures(finished_shop: Shop) -> None:
+def test_json_has_the_same_figures(finished_shop):
     found = finished_shop.run("report", "--domains", "--json").json
 
     assert found["domains"] == documented("stats")["domains"]
@@ -128,7 +128,7 @@ def test_json_has_the_same_figures(finished_shop: Shop) -> None:
     assert (found["project"], found["domains_above_10_percent"]) == ("shop", 1)
 
 
-def test_json_tells_what_was_learned(finished_shop: Shop) -> None:
+def test_json_tells_what_was_learned(finished_shop):
     other, ours = finished_shop.run("report", "--domains", "--json").json["learned"]
 
     assert (other["domain"], other["blocks_boilerplate"]) == ("other.example", 0)

@@ -5,14 +5,13 @@ import pytest
 
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.store.records.records import VisitRecord
-from tests.commands.running import Shop
 from tests.service.stored_pages import NOON, a_url
 
 HOUR = timedelta(hours=1)
 
 
 @pytest.fixture
-def runs(shop: Shop) -> list[str]:
+def runs(shop) -> list[str]:
     """A run that finished, one that was stopped, and one that goes on; after the one of the shop, which is older."""
     began = []
     with shop.open() as store:
@@ -31,7 +30,7 @@ def runs(shop: Shop) -> list[str]:
     return began
 
 
-def test_json_is_as_documented(shop: Shop, runs: list[str]) -> None:
+def test_json_is_as_documented(shop, runs):
     found = shop.run("runs", "--json").json
 
     assert found["project"] == "shop"
@@ -57,7 +56,7 @@ def test_json_is_as_documented(shop: Shop, runs: list[str]) -> None:
     assert (found["runs"][0]["status"], found["runs"][0]["seconds"]) == ("running", None)
 
 
-def test_a_run_under_way_says_how_far_it_is(shop: Shop) -> None:
+def test_a_run_under_way_says_how_far_it_is(shop):
     with shop.open() as store:
         project = shop.project(store)
         run = project.begin_run(spider="site", jobdir=None, started_at=NOON)
@@ -72,7 +71,7 @@ def test_a_run_under_way_says_how_far_it_is(shop: Shop) -> None:
     assert "silent" in shop.run("runs").out
 
 
-def test_the_crawlers_of_a_shared_run_are_named(shop: Shop) -> None:
+def test_the_crawlers_of_a_shared_run_are_named(shop):
     with shop.open() as store:
         workers = [shop.project(store) for _ in range(2)]
         for project in workers:
@@ -91,7 +90,7 @@ def test_the_crawlers_of_a_shared_run_are_named(shop: Shop) -> None:
     assert "2 workers: 1 running, 1 stopped" in shop.run("runs").out
 
 
-def test_a_person_reads_a_table_newest_first(shop: Shop, runs: list[str]) -> None:
+def test_a_person_reads_a_table_newest_first(shop, runs):
     lines = shop.run("runs").out.splitlines()
 
     assert [line.split()[0] for line in lines[2:5]] == [run[:8] for run in reversed(runs)]
@@ -102,19 +101,19 @@ def test_a_person_reads_a_table_newest_first(shop: Shop, runs: list[str]) -> Non
 
 
 @pytest.mark.parametrize(("options", "number"), [([], 4), (["-n", "2"], 2), (["-n", "100000"], 4)])
-def test_so_many_are_listed(shop: Shop, runs: list[str], options: list[str], number: int) -> None:
+def test_so_many_are_listed(shop, runs, options, number):
     assert len(shop.run("runs", "--json", *options).json["runs"]) == number
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "x", "1.5", "9999999", "²"])
-def test_no_number_of_runs_is_told_in_one_line(finished_shop: Shop, number: str) -> None:
+def test_no_number_of_runs_is_told_in_one_line(finished_shop, number):
     told = finished_shop.run("runs", "-n", number)
 
     assert (told.code, told.out) == (2, "")
     assert told.err.count("\n") == 1
 
 
-def test_a_run_in_the_list_is_one_that_changes_knows(shop: Shop, runs: list[str]) -> None:
+def test_a_run_in_the_list_is_one_that_changes_knows(shop, runs):
     shown = shop.run("runs").out.splitlines()[3].split()[0]
 
     assert shop.run("changes", "--since", shown, "--json").json["since"]["run"] == runs[1]

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from tests.commands.running import PROJECT, Shop, scrapy
+from tests.commands.running import PROJECT, scrapy
 from tests.waiting import wait_for
 from tests.warm import WarmProcess, start_scrapy
 
@@ -40,7 +40,7 @@ def _token(url: str) -> str:
     return parse_qs(urlsplit(url).query)["token"][0]
 
 
-def test_it_serves_until_ctrl_c_ends_it(shop: Shop):
+def test_it_serves_until_ctrl_c_ends_it(shop):
     with serving_in(shop.folder, *shop.settings, "-L", "INFO") as (process, printed):
         api = httpx.get(f"{printed['api']}projects", headers={"Authorization": f"Bearer {printed['token']}"})
         with httpx.Client(follow_redirects=True) as browser:
@@ -58,7 +58,7 @@ def test_it_serves_until_ctrl_c_ends_it(shop: Shop):
     assert "Traceback" not in err
 
 
-def test_a_store_that_does_not_exist_is_served_empty_by_a_token_of_one_s_own_until_it_is_told_to_end(tmp_path: Path):
+def test_a_store_that_does_not_exist_is_served_empty_by_a_token_of_one_s_own_until_it_is_told_to_end(tmp_path):
     """Nor is a header without end kept."""
     token = "my-own-long-secret"
     with serving_in(tmp_path, "-s", f'DEDUP_SERVE={{"token": "{token}"}}') as (process, printed):
@@ -79,7 +79,7 @@ def test_a_store_that_does_not_exist_is_served_empty_by_a_token_of_one_s_own_unt
 
 
 @pytest.mark.parametrize("mcp", [[], ["--mcp"]], ids=["serve", "mcp"])
-def test_a_project_that_is_not_among_others_is_a_slip(finished_shop: Shop, mcp: list[str]):
+def test_a_project_that_is_not_among_others_is_a_slip(finished_shop, mcp):
     told = scrapy("dedup", "serve", *mcp, "-s", "DEDUP_PROJECT=nosuch", folder=finished_shop.folder)
 
     assert (told.code, told.out) == (1, "")
@@ -87,7 +87,7 @@ def test_a_project_that_is_not_among_others_is_a_slip(finished_shop: Shop, mcp: 
     assert '"nosuch"' not in scrapy("dedup", "store", "projects", "list", "--json", folder=finished_shop.folder).out
 
 
-def test_other_machines_are_served_only_with_a_token_of_one_s_own(tmp_path: Path):
+def test_other_machines_are_served_only_with_a_token_of_one_s_own(tmp_path):
     told = scrapy("dedup", "serve", "--host", "0.0.0.0", folder=tmp_path)
 
     assert (told.code, told.out) == (2, "")
@@ -95,14 +95,14 @@ def test_other_machines_are_served_only_with_a_token_of_one_s_own(tmp_path: Path
     assert not (tmp_path / ".scrapy").exists()
 
 
-def test_a_token_that_is_soon_guessed_is_refused(tmp_path: Path):
+def test_a_token_that_is_soon_guessed_is_refused(tmp_path):
     told = scrapy("dedup", "serve", "-s", 'DEDUP_SERVE={"token": "secret"}', folder=tmp_path)
 
     assert (told.code, told.out) == (2, "")
     assert 'DEDUP_SERVE["token"] has 6 characters: it needs at least 16' in told.err
 
 
-def test_a_port_that_is_taken_is_told(tmp_path: Path):
+def test_a_port_that_is_taken_is_told(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as other:
         told = scrapy("dedup", "serve", "--port", str(other.getsockname()[1]), folder=tmp_path)
 
@@ -111,14 +111,14 @@ def test_a_port_that_is_taken_is_told(tmp_path: Path):
     assert told.err.count("\n") == 1
 
 
-def test_a_port_that_is_none_is_told(tmp_path: Path):
+def test_a_port_that_is_none_is_told(tmp_path):
     told = scrapy("dedup", "serve", "--port=70000", folder=tmp_path)
 
     assert told.code == 2
     assert 'serve["port"]' in told.err
 
 
-def test_a_missing_extra_is_named(tmp_path: Path):
+def test_a_missing_extra_is_named(tmp_path):
     """A machine without FastAPI: a module of its name that is not there for `find_spec`."""
     blocker = tmp_path / "sitecustomize.py"
     blocker.write_text(

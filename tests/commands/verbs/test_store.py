@@ -7,7 +7,7 @@ import pytest
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.store.records.records import GoneRecord
 from tests.commands.running import Shop, at_a_terminal, here
-from tests.databases import Server, postgresql
+from tests.databases import postgresql
 from tests.service.stored_pages import NOON, a_url
 from tests.tables import table
 
@@ -19,7 +19,7 @@ def projects(folder: Path, *options: str) -> dict[str, int]:
     return {one["name"]: one["pages"] for one in listed.json["projects"]} if listed.code == 0 else {}
 
 
-def test_backup_is_a_store_and_is_restored_where_there_is_none(shop: Shop, tmp_path: Path) -> None:
+def test_backup_is_a_store_and_is_restored_where_there_is_none(shop, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
 
@@ -40,7 +40,7 @@ def test_backup_is_a_store_and_is_restored_where_there_is_none(shop: Shop, tmp_p
     assert "dedup.db: it is there already." in refused.err
 
 
-def test_store_is_copied_to_a_server_and_back(shop: Shop, tmp_path: Path, postgresql: Server) -> None:
+def test_store_is_copied_to_a_server_and_back(shop, tmp_path, postgresql):
     with postgresql.database() as url:
         server = url.render_as_string(hide_password=False)
 
@@ -53,7 +53,7 @@ def test_store_is_copied_to_a_server_and_back(shop: Shop, tmp_path: Path, postgr
 
 
 @pytest.fixture
-def left(shop: Shop) -> Shop:
+def left(shop) -> Shop:
     """A shop one of whose pages is gone for long."""
     with shop.open() as store:
         shop.project(store).write([GoneRecord(page_key(a_url(1)), NOON)])
@@ -65,7 +65,7 @@ def is_there(shop: Shop) -> bool:
         return shop.project(store).page(page_key(a_url(1))) is not None
 
 
-def test_gc_deletes_only_what_is_old_and_only_where_that_is_said(left: Shop) -> None:
+def test_gc_deletes_only_what_is_old_and_only_where_that_is_said(left):
     rows = {"pages": 1, "claims": 0, "seen_urls": 0}
     told = left.run("store", "gc", "--dry-run")
     assert told.out.startswith("Would be deleted: what nobody needs of project shop\n")
@@ -80,7 +80,7 @@ def test_gc_deletes_only_what_is_old_and_only_where_that_is_said(left: Shop) -> 
 
 
 @pytest.mark.parametrize(("typed", "code"), [("y\n", 0), ("n\n", 1)])
-def test_gc_asks_at_a_terminal(left: Shop, typed: str, code: int) -> None:
+def test_gc_asks_at_a_terminal(left, typed, code):
     told = at_a_terminal("dedup", "store", "gc", "-s", "DEDUP_PROJECT=shop", folder=left.folder, typed=typed)
 
     assert told.code == code
@@ -89,7 +89,7 @@ def test_gc_asks_at_a_terminal(left: Shop, typed: str, code: int) -> None:
 
 
 @table("wrong_calls/store")
-def test_what_goes_wrong_is_told_in_one_line_and_changes_nothing(left: Shop, call: str, code: int, words: str) -> None:
+def test_what_goes_wrong_is_told_in_one_line_and_changes_nothing(left, call, code, words):
     (left.folder / "scrapy.cfg").write_text("[settings]\n", encoding="utf-8")
     before = left.file.read_bytes()
 

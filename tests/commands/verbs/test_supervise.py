@@ -44,7 +44,7 @@ def server() -> Iterator[WebServer]:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path) -> Project:
     project = Project(tmp_path / "project")
     lines = [f"{name} = {value!r}" for name, value in SETTINGS.items()]
     (project.folder / "project_settings.py").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -60,7 +60,7 @@ def crawl(server: WebServer, *arguments: str) -> list[str]:
     return ["--", sys.executable, "-m", "scrapy", "crawl", "hangs-once", "-a", start, *arguments]
 
 
-def test_crawl_that_hangs_is_brought_to_its_end_with_nothing_lost(project: Project, server: WebServer) -> None:
+def test_crawl_that_hangs_is_brought_to_its_end_with_nothing_lost(project, server):
     done = supervise(project, *QUICKLY, "--json", *crawl(server, "-a", "at=/p17"))
 
     assert (project.folder / "has-hung").exists()
@@ -71,7 +71,7 @@ def test_crawl_that_hangs_is_brought_to_its_end_with_nothing_lost(project: Proje
     assert fed == {f"{server.origins[0]}/p{number}" for number in range(PAGES)}
 
 
-def test_ctrl_c_ends_both_in_good_order(project: Project, server: WebServer) -> None:
+def test_ctrl_c_ends_both_in_good_order(project, server):
     with tempfile.TemporaryDirectory() as outputs:
         err = Path(outputs, "err")
         command = crawl(server, "-a", "at=nowhere", "-s", "DOWNLOAD_DELAY=0.3", "-s", 'DEDUP_BATCH={"pages": 3}')
@@ -91,7 +91,7 @@ def test_ctrl_c_ends_both_in_good_order(project: Project, server: WebServer) -> 
 
 
 @table("commands/supervise_exits")
-def test_exit_code_tells_what_came_of_it(tmp_path: Path, command: list[str], code: int, err: str) -> None:
+def test_exit_code_tells_what_came_of_it(tmp_path, command, code, err):
     done = scrapy("dedup", "supervise", *command, folder=tmp_path)
 
     assert done.code == code
@@ -99,7 +99,7 @@ def test_exit_code_tells_what_came_of_it(tmp_path: Path, command: list[str], cod
 
 
 @pytest.mark.parametrize(("jobdir", "warned"), [([], True), (["-s", "JOBDIR=job"], False)], ids=["none", "set"])
-def test_restarts_without_jobdir_are_warned_of(tmp_path: Path, jobdir: list[str], warned: bool) -> None:  # noqa: FBT001
+def test_restarts_without_jobdir_are_warned_of(tmp_path, jobdir, warned):
     done = scrapy("dedup", "supervise", "--", "echo", "hello", *jobdir, folder=tmp_path)
 
     assert ("neither the command nor the project sets JOBDIR" in done.err) is warned

@@ -1,6 +1,5 @@
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +16,7 @@ Learned = tuple[Shop, dict[str, int]]
 
 
 @pytest.fixture
-def site(learned_shop: Learned, tmp_path: Path) -> tuple[Shop, str]:
+def site(learned_shop, tmp_path) -> tuple[Shop, str]:
     """A copy of its own, and the layout of articles."""
     shutil.copytree(learned_shop[0].folder, tmp_path, dirs_exist_ok=True)
     return Shop(tmp_path), to_digits(learned_shop[1]["article"])
@@ -29,7 +28,7 @@ def states(shop: Shop, layout: str) -> list[tuple[int, str]]:
 
 
 class TestLooking:
-    def test_list_is_as_documented(self, learned_shop: Learned) -> None:
+    def test_list_is_as_documented(self, learned_shop):
         shop, layouts = learned_shop
 
         found = shop.run("templates", "list", "--json").json
@@ -47,13 +46,13 @@ class TestLooking:
         )
         assert (one["pages"], one["url_pattern"], one["overrides"]) == (12, "^/posts/[^/]+/?$", 0)
 
-    def test_a_person_reads_a_list(self, learned_shop: Learned) -> None:
+    def test_a_person_reads_a_list(self, learned_shop):
         out = learned_shop[0].run("templates", "list", DOMAIN.upper()).out
 
         row = next(line for line in out.splitlines() if "^/posts/" in line).split()
         assert row[:1] + row[2:8] == [DOMAIN, "article", "live", "^/posts/[^/]+/?$", "1", "of", "1"]
 
-    def test_show_tells_selectors_with_their_evidence(self, site: tuple[Shop, str]) -> None:
+    def test_show_tells_selectors_with_their_evidence(self, site):
         shop, layout = site
 
         (found,) = shop.run("templates", "show", DOMAIN, layout[:5], "--json").json["templates"]
@@ -66,7 +65,7 @@ class TestLooking:
         assert "Left out\n" in out
         assert footer["evidence"] in out
 
-    def test_without_a_layout_all_are_shown(self, site: tuple[Shop, str]) -> None:
+    def test_without_a_layout_all_are_shown(self, site):
         out = site[0].run("templates", "show", DOMAIN).out
 
         assert out.count("Versions:") == 3
@@ -74,7 +73,7 @@ class TestLooking:
 
 
 class TestDeciding:
-    def test_a_dry_run_shows_what_would_change_on_stored_pages(self, site: tuple[Shop, str]) -> None:
+    def test_a_dry_run_shows_what_would_change_on_stored_pages(self, site):
         shop, layout = site
         call = ["templates", "override", DOMAIN, layout, "--drop", ".lead", "--keep", "aside.bar", "--dry-run"]
 
@@ -88,7 +87,7 @@ class TestDeciding:
         assert "Of 12 stored pages of this layout, 12 would change." in out
         assert out.endswith("Dry run: nothing was written.\n")
 
-    def test_a_decision_is_kept_compared_and_taken_back(self, site: tuple[Shop, str]) -> None:
+    def test_a_decision_is_kept_compared_and_taken_back(self, site):
         shop, layout = site
 
         told = shop.run("templates", "override", DOMAIN, layout, "--drop", ".lead")
@@ -111,7 +110,7 @@ class TestDeciding:
         assert "is live again, as it was" in shop.run("templates", "rollback", DOMAIN, layout).out
         assert states(shop, layout) == [(2, "retired"), (1, "live")]
 
-    def test_a_version_may_be_named(self, site: tuple[Shop, str]) -> None:
+    def test_a_version_may_be_named(self, site):
         shop, layout = site
         shop.run("templates", "override", DOMAIN, layout, "--drop", "h1")
         shop.run("templates", "override", DOMAIN, layout, "--forget", "h1")
@@ -121,7 +120,7 @@ class TestDeciding:
         assert (found["version"], found["changed"], found["dry_run"]) == (1, True, False)
         assert states(shop, layout) == [(3, "retired"), (2, "retired"), (1, "live")]
 
-    def test_a_selector_that_is_hostile_does_not_act_on_the_terminal(self, site: tuple[Shop, str]) -> None:
+    def test_a_selector_that_is_hostile_does_not_act_on_the_terminal(self, site):
         shop, layout = site
         shop.run("templates", "override", DOMAIN, layout, "--drop", '[title="\x1b[2J\u202e"]')
 
@@ -132,7 +131,7 @@ class TestDeciding:
 
 
 class TestFiles:
-    def test_what_is_exported_is_imported_into_a_new_store(self, site: tuple[Shop, str], tmp_path: Path) -> None:
+    def test_what_is_exported_is_imported_into_a_new_store(self, site, tmp_path):
         shop, layout = site
         shop.run("templates", "override", DOMAIN, layout, "--drop", ".lead")
         told = shop.run("templates", "export", "templates.json")
@@ -148,7 +147,7 @@ class TestFiles:
         assert "0 templates of 1 domain stored, 3 there already." in other.run("templates", "import", file).out
         assert other.run("templates", "export").out == (shop.folder / "templates.json").read_text()
 
-    def test_a_file_that_is_none_is_told_in_one_line(self, site: tuple[Shop, str]) -> None:
+    def test_a_file_that_is_none_is_told_in_one_line(self, site):
         shop, _ = site
         file = shop.folder / "templates.json"
         exported = shop.run("templates", "export", "--domain", DOMAIN).json
@@ -167,7 +166,7 @@ class TestFiles:
 
 
 @table("wrong_calls/templates")
-def test_a_wrong_call_is_told_in_one_line(learned_shop: Learned, words: list[str], code: int, message: str) -> None:
+def test_a_wrong_call_is_told_in_one_line(learned_shop, words, code, message):
     told = learned_shop[0].run("templates", *words)
 
     assert (told.code, told.out) == (code, "")

@@ -1,7 +1,6 @@
 """`scrapy dedup undo`; what it does to texts stands in the tests of refine."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ Run = Callable[..., Outcome]
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def run(tmp_path) -> Run:
     """Runs a verb on a store with two domains whose pages lost their banner; one of them lost a menu, too."""
     shop = Shop(tmp_path)
     with shop.open() as store:
@@ -35,7 +34,7 @@ def removed(run: Run, url: str, text: str) -> dict[str, Any]:
     return next(one for one in found if one["text"] == text)
 
 
-def test_a_block_as_explain_shows_it_is_kept(run: Run) -> None:
+def test_a_block_as_explain_shows_it_is_kept(run):
     menu = removed(run, a_url(1), "Menu")
 
     done = run(menu["fingerprint"].upper(), "--json").json
@@ -58,7 +57,7 @@ def test_a_block_as_explain_shows_it_is_kept(run: Run) -> None:
 
 
 @pytest.mark.parametrize("part", ["rule", "rule_path", "both"])
-def test_a_rule_is_named_by_its_name_its_path_or_both(run: Run, part: str) -> None:
+def test_a_rule_is_named_by_its_name_its_path_or_both(run, part):
     menu = removed(run, a_url(1), "Menu")
     name = f"{menu['rule']}: {menu['rule_path']}" if part == "both" else menu[part]
 
@@ -68,7 +67,7 @@ def test_a_rule_is_named_by_its_name_its_path_or_both(run: Run, part: str) -> No
     assert name in run(a_url(1), verb="explain").out
 
 
-def test_a_dry_run_tells_what_would_change_and_writes_nothing(run: Run) -> None:
+def test_a_dry_run_tells_what_would_change_and_writes_nothing(run):
     menu = removed(run, a_url(1), "Menu")
 
     told = run(menu["fingerprint"], "--dry-run")
@@ -81,7 +80,7 @@ def test_a_dry_run_tells_what_would_change_and_writes_nothing(run: Run) -> None:
     assert run("--list").out == "Nothing is kept in spite of the rules.\n"
 
 
-def test_what_is_kept_is_taken_back(run: Run) -> None:
+def test_what_is_kept_is_taken_back(run):
     menu = removed(run, a_url(1), "Menu")
     for name in (menu["fingerprint"], a_url(2), menu["rule_path"]):
         run(name, "--domain", DOMAIN)
@@ -95,7 +94,7 @@ def test_what_is_kept_is_taken_back(run: Run) -> None:
 
 
 @table("wrong_calls/undo")
-def test_what_cannot_be_told_is_said(run: Run, words: list[str], code: int, told: str) -> None:
+def test_what_cannot_be_told_is_said(run, words, code, told):
     found = run(*words)
 
     assert (found.code, found.out) == (code, "")
@@ -103,7 +102,7 @@ def test_what_cannot_be_told_is_said(run: Run, words: list[str], code: int, told
     assert "\x1b" not in found.err
 
 
-def test_what_two_domains_keep_needs_the_domain_to_be_taken_back(run: Run) -> None:
+def test_what_two_domains_keep_needs_the_domain_to_be_taken_back(run):
     for domain in (DOMAIN, OTHER):
         assert run("template: outside", "--domain", domain).code == 0
 
@@ -113,7 +112,7 @@ def test_what_two_domains_keep_needs_the_domain_to_be_taken_back(run: Run) -> No
     assert f"is kept on several domains: name one by --domain, of {OTHER}, {DOMAIN}" in told.err
 
 
-def test_a_selector_of_all_sites_can_be_kept_before_it_removed_anything(run: Run) -> None:
+def test_a_selector_of_all_sites_can_be_kept_before_it_removed_anything(run):
     done = run("nav", "--domain", "new.example", "--json").json
 
     assert (done["kind"], done["entry"], done["pages"], done["stale"]) == ("rule", "nav", 0, 0)

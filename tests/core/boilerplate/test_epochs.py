@@ -23,7 +23,7 @@ def fed(pages: list[list[int]], *, epoch_pages: int = 10) -> Epochs:
 
 
 @given(st.lists(st.lists(st.integers(0, 9), max_size=6), max_size=60), st.integers(1, 12))
-def test_what_repeats_on_all_pages_is_found_whatever_the_epochs(pages: list[list[int]], epoch_pages: int) -> None:
+def test_what_repeats_on_all_pages_is_found_whatever_the_epochs(pages, epoch_pages):
     plain = BoundedCounts(10_000)
     for number, page in enumerate(pages):
         plain.add([*page, 10_000 + number])
@@ -38,7 +38,7 @@ def test_what_repeats_on_all_pages_is_found_whatever_the_epochs(pages: list[list
 @pytest.mark.parametrize(
     ("at", "since"), [pytest.param(50, 50, id="between-epochs"), pytest.param(55, 60, id="within-an-epoch")]
 )
-def test_a_redesign_is_found_where_it_begins_and_the_blocks_of_both_designs_repeat(at: int, since: int) -> None:
+def test_a_redesign_is_found_where_it_begins_and_the_blocks_of_both_designs_repeat(at, since):
     epochs = fed([OLD] * at + [NEW] * (100 - at))
 
     assert epochs.redesigns == [50]
@@ -50,7 +50,7 @@ def test_a_redesign_is_found_where_it_begins_and_the_blocks_of_both_designs_repe
     ("new", "found"), [pytest.param(4, False, id="too-few"), pytest.param(5, True), pytest.param(10, True)]
 )
 @pytest.mark.parametrize("old", [10, 100])
-def test_a_redesign_is_found_before_its_first_epoch_is_over(old: int, new: int, *, found: bool) -> None:
+def test_a_redesign_is_found_before_its_first_epoch_is_over(old, new, *, found):
     epochs = fed([OLD] * old + [NEW] * new)
 
     assert epochs.redesigns == [old] * found
@@ -82,7 +82,7 @@ def is_certain(bounded: BoundedCounts, policy: RepeatPolicy) -> bool:
 
 
 @given(pages, st.integers(1, 20))
-def test_beyond_it_the_true_count_is_within_the_bounds(of: Pages, most_blocks: int) -> None:
+def test_beyond_it_the_true_count_is_within_the_bounds(of, most_blocks):
     bounded = counted(of, most_blocks)
 
     assert len(bounded) <= most_blocks
@@ -93,9 +93,7 @@ def test_beyond_it_the_true_count_is_within_the_bounds(of: Pages, most_blocks: i
 
 
 @given(pages, policies, st.integers(1, 20))
-def test_with_a_second_look_all_decisions_are_those_of_an_exact_count(
-    of: Pages, policy: RepeatPolicy, most_blocks: int
-) -> None:
+def test_with_a_second_look_all_decisions_are_those_of_an_exact_count(of, policy, most_blocks):
     bounded, true = counted(of, most_blocks), true_counts(of)
     settled = {key: true[key] for key in bounded.doubtful(policy)}
 
@@ -105,7 +103,7 @@ def test_with_a_second_look_all_decisions_are_those_of_an_exact_count(
 
 
 @given(pages, pages, st.integers(1, 20), st.integers(1, 20))
-def test_merged_counts_bound_those_of_all_pages(one: Pages, other: Pages, most: int, others_most: int) -> None:
+def test_merged_counts_bound_those_of_all_pages(one, other, most, others_most):
     merged, second = counted(one, most), counted(other, others_most)
     floors = merged.floor + second.floor
     merged.merge(second)
@@ -118,7 +116,7 @@ def test_merged_counts_bound_those_of_all_pages(one: Pages, other: Pages, most: 
         assert low <= count <= high
 
 
-def test_blocks_that_come_again_and_again_are_forgotten_in_few_passes() -> None:
+def test_blocks_that_come_again_and_again_are_forgotten_in_few_passes():
     """A floor that rose by one page at a time would take as many passes as they have pages."""
     bounded = counted([list(range(50))] * 200, most_blocks=50)
     bounded.add([-1])
@@ -129,7 +127,7 @@ def test_blocks_that_come_again_and_again_are_forgotten_in_few_passes() -> None:
 
 
 @pytest.mark.parametrize("of", [pytest.param(3, id="too-few"), pytest.param(5, id="enough")])
-def test_with_too_few_pages_nothing_is_in_doubt_or_found(of: int) -> None:
+def test_with_too_few_pages_nothing_is_in_doubt_or_found(of):
     bounded = counted([[1, 2, page + 10] for page in range(of)], most_blocks=2)
     policy = RepeatPolicy(0.7, 5)
 

@@ -17,7 +17,7 @@ def seen(html: str) -> Observation:
     return observe(page)
 
 
-def test_usual_page_takes_less_than_four_kilobytes() -> None:
+def test_usual_page_takes_less_than_four_kilobytes():
     page = "".join(f"<div class=c{i}><p>Paragraph number {i} of a page</p></div>" for i in range(90))
     found = seen(f"<main>{page}</main>")
     held = astuple(found)
@@ -40,18 +40,18 @@ def test_usual_page_takes_less_than_four_kilobytes() -> None:
         ('<script type="application/ld+json">{"@type": "Organi', None),
     ],
 )
-def test_what_a_page_declares_itself_to_be_is_read(head: str, kind: PageKind | None) -> None:
+def test_what_a_page_declares_itself_to_be_is_read(head, kind):
     assert seen(f"<head>{head}</head><p>text</p>").kind is kind
 
 
-def test_what_a_page_declares_takes_time_in_proportion_to_its_length() -> None:
+def test_what_a_page_declares_takes_time_in_proportion_to_its_length():
     def page(blanks: int) -> Page:
         return parsed(f'<script type="application/ld+json">{{"@type":{" " * blanks}x}}</script>')
 
     assert_in_proportion(observe, page, 5_000)
 
 
-def test_texts_that_differ_in_numbers_alone_have_one_mask() -> None:
+def test_texts_that_differ_in_numbers_alone_have_one_mask():
     found = seen("<p>12 of 40 in stock</p><p>7 of 9 In Stock</p><p>sold out</p><p>on 2024-05-01</p><p>on 3.2.1999</p>")
 
     assert len(set(found.texts)) == 5
@@ -60,7 +60,7 @@ def test_texts_that_differ_in_numbers_alone_have_one_mask() -> None:
     assert found.masks[2] == found.texts[2]
 
 
-def test_long_text_counts_as_what_two_bytes_hold_and_keeps_its_share_of_links() -> None:
+def test_long_text_counts_as_what_two_bytes_hold_and_keeps_its_share_of_links():
     found = seen(f"<p>{'x' * 99_999} <a href=y>{'y' * 100_000}</a></p>")
 
     assert list(found.chars) == [65_535]
@@ -68,14 +68,14 @@ def test_long_text_counts_as_what_two_bytes_hold_and_keeps_its_share_of_links() 
 
 
 @pytest.mark.parametrize(("href", "within", "away"), [("#b", 4, 0), ("//b.example/", 0, 4), ("/b", 0, 0), ("", 0, 0)])
-def test_links_within_a_page_and_to_other_hosts_are_told_apart(href: str, within: int, away: int) -> None:
+def test_links_within_a_page_and_to_other_hosts_are_told_apart(href, within, away):
     found = seen(f"<p>Some <a href='{href}'>text</a>")
 
     assert (found.within[0], found.away[0]) == (within, away)
 
 
 @given(anything)
-def test_anything_can_be_seen_and_sent_to_another_process(html: str) -> None:
+def test_anything_can_be_seen_and_sent_to_another_process(html):
     page = parsed(html)
 
     found = observe(page)

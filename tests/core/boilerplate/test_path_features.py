@@ -22,7 +22,7 @@ def figures(sources: list[str], path: str) -> dict[str, float]:
 PAGES = [article(number) for number in range(1, 11)]
 
 
-def test_a_page_s_own_text_is_told_from_what_all_have() -> None:
+def test_a_page_s_own_text_is_told_from_what_all_have():
     text = figures(PAGES, "body>div#wrap>div.main>p")
 
     assert text["own_often"] == text["own_links"] == 0.0
@@ -30,7 +30,7 @@ def test_a_page_s_own_text_is_told_from_what_all_have() -> None:
     assert text["contents"] == 1
 
 
-def test_what_is_alike_on_a_page_is_a_group_and_told_by_how_it_differs_from_page_to_page() -> None:
+def test_what_is_alike_on_a_page_is_a_group_and_told_by_how_it_differs_from_page_to_page():
     """Related products are four on each page, and headings of others; the rows of a list differ in number."""
     pages = []
     for number in range(1, 7):
@@ -49,7 +49,7 @@ def test_what_is_alike_on_a_page_is_a_group_and_told_by_how_it_differs_from_page
     assert isnan(figures(pages, "body>h1")["group_at"])
 
 
-def test_paths_with_names_of_their_own_count_as_one_on_a_page() -> None:
+def test_paths_with_names_of_their_own_count_as_one_on_a_page():
     pages = [
         "".join(
             f"<article class=own{'abcd'[number]}{chr(97 + item)}><p>text {number} {item}</p></article>"
@@ -61,7 +61,7 @@ def test_paths_with_names_of_their_own_count_as_one_on_a_page() -> None:
     assert figures(pages, "body>article>p")["group_spread"] == 0.5
 
 
-def test_names_and_hints_of_tags_become_words() -> None:
+def test_names_and_hints_of_tags_become_words():
     page = '<div class="mainMenu x1" role="navigation"><p>Home</p></div><div hidden>Away</div>'
     found = survey([observe(parsed(page))])
     node = next(node for node in found.nodes if node.tag == "p")
@@ -73,12 +73,12 @@ def test_names_and_hints_of_tags_become_words() -> None:
     assert tokens_of(".product-description_long") == {"product", "descripti", "long"}
 
 
-def test_main_column_holds_what_is_the_pages_own() -> None:
+def test_main_column_holds_what_is_the_pages_own():
     assert main_column(survey([observe(page) for page in site()])).path == "body>div#wrap>div.main"
 
 
 @given(st.lists(anything, min_size=1, max_size=4))
-def test_any_pages_have_figures_whatever_their_order(sources: list[str]) -> None:
+def test_any_pages_have_figures_whatever_their_order(sources):
     seen = [observe(parsed(html)) for html in sources]
 
     found, turned = survey(seen), survey(seen[::-1])
@@ -92,13 +92,13 @@ def test_any_pages_have_figures_whatever_their_order(sources: list[str]) -> None
     )
 
 
-def test_names_of_single_pages_are_not_of_the_design() -> None:
+def test_names_of_single_pages_are_not_of_the_design():
     pages = [[f"body>div.text>section#s{number}"] for number in range(10)]
 
     assert design_names(pages, 0.05) == {".text"}
 
 
-def test_any_number_of_different_steps_is_folded_in_little_memory() -> None:
+def test_any_number_of_different_steps_is_folded_in_little_memory():
     folding = Folding(())
 
     folded = {folding.step(f"p.c{number}") for number in range(20_002)}

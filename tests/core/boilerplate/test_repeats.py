@@ -1,6 +1,3 @@
-from collections.abc import Sequence
-from random import Random
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,65 +31,63 @@ def pages_with(block: str, on: int, of: int) -> list[str]:
 
 
 class TestSplitIntoBlocks:
-    def test_splits_on_double_newlines(self) -> None:
+    def test_splits_on_double_newlines(self):
         assert split_into_blocks("one\n\ntwo\n \t\n\nthree\nstill three", 1) == ["one", "two", "three\nstill three"]
 
     @pytest.mark.parametrize(("chars", "kept"), [(49, False), (50, True)])
-    def test_filters_short_blocks(self, chars: int, *, kept: bool):
+    def test_filters_short_blocks(self, chars, *, kept):
         assert split_into_blocks(f"  {'x' * chars}  \n\nshort") == (["x" * chars] if kept else [])
 
     @pytest.mark.parametrize("content", ["", "\n", " \n\n \n\n"])
-    def test_handles_empty_content(self, content: str) -> None:
+    def test_handles_empty_content(self, content):
         assert split_into_blocks(content) == []
 
-    def test_preserves_block_content(self) -> None:
+    def test_preserves_block_content(self):
         block = "| a  |  B |\n| -- | -- |\n| *1* | `two  spaces` inside a table of this size |"
 
         assert split_into_blocks(f"\n\n{block}\n\n") == [block]
 
 
 class TestHashBlock:
-    def test_deterministic_output(self) -> None:
+    def test_deterministic_output(self):
         assert hash_block("Accept  Cookies") == hash_block("Accept  Cookies") == "7b48aa3c1b260693"
 
     @pytest.mark.parametrize("other", ["Accept\tall\ncookies", "  ACCEPT all   cookies\n", "Accept\u00a0all cookies"])
-    def test_whitespace_and_case_normalized(self, other: str) -> None:
+    def test_whitespace_and_case_normalized(self, other):
         assert hash_block(other) == hash_block("Accept all cookies")
 
-    def test_half_a_character_has_a_hash(self) -> None:
+    def test_half_a_character_has_a_hash(self):
         """Python can hold half of a pair of surrogates, from JSON or a wrong charset; no encoding can."""
         assert hash_block("\ud800")
 
 
 class TestComputeDomainFingerprint:
-    def test_identifies_boilerplate_above_threshold(self) -> None:
+    def test_identifies_boilerplate_above_threshold(self):
         found = compute_domain_fingerprint(pages_with(BANNER, on=8, of=10))
 
         assert found.boilerplate_hashes == [hash_block(BANNER)]
         assert (found.pages_analyzed, found.blocks_total, found.blocks_boilerplate) == (10, 11, 1)
 
-    def test_skips_when_below_min_pages(self) -> None:
+    def test_skips_when_below_min_pages(self):
         found = compute_domain_fingerprint([BANNER] * 4)
 
         assert found.boilerplate_hashes == []
         assert (found.pages_analyzed, found.blocks_total, found.blocks_boilerplate) == (4, 1, 0)
 
     @table("core/respects_threshold_pct")
-    def test_respects_threshold_pct(
-        self, on: int, of: int, threshold_pct: float, min_pages: int, *, is_boilerplate: bool
-    ):
+    def test_respects_threshold_pct(self, on, of, threshold_pct, min_pages, *, is_boilerplate):
         found = compute_domain_fingerprint(pages_with(BANNER, on, of), threshold_pct, min_pages)
 
         assert found.boilerplate_hashes == ([hash_block(BANNER)] if is_boilerplate else [])
 
     @pytest.mark.parametrize("pages", [[], [""] * 10, ["\n\n"] * 10])
-    def test_handles_empty_pages(self, pages: list[str]) -> None:
+    def test_handles_empty_pages(self, pages):
         found = compute_domain_fingerprint(pages)
 
         assert found.boilerplate_hashes == []
         assert (found.pages_analyzed, found.blocks_total) == (len(pages), 0)
 
-    def test_real_world_cookie_banner(self) -> None:
+    def test_real_world_cookie_banner(self):
         """The banner differs in layout from page to page, as scrapers leave it."""
         pages = [
             f"# Page {n}\n\n{BANNER.replace(' ', '  ' if n % 2 else ' ')}\n\n{a_text(n)}\n\n{FOOTER}" for n in range(12)
@@ -108,27 +103,27 @@ class TestComputeDomainFingerprint:
 
 
 class TestStripBoilerplate:
-    def test_preserves_unique_content(self) -> None:
+    def test_preserves_unique_content(self):
         content = f"# Title\n\n{a_text(1)}\n  \n- short\n\n{a_text(2)}\n"
 
         assert strip_boilerplate(content, {hash_block(BANNER)}) == (content, 0)
 
-    def test_collapses_blank_lines_after_removal(self) -> None:
+    def test_collapses_blank_lines_after_removal(self):
         content = f"{a_text(1)}\n\n{BANNER}\n\n{a_text(2)}"
 
         assert strip_boilerplate(content, {hash_block(BANNER)})[0] == f"{a_text(1)}\n\n{a_text(2)}"
 
-    def test_collapses_blank_lines_where_nothing_is_removed(self) -> None:
+    def test_collapses_blank_lines_where_nothing_is_removed(self):
         assert strip_boilerplate("a\n\n\n\nb", set()) == ("a\n\nb", 2)
 
-    def test_returns_correct_bytes_removed(self) -> None:
+    def test_returns_correct_bytes_removed(self):
         content = f"{a_text(1)}\n\nÜber Größe und {BANNER}"
 
         cleaned, removed = strip_boilerplate(content, {hash_block(f"Über Größe und {BANNER}")})
 
         assert removed == len(content.encode()) - len(cleaned.encode()) == len(BANNER) + len("Über Größe und ") + 3
 
-    def test_short_blocks_stay_even_if_their_hash_is_listed(self) -> None:
+    def test_short_blocks_stay_even_if_their_hash_is_listed(self):
         assert strip_boilerplate("Products", {hash_block("Products")}) == ("Products", 0)
 
 
@@ -137,7 +132,7 @@ texts = st.lists(blocks, max_size=6).map("\n\n".join)
 
 
 @given(st.lists(texts, max_size=8), st.randoms(use_true_random=False))
-def test_order_of_pages_and_of_blocks_does_not_matter(pages: list[str], random: Random) -> None:
+def test_order_of_pages_and_of_blocks_does_not_matter(pages, random):
     def shuffled(content: str) -> str:
         parts = split_into_blocks(content, 1)
         random.shuffle(parts)
@@ -150,14 +145,14 @@ def test_order_of_pages_and_of_blocks_does_not_matter(pages: list[str], random: 
 
 
 @given(st.lists(texts, min_size=2, max_size=8), st.integers(1, 4))
-def test_repeating_a_block_within_a_page_changes_nothing(pages: list[str], times: int) -> None:
+def test_repeating_a_block_within_a_page_changes_nothing(pages, times):
     repeated = ["\n\n".join([page] * times) for page in pages]
 
     assert compute_domain_fingerprint(repeated, 0.5, 2, 1) == compute_domain_fingerprint(pages, 0.5, 2, 1)
 
 
 @given(texts, st.data())
-def test_stripping_is_idempotent_and_counts_bytes(content: str, data: st.DataObject) -> None:
+def test_stripping_is_idempotent_and_counts_bytes(content, data):
     parts = split_into_blocks(content, 1)
     hashes = set(map(hash_block, data.draw(st.lists(st.sampled_from(parts))) if parts else []))
 
@@ -169,21 +164,21 @@ def test_stripping_is_idempotent_and_counts_bytes(content: str, data: st.DataObj
 
 
 class TestHtmlMethod:
-    def test_blocks_of_any_length_repeat(self) -> None:
+    def test_blocks_of_any_length_repeat(self):
         counts = PageCounts[int]()
         for page in range(10):
             counts.add([1, 2, 100 + page])
 
         assert counts.boilerplate(RepeatPolicy()) == Boilerplate(pages=10, counts={1: 10, 2: 10}, blocks_total=12)
 
-    def test_nothing_is_boilerplate_on_too_few_pages(self) -> None:
+    def test_nothing_is_boilerplate_on_too_few_pages(self):
         counts = PageCounts[int]()
         for _ in range(4):
             counts.add([1])
 
         assert counts.boilerplate(RepeatPolicy(min_pages=5)) == Boilerplate(pages=4, counts={}, blocks_total=1)
 
-    def test_evidence_says_on_how_many_pages(self) -> None:
+    def test_evidence_says_on_how_many_pages(self):
         verdicts = judge_blocks([1, 7, 2], Boilerplate(pages=44, counts={1: 41, 2: 44}, blocks_total=9))
 
         assert verdicts == [
@@ -194,7 +189,7 @@ class TestHtmlMethod:
         assert [verdict.rule.evidence for verdict in verdicts if verdict] == ["on 41 of 44 pages", "on 44 of 44 pages"]
 
     @table("core/a_page_that_would_be_left_empty_is_kept_whole")
-    def test_a_page_that_would_be_left_empty_is_kept_whole(self, fingerprints: Sequence[int], removed: int) -> None:
+    def test_a_page_that_would_be_left_empty_is_kept_whole(self, fingerprints, removed):
         verdicts = judge_blocks(fingerprints, Boilerplate(pages=9, counts={1: 9, 2: 9}))
 
         assert len(verdicts) == len(fingerprints)

@@ -40,13 +40,13 @@ def a_model(*trees: Any) -> VerdictModel:
     return VerdictModel.from_json(stored | {"scale": 1, "shift": 0, "made": {}})
 
 
-def test_model_is_small_and_says_of_what_it_was_made() -> None:
+def test_model_is_small_and_says_of_what_it_was_made():
     assert len(json.dumps(STORED)) < 300_000
     assert STORED["made"]["sites"]
     assert STORED["made"]["date"] >= "2026"
 
 
-def test_trees_are_walked_and_what_is_missing_goes_where_it_was_taught() -> None:
+def test_trees_are_walked_and_what_is_missing_goes_where_it_was_taught():
     model = a_model([0, 0.5, 0, 1.0, -2.0, 0.0], [1, 0.5, 1, 0.25, -1.0, 0.0])
     of_site, alone = (model.judge(rows(survey(seen))) for seen in (SEEN, SEEN[:1]))
 
@@ -58,7 +58,7 @@ def test_trees_are_walked_and_what_is_missing_goes_where_it_was_taught() -> None
     assert odds(alone, "body>nav>ul>li") == -1.75
 
 
-def test_reasons_are_what_spoke_most_for_the_verdict() -> None:
+def test_reasons_are_what_spoke_most_for_the_verdict():
     found = a_model([0, 0.5, 0, 1.0, -2.0, 0.0], [1, 0.5, 1, 0.25, -1.0, 0.0]).judge(rows(survey(SEEN)))
     menu = next(one for node, one in found.items() if node.path == "body>nav>ul>li")
 
@@ -68,7 +68,7 @@ def test_reasons_are_what_spoke_most_for_the_verdict() -> None:
     assert all(words_of(name, 0.5) for name in FIGURES)
 
 
-def test_a_name_speaks_for_its_element_and_for_what_stands_in_it() -> None:
+def test_a_name_speaks_for_its_element_and_for_what_stands_in_it():
     stored = {
         "version": 1,
         "figures": figures_hash(),
@@ -106,7 +106,7 @@ def walked(tree: Tree, row: Sequence[float], spoke: list[float]) -> float:
     st.lists(st.recursive(NUMBERS, branches, max_leaves=12), min_size=1, max_size=120),
     st.lists(st.tuples(*[NUMBERS | st.just(nan)] * WIDTH), max_size=5),
 )
-def test_a_forest_says_what_a_walk_through_its_trees_says(trees: list[Tree], rows: list[tuple[float, ...]]) -> None:
+def test_a_forest_says_what_a_walk_through_its_trees_says(trees, rows):
     forest = Forest(trees, WIDTH)
 
     for row in rows:
@@ -116,14 +116,14 @@ def test_a_forest_says_what_a_walk_through_its_trees_says(trees: list[Tree], row
         assert (forest.odds(leaves), forest.spoke(leaves)) == (odds, spoke)
 
 
-def test_a_model_of_one_figure_judges_by_it() -> None:
+def test_a_model_of_one_figure_judges_by_it():
     stored = {"version": 1, "figures": figures_hash(), "columns": ["own_links"], "trees": [[0, 0.5, 0, 1.0, -2.0, 0.0]]}
     found = VerdictModel.from_json(stored | {"scale": 1, "shift": 0, "made": {}}).judge(rows(survey(SEEN)))
 
     assert {one.odds for one in found.values()} == {1.0, -2.0}
 
 
-def test_reasons_are_those_of_a_tuple_however_late_they_are_asked_for() -> None:
+def test_reasons_are_those_of_a_tuple_however_late_they_are_asked_for():
     judged = list(verdict_model().judge(rows(survey(SEEN))).values())
     again = list(verdict_model().judge(rows(survey(SEEN))).values())
 
@@ -137,7 +137,7 @@ def test_reasons_are_those_of_a_tuple_however_late_they_are_asked_for() -> None:
 
 
 @table("core/model_that_cannot_be_used_says_how_to_get_one")
-def test_model_that_cannot_be_used_says_how_to_get_one(change: dict[str, Any], message: str) -> None:
+def test_model_that_cannot_be_used_says_how_to_get_one(change, message):
     with pytest.raises(ModelError, match=message):
         VerdictModel.from_json(STORED | change)
 
@@ -147,13 +147,13 @@ def test_model_that_cannot_be_used_says_how_to_get_one(change: dict[str, Any], m
         st.none() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
     )
 )
-def test_what_is_no_model_is_refused(stored: Any) -> None:
+def test_what_is_no_model_is_refused(stored):
     with pytest.raises(ModelError):
         VerdictModel.from_json(stored)
 
 
 @given(st.lists(anything, min_size=1, max_size=3))
-def test_every_path_has_a_verdict_with_its_reasons(sources: list[str]) -> None:
+def test_every_path_has_a_verdict_with_its_reasons(sources):
     seen = [observe(parsed(html)) for html in sources]
     found = learn(seen, verdict_model())
 
@@ -164,7 +164,7 @@ def test_every_path_has_a_verdict_with_its_reasons(sources: list[str]) -> None:
         assert "(content by " in verdict.evidence
 
 
-def test_a_verdict_names_of_which_kind_its_first_reason_is() -> None:
+def test_a_verdict_names_of_which_kind_its_first_reason_is():
     def reason(name: str) -> DropReason | None:
         return PathVerdict(keep=False, probability=0.1, pages=1, of_pages=1, reasons=((name, 1.0),)).reason
 
@@ -203,7 +203,7 @@ FACTS = "<dt>Area<dd>{n} m<dt>Heating<dd>{n} gas<dt>Free from<dd>{n} May"
         pytest.param("<div><h3>Your cart</h3><p>£0.00</div>", "div>p", False, id="price-of-what-goes"),
     ],
 )
-def test_label_and_price_stay_with_what_they_belong_to(html: str, path: str, *, kept: bool) -> None:
+def test_label_and_price_stay_with_what_they_belong_to(html, path, *, kept):
     pages = [observe(parsed(article(number, within=html.replace("{n}", f"{number}{number}")))) for number in range(12)]
 
     assert learn(pages, REPEATS).paths[f"body>div#wrap>div.main>{path}"].keep is kept
@@ -222,7 +222,7 @@ def looking(path: str, looks: PathLooks) -> PathVerdict:
     return learned(looks=[{path: looks}]).paths[path]
 
 
-def test_text_that_no_person_sees_goes() -> None:
+def test_text_that_no_person_sees_goes():
     hidden = looking(TEXT, PathLooks(10, 10, 90))
 
     assert not hidden.keep
@@ -230,7 +230,7 @@ def test_text_that_no_person_sees_goes() -> None:
     assert looking(TEXT, PathLooks(11, 11, 89)).keep
 
 
-def test_how_text_looks_moves_its_verdict_either_way() -> None:
+def test_how_text_looks_moves_its_verdict_either_way():
     assert not looking(TEXT, PathLooks(100, 0, 0)).keep
     assert looking(TEXT, PathLooks(100, 100, 0)).probability > learned().paths[TEXT].probability
     assert looking(TEXT, PathLooks(100, 0, 0)).reasons[0] == ("looks", 0.0)
@@ -238,7 +238,7 @@ def test_how_text_looks_moves_its_verdict_either_way() -> None:
     assert learned(looks=[{TEXT: PathLooks(100, 0, 0)}]).paths[MENU] == learned().paths[MENU]
 
 
-def test_after_a_redesign_what_stood_around_the_content_goes_wherever_it_stands_now() -> None:
+def test_after_a_redesign_what_stood_around_the_content_goes_wherever_it_stands_now():
     cautious = learn(SEEN, a_model([0, 0.5, 0, 1.0, -2.0, 0.0]))
     found = learned(former=Known(surrounding=cautious.surrounding))
 
@@ -248,7 +248,7 @@ def test_after_a_redesign_what_stood_around_the_content_goes_wherever_it_stands_
     assert found.paths[TEXT].keep
 
 
-def test_after_a_redesign_paths_that_more_pages_showed_still_speak() -> None:
+def test_after_a_redesign_paths_that_more_pages_showed_still_speak():
     def with_former(pages: int) -> float:
         former = PathVerdict(keep=False, probability=0.0, pages=pages, of_pages=pages)
         return learned(former=Known({TEXT: former})).paths[TEXT].probability

@@ -39,26 +39,26 @@ MARKDOWN = st.lists(
 
 
 @given(PROSE, st.integers(1, 60))
-def test_every_character_but_white_space_stands_in_exactly_one_chunk(content: str, size: int):
+def test_every_character_but_white_space_stands_in_exactly_one_chunk(content, size):
     assert ink("".join(texts(content, size))) == ink(content)
 
 
 @given(MARKDOWN, st.integers(1, 60))
-def test_markdown_loses_nothing_and_only_repeats_heads_and_fences(content: str, size: int):
+def test_markdown_loses_nothing_and_only_repeats_heads_and_fences(content, size):
     rest = iter(ink("".join(texts(content, size))))
 
     assert all(character in rest for character in ink(content))
 
 
 @given(MARKDOWN | PROSE, st.integers(1, 60), st.sampled_from([len, lambda text: len(text.encode("utf-8", "replace"))]))
-def test_no_chunk_is_longer_than_asked_unless_one_character_is(content: str, size: int, measure: Callable[[str], int]):
+def test_no_chunk_is_longer_than_asked_unless_one_character_is(content, size, measure):
     for chunk in chunks_of(content, size, measure=measure):
         assert chunk.size == measure(chunk.text)
         assert chunk.size <= size or len(chunk.text) == 1
 
 
 @given(MARKDOWN, st.integers(1, 60))
-def test_ids_are_stable_and_differ_within_a_document_and_between_documents(content: str, size: int):
+def test_ids_are_stable_and_differ_within_a_document_and_between_documents(content, size):
     first, again, other = (chunks_of(content, size, document=name) for name in (b"a", b"a", b"b"))
 
     assert first == again
@@ -79,7 +79,7 @@ def test_ids_are_stable_and_differ_within_a_document_and_between_documents(conte
         pytest.param(lambda text: len(text.split()), sentences(300), id="words"),
     ],
 )
-def test_a_tokenizer_that_is_not_additive_is_obeyed(measure: Callable[[str], int], content: str):
+def test_a_tokenizer_that_is_not_additive_is_obeyed(measure, content):
     found = chunks_of(content, 50, measure=measure)
 
     assert all(measure(chunk.text) <= 50 for chunk in found)
@@ -163,7 +163,7 @@ def test_a_long_list_is_divided_between_items_with_all_that_is_nested():
 
 
 @table("core/a_long_paragraph_ends_its_chunks_where_its_text_does")
-def test_a_long_paragraph_ends_its_chunks_where_its_text_does(content: str, ends: str):
+def test_a_long_paragraph_ends_its_chunks_where_its_text_does(content, ends):
     found = texts(content)
 
     assert len(found) > 1
@@ -193,7 +193,7 @@ def test_repeats_within_a_document_name_the_first():
 
 
 @pytest.mark.parametrize(("size", "overlap"), [(0, 0), (10, 10), (10, -1)])
-def test_a_policy_that_makes_no_sense_is_refused(size: int, overlap: int):
+def test_a_policy_that_makes_no_sense_is_refused(size, overlap):
     with pytest.raises(ValueError, match="size="):
         ChunkPolicy(size, overlap)
 
@@ -218,7 +218,7 @@ def test_a_policy_that_makes_no_sense_is_refused(size: int, overlap: int):
         pytest.param(lambda n: ">" * n, 250_000, id="quotes"),
     ],
 )
-def test_hostile_content_takes_time_in_proportion_to_its_length(make: Callable[[int], str], size: int):
+def test_hostile_content_takes_time_in_proportion_to_its_length(make, size):
     found = split_into_chunks(make(size), b"page", ChunkPolicy())
 
     assert found
@@ -233,14 +233,14 @@ def test_a_list_is_divided_however_deep_it_is_nested():
 
 
 @given(st.text(max_size=300))
-def test_any_text_is_divided(content: str):
+def test_any_text_is_divided(content):
     rest = iter(ink("".join(texts(content, 20))))
 
     assert all(character in rest for character in ink(content))
 
 
 @pytest.mark.parametrize("names", ["| " + "long name | " * 20, "| a |"], ids=["long-head", "no-rows"])
-def test_a_table_whose_head_leaves_no_room_is_divided_without_it(names: str):
+def test_a_table_whose_head_leaves_no_room_is_divided_without_it(names):
     content = f"{names}\n| {'--- | ' * 40}\n"
 
     assert ink("".join(texts(content))) == ink(content)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.chunks.chunks import Chunk, ChunkKind
-from scrapy_dedup.core.chunks.language import Detect, LanguagePolicy, LanguageReason, careful, judge_languages, light
+from scrapy_dedup.core.chunks.language import LanguagePolicy, LanguageReason, careful, judge_languages, light
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.declared import primary
 from tests.growth import assert_in_proportion
@@ -36,12 +36,12 @@ def test_a_foreign_chunk_is_dropped_from_a_page_in_a_wanted_language():
 
 
 @table("text/languages")
-def test_reason_of_one_chunk(text: str, reason: str):
+def test_reason_of_one_chunk(text, reason):
     assert reasons([text]) == [reason]
 
 
 @pytest.mark.parametrize("kind", [ChunkKind.CODE, ChunkKind.TABLE])
-def test_code_and_tables_are_not_judged(kind: ChunkKind):
+def test_code_and_tables_are_not_judged(kind):
     (found,) = judge_languages([a_chunk(ENGLISH, kind)], "en", light(), NL)
 
     assert (found.keep, found.reason) == (True, LanguageReason.NOT_PROSE)
@@ -68,13 +68,7 @@ def said(language: str | None, confidence: float, page: str | None):
 
 
 @table("core/what_is_unlike_its_page_must_be_surer")
-def test_what_is_unlike_its_page_must_be_surer(
-    text: str,
-    language: str | None,
-    confidence: float,
-    page: str | None,
-    keep: bool,  # noqa: FBT001
-):
+def test_what_is_unlike_its_page_must_be_surer(text, language, confidence, page, keep):
     chunks = [a_chunk(text), *[a_chunk("words of the page " * 3)] * 6]
 
     assert judge_languages(chunks, None, said(language, confidence, page), NL)[0].keep is keep
@@ -82,7 +76,7 @@ def test_what_is_unlike_its_page_must_be_surer(
 
 @given(st.lists(st.text(max_size=200), max_size=5), st.text(max_size=20) | st.none())
 @settings(max_examples=50)
-def test_any_text_gets_a_verdict_and_only_other_languages_go(texts: list[str], declared: str | None):
+def test_any_text_gets_a_verdict_and_only_other_languages_go(texts, declared):
     found = judge_languages([a_chunk(text) for text in texts], declared, light(), NL)
 
     assert len(found) == len(texts)
@@ -92,7 +86,7 @@ def test_any_text_gets_a_verdict_and_only_other_languages_go(texts: list[str], d
 @pytest.mark.parametrize(
     "unit", ["a", "`", "[a](", "<a", "a@", "http://", "/a", ". ", "\ud800", "a.", "1", "\u4e00", "a\n"]
 )
-def test_hostile_chunks_take_time_in_proportion_to_their_length(unit: str):
+def test_hostile_chunks_take_time_in_proportion_to_their_length(unit):
     def judge(size: int) -> None:
         judge_languages([a_chunk(unit * size)], unit * (size // 10), light(), NL)
 
@@ -100,12 +94,12 @@ def test_hostile_chunks_take_time_in_proportion_to_their_length(unit: str):
 
 
 @table("text/lang_attributes")
-def test_lang_attribute(tag: str | None, code: str | None):
+def test_lang_attribute(tag, code):
     assert primary(tag) == code
 
 
 @pytest.mark.parametrize("code", ["dutch", "NL", "xx", "", "nl-BE"])
-def test_a_language_that_is_none_is_refused(code: str):
+def test_a_language_that_is_none_is_refused(code):
     with pytest.raises(ValueError, match="ISO 639-1"):
         LanguagePolicy(frozenset({code}))
 
@@ -113,13 +107,13 @@ def test_a_language_that_is_none_is_refused(code: str):
 @pytest.mark.parametrize(
     ("confidence", "doubt", "least"), [(0.9, 0.5, 30), (-0.1, 0.5, 30), (0.5, 1.1, 30), (0.5, 0.6, 0)]
 )
-def test_a_policy_that_makes_no_sense_is_refused(confidence: float, doubt: float, least: int):
+def test_a_policy_that_makes_no_sense_is_refused(confidence, doubt, least):
     with pytest.raises(ValueError, match="confidence="):
         LanguagePolicy(frozenset({"nl"}), confidence, doubt, least)
 
 
 @pytest.mark.parametrize("detect", [light(), careful(["nl"], also=["en", "fr"])], ids=["light", "careful"])
-def test_detectors_tell_languages_and_take_any_text(detect: Detect):
+def test_detectors_tell_languages_and_take_any_text(detect):
     found = [detect(text) for text in (DUTCH, ENGLISH, FRENCH, DUTCH.replace(" ", "\n"))]
 
     assert [answer[0] for answer in found if answer] == ["nl", "en", "fr", "nl"]

@@ -34,40 +34,40 @@ def meta(name: str, content: str) -> str:
 
 
 @table("metadata/titles")
-def test_title_is_without_the_sites_name(html: str, title: str | None, source: str | None) -> None:
+def test_title_is_without_the_sites_name(html, title, source):
     metadata = found(html)
 
     assert (metadata.title, metadata.sources.get("title")) == (title, source)
 
 
 @table("metadata/dates")
-def test_date_is_declared_or_plainly_seen(html: str, date: str | None, source: str | None) -> None:
+def test_date_is_declared_or_plainly_seen(html, date, source):
     metadata = found(html)
 
     assert (metadata.date, metadata.sources.get("date")) == (date, source)
 
 
 @table("metadata/days_in_scripts")
-def test_day_that_scripts_are_told_is_believed_where_they_agree(script: str, date: str | None) -> None:
+def test_day_that_scripts_are_told_is_believed_where_they_agree(script, date):
     metadata = found(f"<p>x</p><script>{script}</script>")
 
     assert (metadata.date, metadata.sources.get("date")) == (date, "script" if date else None)
 
 
-def test_date_in_the_address_is_the_pages() -> None:
+def test_date_in_the_address_is_the_pages():
     metadata = found("<p>x", "https://a.example/2024/5/6/flood.html")
 
     assert (metadata.date, metadata.sources["date"]) == ("2024-05-06", "url")
 
 
 @table("metadata/authors")
-def test_author_is_declared_or_named_in_a_byline(html: str, author: str | None, source: str | None) -> None:
+def test_author_is_declared_or_named_in_a_byline(html, author, source):
     metadata = found(html)
 
     assert (metadata.author, metadata.sources.get("author")) == (author, source)
 
 
-def test_locators_stand_behind_declarations_and_before_what_is_seen() -> None:
+def test_locators_stand_behind_declarations_and_before_what_is_seen():
     locators = Locators(((Field.TITLE, "body>p.t"), (Field.DATE, "body>p.d"), (Field.AUTHOR, "body>p.a")))
     html = "<h1>x</h1><h1>y</h1><p class=t>A flood<p class=d>6 May 2024<p class=a>Ann Lee"
 
@@ -77,7 +77,7 @@ def test_locators_stand_behind_declarations_and_before_what_is_seen() -> None:
     assert (metadata.title, metadata.date, metadata.author) == ("A flood", "2024-05-06", "Ann Lee")
 
 
-def test_title_is_found_again_among_blocks_for_what_stands_near_it() -> None:
+def test_title_is_found_again_among_blocks_for_what_stands_near_it():
     """Forums put their own name into the h1, and the thread's title into something else."""
     html = (
         "<title>Rust and iron</title><h1>Talk</h1>"
@@ -90,7 +90,7 @@ def test_title_is_found_again_among_blocks_for_what_stands_near_it() -> None:
     assert (metadata.author, metadata.date) == ("Ann Lee", "2024-05-06")
 
 
-def test_page_without_scripts_declares_what_its_noscript_holds() -> None:
+def test_page_without_scripts_declares_what_its_noscript_holds():
     inner = (
         "<a href=/x>link</a><p itemprop=author>Ann Lee</p><time datetime=2024-05-06></time>"
         + "<p>text of a post</p>" * 9
@@ -104,29 +104,29 @@ def test_page_without_scripts_declares_what_its_noscript_holds() -> None:
 
 
 @table("metadata/written_days")
-def test_day_is_read_as_people_write_it(text: str, day: str | None) -> None:
+def test_day_is_read_as_people_write_it(text, day):
     assert written_day(text) == day
 
 
 @table("metadata/declared_days")
-def test_declared_day_keeps_its_time(value: object, day: str | None) -> None:
+def test_declared_day_keeps_its_time(value, day):
     assert declared_day(value) == day
 
 
 @table("metadata/bylines")
-def test_byline_gives_a_name_or_nothing(text: str, name: str | None, *, is_marked: bool) -> None:
+def test_byline_gives_a_name_or_nothing(text, name, *, is_marked):
     assert byline_name(text, is_marked=is_marked) == name
 
 
-def test_json_that_is_none_is_passed_over() -> None:
+def test_json_that_is_none_is_passed_over():
     assert things_of(["{", "[" * 100_000, '{"a": [{"b": 1}, 2]}', "5"]) == [{"a": [{"b": 1}, 2]}, {"b": 1}]
 
 
-def test_days_of_scripts_are_bounded() -> None:
+def test_days_of_scripts_are_bounded():
     assert len(parsed("<script>" + "publishDate='2024-05-06';" * 20_000 + "</script>").declared.days) == 30
 
 
-def test_declarations_are_bounded() -> None:
+def test_declarations_are_bounded():
     big = json_ld({"x": "y" * 300_000})
     odd = meta("c", "d" * 2_000) + "<meta content=x><meta name=e content>"
     html = f"<head>{odd}{big}{big}{meta('a', 'b') * 300}</head>" + "<time>x</time>" * 90
@@ -138,7 +138,7 @@ def test_declarations_are_bounded() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(anything, st.none() | st.text(max_size=30))
-def test_metadata_of_anything_is_known_with_its_source_or_not_at_all(html: str, url: str | None) -> None:
+def test_metadata_of_anything_is_known_with_its_source_or_not_at_all(html, url):
     page = parsed(html)
 
     metadata = metadata_of(page, url)
@@ -150,11 +150,11 @@ def test_metadata_of_anything_is_known_with_its_source_or_not_at_all(html: str, 
 
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), lambda v: st.lists(v) | st.dictionaries(
     st.sampled_from(["@type", "@id", "name", "author", "datePublished", "@graph"]), v), max_leaves=20))  # fmt: skip
-def test_json_ld_of_any_shape_is_harmless(value: object) -> None:
+def test_json_ld_of_any_shape_is_harmless(value):
     metadata_of(parsed(json_ld(value)), URL)
 
 
-def test_names_of_odd_shapes_are_none_and_each_is_given_once() -> None:
+def test_names_of_odd_shapes_are_none_and_each_is_given_once():
     odd = [{"name": ["Ann", "A."]}, {"name": [1]}, {"@id": "#b"}, [["Ann"]], 5]
 
     assert [names_of(value, [{"@id": "#a", "name": "Bo"}]) for value in odd] == [["Ann"], [], [], [], []]

@@ -29,21 +29,21 @@ def learned(htmls: list[str]) -> Locators:
 ARTICLES = [an_article(number) for number in range(1, 6)]
 
 
-def test_paths_that_agree_with_what_pages_declare_are_learned() -> None:
+def test_paths_that_agree_with_what_pages_declare_are_learned():
     assert learned(ARTICLES).to_json() == {"title": "body>h2.headline", "date": "body>p.when", "author": "body>p.who"}
 
 
-def test_learned_paths_speak_for_pages_that_declare_nothing() -> None:
+def test_learned_paths_speak_for_pages_that_declare_nothing():
     metadata = metadata_of(parsed(an_article(3, is_declared=False)), None, learned(ARTICLES))
 
     assert (metadata.date, metadata.author, metadata.sources["date"]) == ("2024-05-03", "Cy Fox", "locator")
 
 
-def test_two_pages_teach_nothing() -> None:
+def test_two_pages_teach_nothing():
     assert learned(ARTICLES[:2]) == Locators()
 
 
-def test_day_that_all_pages_share_is_the_sites() -> None:
+def test_day_that_all_pages_share_is_the_sites():
     same = [an_article(1).replace("Ann Lee", name) for name in NAMES]
 
     found = learned(same).to_json()
@@ -52,7 +52,7 @@ def test_day_that_all_pages_share_is_the_sites() -> None:
     assert "author" in found
 
 
-def test_one_of_several_declared_authors_agrees() -> None:
+def test_one_of_several_declared_authors_agrees():
     htmls = [
         f'<meta name=author content="Ann Lee"><meta name=author content="{name}"><h1>x</h1><p class=author>{name}'
         for name in NAMES[1:]
@@ -72,18 +72,18 @@ def test_one_of_several_declared_authors_agrees() -> None:
         pytest.param(Field.AUTHOR, "by Ann", "Ann", id="author"),
     ],
 )
-def test_block_shows_the_value_of_a_field(field: Field, text: str, value: str | None) -> None:
+def test_block_shows_the_value_of_a_field(field, text, value):
     assert value_in(field, text) == value
 
 
 @given(st.dictionaries(st.sampled_from(list(Field)), st.text(min_size=1), max_size=3))
-def test_locators_come_back_as_they_were_stored(paths: dict[Field, str]) -> None:
+def test_locators_come_back_as_they_were_stored(paths):
     locators = Locators(tuple((field, paths[field]) for field in Field if field in paths))
 
     assert Locators.from_json(locators.to_json()) == locators
 
 
-def test_page_without_locators_is_not_walked() -> None:
+def test_page_without_locators_is_not_walked():
     evidence: list[Evidence] = []
 
     assert learn_locators(evidence).values(Page()) == {}

@@ -1,7 +1,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ def squeezed(text: str) -> str:
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in PAGES.glob("*.html")))
-def test_page_is_read_as_its_neighbour_says(name: str) -> None:
+def test_page_is_read_as_its_neighbour_says(name):
     """tests/data/pages/NAME.expected.json: what a reader should see of NAME.html."""
     page = parsed((PAGES / f"{name}.html").read_text(encoding="utf-8"))
     expected: dict[str, Any] = json.loads((PAGES / f"{name}.expected.json").read_text(encoding="utf-8"))
@@ -49,19 +48,19 @@ def test_page_is_read_as_its_neighbour_says(name: str) -> None:
 
 
 @table("pages/blocks")
-def test_blocks_of(html: str, expected: list[str]) -> None:
+def test_blocks_of(html, expected):
     assert texts(html) == expected
 
 
 @table("core/tags_need_not_match_where_svg_hides_text")
-def test_tags_need_not_match_where_svg_hides_text(behind: str, expected: list[str]) -> None:
+def test_tags_need_not_match_where_svg_hides_text(behind, expected):
     """A script in SVG holds text that is not escaped when it is serialised, as if it were raw there, too."""
     hidden = f"</script></svg>{behind}".replace("<", "&lt;").replace(">", "&gt;")
 
     assert texts(f"<svg><script>{hidden}") == expected
 
 
-def test_deep_marks_and_structure_are_text() -> None:
+def test_deep_marks_and_structure_are_text():
     marks = "b i em strong code q s kbd var".split()
     page = parsed(
         "".join(f"<{mark}>" for mark in marks) + "a" + "".join(f"</{mark}>" for mark in reversed(marks)) + "b"
@@ -80,7 +79,7 @@ def test_deep_marks_and_structure_are_text() -> None:
 
 
 class TestHead:
-    def test_what_head_declares_is_kept_raw_and_in_order(self) -> None:
+    def test_what_head_declares_is_kept_raw_and_in_order(self):
         page = parsed(
             "<html lang=de><head><title> A \n B </title><title>C</title><base href=' /x '><base href=y>"
             "<link rel='shortlink CANONICAL' href='?a'><link rel=canonical><link rel=canonical href=b>"
@@ -92,7 +91,7 @@ class TestHead:
         assert page.alternates == (("en", "/en"),)
 
 
-def test_links_are_read_where_they_are_wanted() -> None:
+def test_links_are_read_where_they_are_wanted():
     html = "<p><a href=x>one</a></p>"
 
     page = parse_page(html, with_links=False)
@@ -102,12 +101,12 @@ def test_links_are_read_where_they_are_wanted() -> None:
     assert page.blocks == parsed(html).blocks
 
 
-def test_a_page_beyond_its_limits_is_left_as_it_came() -> None:
+def test_a_page_beyond_its_limits_is_left_as_it_came():
     assert parse_page("x" * 11, ParseLimits(characters=10)) == Unparsed(UnparsedReason.TOO_LARGE)
 
 
 @given(anything)
-def test_any_text_parses(html: str) -> None:
+def test_any_text_parses(html):
     page = parsed(html)
 
     assert all(block.text.strip() and 0 <= block.link_chars <= len(block.text) for block in page.blocks)
@@ -115,7 +114,7 @@ def test_any_text_parses(html: str) -> None:
 
 
 @given(soups)
-def test_start_and_end_tags_of_the_skeleton_match(html: str) -> None:
+def test_start_and_end_tags_of_the_skeleton_match(html):
     still_open: list[str] = []
     for event in parsed(html).skeleton:
         if isinstance(event, int) or event.name == "img":
@@ -129,14 +128,14 @@ def test_start_and_end_tags_of_the_skeleton_match(html: str) -> None:
 
 
 @given(pages)
-def test_no_text_is_lost_and_none_invented(html: str) -> None:
+def test_no_text_is_lost_and_none_invented(html):
     tree = LexborHTMLParser(html)
     expected = tree.body.text() if tree.body else ""
 
     assert squeezed("".join(texts(html))) == squeezed(expected)
 
 
-def test_parsing_does_not_depend_on_the_hash_seed() -> None:
+def test_parsing_does_not_depend_on_the_hash_seed():
     """Blocks, fingerprints, signatures of layouts and every output, in processes with different seeds."""
     program = (
         "import sys, pathlib\n"
@@ -157,7 +156,7 @@ def test_parsing_does_not_depend_on_the_hash_seed() -> None:
     assert output("1") == output("2") != ""
 
 
-def test_text_for_readers_without_scripts_is_read_where_a_page_has_hardly_any_other() -> None:
+def test_text_for_readers_without_scripts_is_read_where_a_page_has_hardly_any_other():
     post = "<p>What a post says, at some length.</p>"
 
     assert texts(f"<p>Loading<noscript data-path='/'>{post * 2}</noscript>") == [
@@ -176,7 +175,7 @@ def test_text_for_readers_without_scripts_is_read_where_a_page_has_hardly_any_ot
         pytest.param(lambda n: "<noscript><img src=pixel alt=''></noscript>" * n, 1_200, id="pixels"),
     ],
 )
-def test_noscript_is_no_way_around_the_guard(make: Callable[[int], str], size: int) -> None:
+def test_noscript_is_no_way_around_the_guard(make, size):
     page = parse_page(make(size))
 
     assert not isinstance(page, Page) or page.blocks == []
@@ -188,29 +187,29 @@ BOTH = Directives(noindex=True, nofollow=True)
 
 
 @table("core/page_says_it_in_its_head")
-def test_page_says_it_in_its_head(metas: list[str], names: list[str]) -> None:
+def test_page_says_it_in_its_head(metas, names):
     assert read_directives(metas).names == names
 
 
 @table("core/server_says_it_in_a_header")
-def test_server_says_it_in_a_header(headers: list[str], names: list[str]) -> None:
+def test_server_says_it_in_a_header(headers, names):
     assert read_directives((), headers).names == names
 
 
-def test_so_many_words_are_read() -> None:
+def test_so_many_words_are_read():
     assert read_directives(["," * 20_000 + "noindex"]) == NONE
 
 
-def test_head_and_header_add_up() -> None:
+def test_head_and_header_add_up():
     assert read_directives(["nofollow"], ["noindex"]) == BOTH
 
 
 @given(st.lists(st.text()), st.lists(st.text()))
-def test_any_text_is_read(metas: list[str], headers: list[str]) -> None:
+def test_any_text_is_read(metas, headers):
     assert read_directives(metas, headers) == read_directives(metas[::-1], headers[::-1])
 
 
-def test_page_has_its_robots_metas_in_order_and_those_of_one_crawler_are_not_among_them() -> None:
+def test_page_has_its_robots_metas_in_order_and_those_of_one_crawler_are_not_among_them():
     page = parse_page(
         "<meta name=robots content=noindex><meta name=' ROBOTS ' content='nofollow'><meta name=robots>"
         "<meta name=googlebot content=none><body><meta name=robots content=none>"

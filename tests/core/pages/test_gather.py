@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from copy import copy
 
 import pytest
@@ -9,7 +8,7 @@ from scrapy_dedup.core.duplicates import words
 from scrapy_dedup.core.pages.blocks import Block
 from scrapy_dedup.core.pages.fingerprints import both_hashes, content_hash, text_hash
 from scrapy_dedup.core.pages.gather import FoundBlock, Gatherer
-from scrapy_dedup.core.pages.render import Output, plain
+from scrapy_dedup.core.pages.render import plain
 from scrapy_dedup.core.pages.tags import Tag
 from tests.core.builders import parsed
 from tests.growth import assert_in_proportion
@@ -26,7 +25,7 @@ def gathered(source: str) -> list[Block]:
 
 
 class TestBlock:
-    def test_a_found_block_equals_one_that_was_made(self) -> None:
+    def test_a_found_block_equals_one_that_was_made(self):
         block = parsed("<p><a href=x>one</a></p>").blocks[0]
 
         made = Block("body>p", "one", block.fingerprint, 3, (LINK, "one", END))
@@ -36,13 +35,13 @@ class TestBlock:
         assert repr(block) == repr(made)
         assert block != "one"
 
-    def test_a_copy_does_not_need_the_page(self) -> None:
+    def test_a_copy_does_not_need_the_page(self):
         block = parsed("<p>one <b>two</b></p>").blocks[0]
 
         assert type(copy(block)) is Block
         assert copy(block) == block
 
-    def test_it_has_nothing_else(self) -> None:
+    def test_it_has_nothing_else(self):
         assert not hasattr(parsed("<p>one</p>").blocks[0], "other")
 
 
@@ -61,11 +60,11 @@ class TestBlock:
         ),
     ],
 )
-def test_pieces_of(source: str, pieces: list[tuple[str | Tag, ...]]) -> None:
+def test_pieces_of(source, pieces):
     assert [block.pieces for block in gathered(source)] == pieces
 
 
-def test_pages_with_the_same_blocks_differ_in_what_is_drawn_around_them() -> None:
+def test_pages_with_the_same_blocks_differ_in_what_is_drawn_around_them():
     one, other = parsed("<ul><li>x</li></ul>"), parsed("<ul><li>x</li></ul>")
 
     assert one == other
@@ -84,15 +83,15 @@ def test_pages_with_the_same_blocks_differ_in_what_is_drawn_around_them() -> Non
         pytest.param(lambda n: "<svg>" * n, 12_500, id="nested-svg"),
     ],
 )
-def test_any_source_takes_time_in_proportion_to_its_length(make: Callable[[int], str], size: int) -> None:
+def test_any_source_takes_time_in_proportion_to_its_length(make, size):
     assert_in_proportion(gathered, make, size)
 
 
-def test_both_hashes_are_those_of_one_text() -> None:
+def test_both_hashes_are_those_of_one_text():
     assert both_hashes("A\n\n b") == (content_hash("A\n\n b"), text_hash("A\n\n b"))
 
 
-def test_what_two_threads_ask_for_at_once_is_made_of_the_source_that_there_was() -> None:
+def test_what_two_threads_ask_for_at_once_is_made_of_the_source_that_there_was():
     """The second one comes when the first has made it, and has let the source go."""
     block = next(one for one in parsed("<p>a <a href=/x>link</a></p>").blocks if isinstance(one, FoundBlock))
     pieces, link_chars = block.pieces, block.link_chars
@@ -104,13 +103,13 @@ def test_what_two_threads_ask_for_at_once_is_made_of_the_source_that_there_was()
 
 
 @table("text/plain")
-def test_words_are_those_that_a_reader_sees(content: str, output: Output, found: str) -> None:
+def test_words_are_those_that_a_reader_sees(content, output, found):
     assert words(plain(content, output)) == found.lower().split()
 
 
 @pytest.mark.parametrize("output", ["markdown", "html", "text"])
 @given(content=st.text(alphabet='[]()<>"&;! \nab#', max_size=60))
-def test_any_text_has_words(output: Output, content: str) -> None:
+def test_any_text_has_words(output, content):
     assert isinstance(plain(content, output), str)
 
 
@@ -118,5 +117,5 @@ def test_any_text_has_words(output: Output, content: str) -> None:
     "content", ["](" * 50_000, "](((" * 50_000, '](a "' * 50_000, "](a(a)" * 40_000, "<" * 200_000]
 )
 @pytest.mark.parametrize("output", ["markdown", "html"])
-def test_hostile_text_takes_no_long_time(content: str, output: Output) -> None:
+def test_hostile_text_takes_no_long_time(content, output):
     assert plain(content, output)

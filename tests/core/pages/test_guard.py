@@ -148,7 +148,7 @@ def reading_seconds() -> float:
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_page_is_refused_before_it_costs(name: str, reading_seconds: float) -> None:
+def test_page_is_refused_before_it_costs(name, reading_seconds):
     make, reason = REFUSED[name]
     html = make()
     found: list[object] = []
@@ -157,7 +157,7 @@ def test_page_is_refused_before_it_costs(name: str, reading_seconds: float) -> N
     assert found == [Unparsed(reason)] * 2
 
 
-def test_pages_that_are_parsed_are_parsed_and_drawn() -> None:
+def test_pages_that_are_parsed_are_parsed_and_drawn():
     """In a process of its own, for what goes wrong here ends a process; `benchmarks.hostile` takes the time of each."""
     program = textwrap.dedent(
         """
@@ -205,11 +205,11 @@ def draw(html: str) -> None:
         ),
     ],
 )
-def test_limits_are_what_they_say(limits: ParseLimits, html: str, reason: UnparsedReason | None) -> None:
+def test_limits_are_what_they_say(limits, html, reason):
     assert refuse(html, limits) is reason
 
 
-def test_a_page_that_grows_while_it_is_parsed_is_left() -> None:
+def test_a_page_that_grows_while_it_is_parsed_is_left():
     assert parse_page("<div><b id=1><b id=2><b id=3></div>" + "<p>x" * 40, ParseLimits(elements=60)) == Unparsed(
         UnparsedReason.TOO_MANY_ELEMENTS
     )
@@ -221,7 +221,7 @@ def depth_of(html: str) -> int:
     deepest = 0
     for node in tree.root.traverse() if tree.root else []:
         depth = 0
-        while node := node.parent:  # type: ignore[assignment]
+        while node := node.parent:
             depth += 1
         deepest = max(deepest, depth)
     return max(0, deepest - 1)
@@ -229,16 +229,16 @@ def depth_of(html: str) -> int:
 
 class TestSurvey:
     @table("pages/depths")
-    def test_depth_of_usual_markup_is_exact(self, html: str, depth: int) -> None:
+    def test_depth_of_usual_markup_is_exact(self, html, depth):
         assert survey(html).depth == depth
 
     @given(anything)
-    def test_depth_is_a_bound(self, html: str) -> None:
+    def test_depth_is_a_bound(self, html):
         """Elements that a parser adds are few: `tbody` and `tr` in each table, formatting in each block."""
         found = survey(html)
 
         assert depth_of(html) <= 4 * found.depth + found.depth * found.formatting + 3
 
     @table("core/formatting_that_can_stay_open")
-    def test_formatting_that_can_stay_open(self, html: str, formatting: int) -> None:
+    def test_formatting_that_can_stay_open(self, html, formatting):
         assert survey(html).formatting == formatting

@@ -23,12 +23,12 @@ def marks_of(html: str, *selectors: str) -> dict[str, set[str]]:
 
 
 class TestSelectors:
-    def test_one_of_five_thousand_parts_is_refused(self) -> None:
+    def test_one_of_five_thousand_parts_is_refused(self):
         with pytest.raises(SelectorError, match=r"5,000 selectors with commas between: 100 are allowed"):
             check_selector(",".join(["p"] * 5_000))
 
     @pytest.mark.parametrize("selector", ["div >", "::", "p {", "a["])
-    def test_what_is_no_selector_is_refused_by_its_text(self, selector: str) -> None:
+    def test_what_is_no_selector_is_refused_by_its_text(self, selector):
         with pytest.raises(SelectorError) as refused:
             check_selector(selector)
 
@@ -37,7 +37,7 @@ class TestSelectors:
 
 class TestXPath:
     @table("core/blocks_are_found_as_by_css")
-    def test_blocks_are_found_as_by_css(self, selector: str, texts: list[str]) -> None:
+    def test_blocks_are_found_as_by_css(self, selector, texts):
         check_any_selector(selector)
 
         assert sorted(text for text, found in marks_of(HTML, selector).items() if found) == texts
@@ -68,20 +68,20 @@ class TestXPath:
             "//p/following-sibling::p",
         ],
     )
-    def test_what_is_none_of_xpath_1_or_gives_no_elements_is_refused(self, selector: str) -> None:
+    def test_what_is_none_of_xpath_1_or_gives_no_elements_is_refused(self, selector):
         with pytest.raises(SelectorError, match=r"XPath 1\.0"):
             check_any_selector(selector)
 
     @pytest.mark.parametrize(
         "html", ["", "\x00\x0b", "<p>\ud800", "<frameset>"], ids=["empty", "control", "odd", "frames"]
     )
-    def test_any_page_is_searched(self, html: str) -> None:
+    def test_any_page_is_searched(self, html):
         assert set().union(*marks_of(html, "//p", "*").values()) <= {"//p", "*"}
 
-    def test_a_selector_that_fails_on_a_page_matches_nothing(self) -> None:
+    def test_a_selector_that_fails_on_a_page_matches_nothing(self):
         assert marks_of(HTML, "//p[re:test(., 'x')]")["one"] == set()
 
-    def test_css_is_checked_as_ever(self) -> None:
+    def test_css_is_checked_as_ever(self):
         check_any_selector("div > p")
         with pytest.raises(SelectorError, match="CSS"):
             check_any_selector("div[")
@@ -95,12 +95,12 @@ DEEP = "<div class=a>" * 400 + "<p>x</p>" * 1_000
 class TestHostile:
     @pytest.mark.parametrize("html", [FLAT, DEEP], ids=["flat", "deep"])
     @table("core/a_selector_is_carried_out_or_said_to_be_too_costly")
-    def test_a_selector_is_carried_out_or_said_to_be_too_costly(self, html: str, selector: str) -> None:
+    def test_a_selector_is_carried_out_or_said_to_be_too_costly(self, html, selector):
         found = mark(html, parsed(html), [selector])
 
         assert any(found.blocks) or found.too_costly or selector.startswith(("q", "//p"))
 
-    def test_what_is_looked_into_anew_for_each_element_is_too_costly_on_large_pages(self) -> None:
+    def test_what_is_looked_into_anew_for_each_element_is_too_costly_on_large_pages(self):
         """What is too costly leaves all that may be spent to the others."""
         small = "<div><p>x</p></div>"
         anew = [
@@ -118,10 +118,10 @@ class TestHostile:
         assert mark(WIDE, parsed(WIDE), [*anew, *once]).too_costly == set(range(len(anew)))
         assert mark(small, parsed(small), anew).too_costly == set()
 
-    def test_what_would_take_too_long_is_told(self) -> None:
+    def test_what_would_take_too_long_is_told(self):
         assert mark(FLAT, parsed(FLAT), ["p", "q ~ p ~ p", "//*//*//*"]).too_costly == {1, 2}
 
-    def test_of_a_thousand_selectors_that_match_everything_some_are_too_costly(self) -> None:
+    def test_of_a_thousand_selectors_that_match_everything_some_are_too_costly(self):
         assert mark(FLAT, parsed(FLAT), ["p"] * 1_000).too_costly
 
 
@@ -155,7 +155,7 @@ pages = st.tuples(st.sampled_from(["", "<!doctype html>"]), st.lists(st.sampled_
 
 
 @given(pages | anything)
-def test_tags_tell_what_a_tree_tells_or_nothing(html: str) -> None:
+def test_tags_tell_what_a_tree_tells_or_nothing(html):
     page = parse_page(html)
     if isinstance(page, Page):
         told = SELECTORS.marks(page)
@@ -175,11 +175,11 @@ def test_tags_tell_what_a_tree_tells_or_nothing(html: str) -> None:
         ),
     ],
 )
-def test_where_tags_do_not_tell_nothing_is_told(html: str, are_told: bool) -> None:  # noqa: FBT001 (a column of the table)
+def test_where_tags_do_not_tell_nothing_is_told(html, are_told):
     assert (SELECTORS.marks(parsed(html)) is not None) is are_told
 
 
 @pytest.mark.parametrize("selector", ["nav li", "p:has(a)", "a.b", "*", "[class*=x]", "", ".a >.b", "//nav"])
-def test_what_needs_more_than_a_start_tag_is_refused(selector: str) -> None:
+def test_what_needs_more_than_a_start_tag_is_refused(selector):
     with pytest.raises(ValueError, match="needs more than a start tag"):
         TagSelectors(["nav", selector])

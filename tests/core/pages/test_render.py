@@ -1,6 +1,5 @@
 import re
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 import pytest
 from hypothesis import assume, given
@@ -48,24 +47,24 @@ def text_of(markdown: str) -> str:
 
 class TestHtml:
     @table("render/html")
-    def test_drawn_as(self, html: str, drop: list[str], expected: str) -> None:
+    def test_drawn_as(self, html, drop, expected):
         assert drawn(html, "html", drop) == expected
 
     @table("render/pictures")
-    def test_pictures_go_with_the_block_after_them(self, html: str, drop: list[str], expected: str) -> None:
+    def test_pictures_go_with_the_block_after_them(self, html, drop, expected):
         assert drawn(html, "html", drop) == expected
 
     @table("render/tables")
-    def test_tables_keep_their_columns(self, rows: str, drop: list[str], expected: str) -> None:
+    def test_tables_keep_their_columns(self, rows, drop, expected):
         assert drawn(f"<table>{rows}</table>", "html", drop) == f"<table><tbody>{expected}</tbody></table>"
 
     @table("core/tables_that_lay_out_are_drawn_as_their_text")
-    def test_tables_that_lay_out_are_drawn_as_their_text(self, html: str, expected: str) -> None:
+    def test_tables_that_lay_out_are_drawn_as_their_text(self, html, expected):
         assert drawn(html, "html") == expected
 
 
 @table("render/links")
-def test_links_lead_somewhere_or_are_text(href: str, expected: str | None) -> None:
+def test_links_lead_somewhere_or_are_text(href, expected):
     link = f'<p><a href="{expected}">a</a></p>' if expected else "<p>a</p>"
 
     assert drawn(f'<p><a href="{href}">a</a></p>', "html", base_url=BASE) == link
@@ -73,16 +72,16 @@ def test_links_lead_somewhere_or_are_text(href: str, expected: str | None) -> No
 
 class TestMarkdown:
     @table("render/markdown")
-    def test_drawn_as(self, html: str, expected: str) -> None:
+    def test_drawn_as(self, html, expected):
         assert drawn(html, "markdown") == expected
 
-    def test_in_endless_texts_tags_and_links_are_literal(self) -> None:
+    def test_in_endless_texts_tags_and_links_are_literal(self):
         text = "*a* &lt;b> [c](d) " * 50_000
 
         assert drawn(f"<p>{text}", "markdown") == (r"*a* \<b> [c]\(d) " * 50_000).strip()
 
     @given(soups, st.data())
-    def test_what_was_text_is_no_markup(self, html: str, data: st.DataObject) -> None:
+    def test_what_was_text_is_no_markup(self, html, data):
         """No raw HTML, and no link that the page does not have as one."""
         page = parsed(html)
         keep = data.draw(st.lists(st.booleans(), min_size=len(page.blocks), max_size=len(page.blocks)))
@@ -96,27 +95,27 @@ class TestMarkdown:
 
 
 class TestText:
-    def test_one_paragraph_a_block_and_one_line_an_item(self) -> None:
+    def test_one_paragraph_a_block_and_one_line_an_item(self):
         html = "<h1>a<a href=#h> ¶</a></h1><ul><li>b<li>c</ul><p>d</p><p>e</p><table><tr><td>f<td>g</table>"
 
         assert drawn(html, "text", ["d"]) == "a\n\nb\nc\n\ne\n\nf\ng"
 
 
 @pytest.mark.parametrize("mark", ["\x1c", "\x01", "\x1b"])
-def test_text_of_control_characters_is_drawn_without_them_where_the_converter_refuses_it(mark: str) -> None:
+def test_text_of_control_characters_is_drawn_without_them_where_the_converter_refuses_it(mark):
     """Found by fuzzing: it takes such a text for binary, and raised."""
     assert drawn(f"<p>{mark * 60}tea{mark * 60}</p>", "markdown") == "tea"
     assert drawn(f"<p>One {mark} in a sentence.</p>", "markdown") == f"One {mark} in a sentence."
 
 
 @pytest.mark.parametrize("output", ["markdown", "text", "html"])
-def test_every_block_needs_a_verdict(output: Output) -> None:
+def test_every_block_needs_a_verdict(output):
     with pytest.raises(ValueError, match=r"."):
         render(parsed("<p>a<p>b"), [True], output)
 
 
 @given(pages, st.data())
-def test_what_is_drawn_reads_as_the_blocks_that_were_kept(html: str, data: st.DataObject) -> None:
+def test_what_is_drawn_reads_as_the_blocks_that_were_kept(html, data):
     """So no dropped block takes another with it."""
     page = parsed(html)
     keep = data.draw(st.lists(st.booleans(), min_size=len(page.blocks), max_size=len(page.blocks)))
@@ -126,9 +125,7 @@ def test_what_is_drawn_reads_as_the_blocks_that_were_kept(html: str, data: st.Da
 
 
 @given(soups | pages, st.sampled_from(["html", "text", "markdown"]), st.data())
-def test_no_dropped_block_takes_another_with_it(
-    html: str, output: Literal["html", "text", "markdown"], data: st.DataObject
-):
+def test_no_dropped_block_takes_another_with_it(html, output, data):
     assume("<im" not in html.lower())  # a picture's description is shown, and no block's text
     page = parsed(html)
     assume(page.blocks)

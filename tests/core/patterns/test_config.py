@@ -1,5 +1,3 @@
-from typing import Any
-
 import pytest
 
 from scrapy_dedup.core.patterns.config import SiteConfig, SiteConfigError, get_site_config_with_db_overrides
@@ -9,14 +7,14 @@ CONFIG = SiteConfig((".custom-header",), ("Hard to read.*",), keep_pages=("ab" *
 
 
 class TestForms:
-    def test_json_and_back_is_the_same(self) -> None:
+    def test_json_and_back_is_the_same(self):
         assert SiteConfig.from_json(CONFIG.to_json()) == CONFIG
         assert SiteConfig.from_json({}) == SiteConfig()
         assert SiteConfig().is_empty
         assert not CONFIG.is_empty
 
     @table("core/a_body_may_be_wrapped")
-    def test_a_body_may_be_wrapped(self, body: dict[str, Any]) -> None:
+    def test_a_body_may_be_wrapped(self, body):
         assert SiteConfig.from_json(body) == SiteConfig((".a",))
 
     @pytest.mark.parametrize(
@@ -34,16 +32,16 @@ class TestForms:
             pytest.param({"pdf_boilerplate_patterns": ["a"] * 2_001}, "at most 2000", id="many"),
         ],
     )
-    def test_what_is_none_is_refused_by_name(self, given: Any, told: str) -> None:
+    def test_what_is_none_is_refused_by_name(self, given, told):
         with pytest.raises(SiteConfigError, match=told):
             SiteConfig.from_json(given)
 
-    def test_one_key_is_changed(self) -> None:
+    def test_one_key_is_changed(self):
         assert CONFIG.changed("keep_pages", []).keep_pages == ()
 
 
 class TestMerging:
-    def test_a_site_adds_to_what_holds_for_all_and_changes_neither(self) -> None:
+    def test_a_site_adds_to_what_holds_for_all_and_changes_neither(self):
         base = SiteConfig((".all", ".both"))
         stored = SiteConfig((".both", ".own"), keep_rules=("nav",))
 
@@ -52,5 +50,5 @@ class TestMerging:
         assert found == SiteConfig((".all", ".both", ".own"), keep_rules=("nav",))
         assert base == SiteConfig((".all", ".both"))
 
-    def test_without_a_site_of_its_own_the_base_holds(self) -> None:
+    def test_without_a_site_of_its_own_the_base_holds(self):
         assert get_site_config_with_db_overrides(CONFIG, None) is CONFIG

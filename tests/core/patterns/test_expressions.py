@@ -40,21 +40,21 @@ def matched(sources: list[str], text: str, *, allow_slow: bool = False) -> list[
 
 
 class TestPatternsOfARealSite:
-    def test_a_widget_goes_with_its_link(self) -> None:
+    def test_a_widget_goes_with_its_link(self):
         text = "Own.\n\nMoeilijk leesbaar? [Meer leesbaarheid](https://x.example/a)\n\nMore."
 
         assert matched([READABLE], text) == ["Moeilijk leesbaar? [Meer leesbaarheid](https://x.example/a)\n\n"]
 
-    def test_look_ahead_is_refused_and_the_message_says_what_to_do(self) -> None:
+    def test_look_ahead_is_refused_and_the_message_says_what_to_do(self):
         with pytest.raises(PatternError, match="DEDUP_ALLOW_SLOW_PATTERNS = True"):
             compile_expression(LOOK_AHEAD)
 
-    def test_look_ahead_runs_where_slow_patterns_are_allowed(self) -> None:
+    def test_look_ahead_runs_where_slow_patterns_are_allowed(self):
         text = "Own.\n\n- ZOL-artsen Overzicht ZOL-artsen and more\n\nMore."
 
         assert matched([LOOK_AHEAD], text, allow_slow=True) == ["- ZOL-artsen Overzicht ZOL-artsen and more"]
 
-    def test_covers_and_addresses_go_from_the_text_of_pdf_files(self) -> None:
+    def test_covers_and_addresses_go_from_the_text_of_pdf_files(self):
         text = (
             "**ZOL GENK** **ZOL MAAS EN KEMPEN**\nPhone 1\nB 3600\n\nOwn.\n\nCampus Sint-Jan Synaps Park 1 B 3600 Genk"
         )
@@ -76,53 +76,53 @@ class TestRefusals:
             pytest.param("\ud800", "linear time", id="lone-surrogate"),
         ],
     )
-    def test_a_bad_expression_is_named(self, source: str, told: str) -> None:
+    def test_a_bad_expression_is_named(self, source, told):
         with pytest.raises(PatternError, match=told):
             compile_expression(source)
 
-    def test_there_are_only_so_many(self) -> None:
+    def test_there_are_only_so_many(self):
         with pytest.raises(PatternError, match="at most 2000"):
             compile_expressions(f"a{number}" for number in range(2_001))
 
-    def test_they_are_only_so_large_together(self) -> None:
+    def test_they_are_only_so_large_together(self):
         with pytest.raises(PatternError, match=r"instructions of RE2, 2,000,000 can be used together: write"):
             compile_expressions(rf"(\w{{3,100}} ){number}" for number in range(30))
 
-    def test_there_are_only_so_many_slow_ones(self) -> None:
+    def test_there_are_only_so_many_slow_ones(self):
         with pytest.raises(PatternError, match="at most 50"):
             compile_expressions((f"(?=a)a{number}" for number in range(51)), allow_slow=True)
 
-    def test_what_never_ends_on_a_short_text_is_refused(self) -> None:
+    def test_what_never_ends_on_a_short_text_is_refused(self):
         with pytest.raises(PatternError, match="takes more than 1 s"):
             compile_expression(r"(?=a)(a|a)+$(?<=b)", allow_slow=True)
 
 
 class TestMatches:
-    def test_a_pattern_that_would_remove_the_page_is_held_back(self) -> None:
+    def test_a_pattern_that_would_remove_the_page_is_held_back(self):
         found = compile_expressions([".*", "two"]).find("one two")
 
         assert found == patterns.PatternMatches((TextSpan(4, 7, "two"),), (HeldBack(".*", PatternHeld.WHOLE_PAGE),))
 
-    def test_patterns_that_would_remove_the_page_together_are_held_back(self) -> None:
+    def test_patterns_that_would_remove_the_page_together_are_held_back(self):
         found = compile_expressions(["one", "two"]).find("one two")
 
         assert found == patterns.PatternMatches(
             (), (HeldBack("one", PatternHeld.WHOLE_PAGE), HeldBack("two", PatternHeld.WHOLE_PAGE))
         )
 
-    def test_what_is_switched_off_is_not_run(self) -> None:
+    def test_what_is_switched_off_is_not_run(self):
         assert compile_expressions(["a"]).find("a b", off={"a"}).held == (HeldBack("a", PatternHeld.SWITCHED_OFF),)
 
 
 class TestHostile:
     @table("core/a_line_is_searched_in_time_in_proportion_to_its_length")
     @pytest.mark.parametrize("line", ["a", "abcdefghij klmnop ", "abxyz"])
-    def test_a_line_is_searched_in_time_in_proportion_to_its_length(self, source: str, line: str) -> None:
+    def test_a_line_is_searched_in_time_in_proportion_to_its_length(self, source, line):
         known = compile_expressions([source])
 
         assert_in_proportion(known.find, lambda size: line * (size // len(line)), 100_000)
 
-    def test_a_thousand_patterns_are_found_on_one_page(self) -> None:
+    def test_a_thousand_patterns_are_found_on_one_page(self):
         known = compile_expressions(f"foo{number} .*? bar{number}" for number in range(1_000))
         text = " ".join(f"foo{number} x bar{number}" for number in random.Random(1).sample(range(1_000), 1_000))
 
@@ -130,12 +130,12 @@ class TestHostile:
 
         assert len({one.pattern for one in found.spans}) == 1_000
 
-    def test_a_page_too_large_for_so_many_patterns_says_so(self) -> None:
+    def test_a_page_too_large_for_so_many_patterns_says_so(self):
         known = compile_expressions(f"a.{{{number}}}q?" for number in range(1, 100))
 
         assert PatternHeld.TOO_MUCH_WORK in {one.reason for one in known.find("ab " * 300_000).held}
 
-    def test_slow_patterns_are_ended_and_say_so(self) -> None:
+    def test_slow_patterns_are_ended_and_say_so(self):
         known = compile_expressions(["(?=a)(a+)+b"], allow_slow=True)
 
         assert known.find("a" * 5_000 + "c").held == (HeldBack("(?=a)(a+)+b", PatternHeld.TIMEOUT),)
@@ -143,12 +143,12 @@ class TestHostile:
         assert found.held == (HeldBack("(?=a)(a+)+b", PatternHeld.TIMEOUT),)
 
     @given(st.text(max_size=60))
-    def test_any_text_compiles_or_is_refused(self, source: str) -> None:
+    def test_any_text_compiles_or_is_refused(self, source):
         with suppress(PatternError):
             assert compile_expression(source, allow_slow=True).source == source
 
     @given(st.lists(st.sampled_from(["a+", "b", "[^c]c", r"\s+", "é", "."]), max_size=4), st.text("abcé \n\ud800"))
-    def test_what_is_cut_and_what_is_left_are_the_text(self, sources: list[str], text: str) -> None:
+    def test_what_is_cut_and_what_is_left_are_the_text(self, sources, text):
         spans = compile_expressions(sources).find(text).spans
 
         assert all(one.end <= two.start for one, two in pairwise(spans))
@@ -159,7 +159,7 @@ class TestHostile:
 
 class TestDialect:
     @table("text/dialect")
-    def test_classes_know_all_scripts_as_in_python(self, source: str, text: str) -> None:
+    def test_classes_know_all_scripts_as_in_python(self, source, text):
         assert compile_expression(source).program.search(text.encode()) is not None
 
 
@@ -174,23 +174,23 @@ def cut(body: str, *patterns: str) -> tuple[Page, Shortened]:
 
 
 class TestPlaces:
-    def test_marks_change_nothing_of_the_markdown(self) -> None:
+    def test_marks_change_nothing_of_the_markdown(self):
         page = a_page("<h1>One *two*</h1><p>a <a href=/x>b</a> <b>c</b> d_e <ul><li>x<li>y</ul><pre>f\n  g</pre>")
         keep = [True] * len(page.blocks)
 
         assert place(page, keep).markdown == render(page, keep, "markdown")
 
-    def test_a_page_that_holds_marks_itself_has_no_places(self) -> None:
+    def test_a_page_that_holds_marks_itself_has_no_places(self):
         assert place(a_page("<p>one\ufdd1<p>two"), [True, True]).regions == {}
 
-    def test_a_page_whose_marks_are_lost_has_no_places(self) -> None:
+    def test_a_page_whose_marks_are_lost_has_no_places(self):
         page = a_page("<p>one<p>two")
         page.blocks[0].pieces = ("  ",)
 
         assert place(page, [True, True]).regions == {}
 
     @given(st.text("ab*_`<>&[]()\\ \n#1.-|é", max_size=60))
-    def test_any_text_is_placed(self, text: str) -> None:
+    def test_any_text_is_placed(self, text):
         page = a_page(f"<p>x {text.replace('<', '&lt;')}</p><p>end</p>")
 
         assert len(place(page, ([True] * len(page.blocks))).regions) == len(page.blocks)
@@ -198,7 +198,7 @@ class TestPlaces:
 
 class TestCuts:
     @table("text/cuts")
-    def test_a_block_loses_what_is_covered(self, body: str, pattern: str, text: str, html: str) -> None:
+    def test_a_block_loses_what_is_covered(self, body, pattern, text, html):
         page, found = cut(body, pattern)
 
         assert found.blocks[0].text == text
@@ -206,14 +206,14 @@ class TestCuts:
         assert render(Page(blocks=found.blocks, walk=page.walk), [True] * len(page.blocks), "html") == html
 
     @table("core/an_address_is_no_text")
-    def test_an_address_is_no_text(self, body: str, pattern: str, gone: str) -> None:
+    def test_an_address_is_no_text(self, body, pattern, gone):
         page, found = cut(body, pattern)
 
         assert [one.text for one in found.cuts] == [gone]
         assert found.blocks[0].text == page.blocks[0].text.removesuffix(gone).strip()
 
     @given(st.text("ab*_<&[]( )\\é", min_size=1, max_size=40), st.sampled_from(["a", "b+", r"\w+", r"\[.*?\]", r"\s"]))
-    def test_what_goes_and_what_stays_are_the_words(self, text: str, pattern: str) -> None:
+    def test_what_goes_and_what_stays_are_the_words(self, text, pattern):
         page, found = cut(f"<p>x<p>{text.replace('&', '&amp;').replace('<', '&lt;')}", pattern)
 
         for number, block in enumerate(page.blocks):
@@ -221,7 +221,7 @@ class TestCuts:
             left = 0 if number in found.gone else len("".join(found.blocks[number].text.split()))
             assert gone + left == len("".join(block.text.split()))
 
-    def test_letters_that_a_converter_lost_stay(self) -> None:
+    def test_letters_that_a_converter_lost_stay(self):
         page = a_page("<p>one two")
 
         found = shorten(page, PlacedBlocks("one", {0: (0, 3)}), [TextSpan(0, 3, "one")])

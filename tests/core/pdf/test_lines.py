@@ -58,7 +58,7 @@ def test_page_of_more_lines_than_any_text_has_is_read_by_rows():
 
 
 @given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 800), st.integers(1, 300)), max_size=40))
-def test_every_line_comes_once_whatever_the_boxes(boxes: list[tuple[int, int, int]]):
+def test_every_line_comes_once_whatever_the_boxes(boxes):
     lines = [a_line(f"n{number}", left, top, width=width) for number, (left, top, width) in enumerate(boxes)]
 
     assert sorted("".join(order(lines)).replace(" ", "")) == sorted("".join(line.text for line in lines))
@@ -111,7 +111,7 @@ def kept(pages: list[PageLines]) -> list[list[str]]:
         pytest.param(lambda page: f"{2 * page} | Report", id="two-pages-a-sheet"),
     ],
 )
-def test_page_numbers_are_taken_off(footer: Naming | None):
+def test_page_numbers_are_taken_off(footer):
     assert all(len(lines) == len(BODY) for lines in kept(document(6, footer=footer)))
 
 
@@ -134,12 +134,12 @@ def test_line_that_stands_apart_at_the_place_of_running_lines_is_one():
         pytest.param([a_page()] * 5, id="empty-pages"),
     ],
 )
-def test_body_stays(pages: list[PageLines]):
+def test_body_stays(pages):
     assert removed(pages) == []
 
 
 @given(st.integers(3, 12), st.text("ab1 ", max_size=6), st.integers(0, 700))
-def test_every_line_is_either_body_or_furniture(count: int, text: str, top: int):
+def test_every_line_is_either_body_or_furniture(count, text, top):
     pages = [a_page(a_line(text + "z", top=top), *stacked(BODY, top=300)) for _ in range(count)]
 
     furniture, bodies = split_furniture(pages)

@@ -70,19 +70,19 @@ def test_font_without_characters_is_flagged():
 
 
 @table("core/title_is_declared_or_the_largest_heading_of_the_first_page")
-def test_title_is_declared_or_the_largest_heading_of_the_first_page(facts: dict[str, str], title: str):
+def test_title_is_declared_or_the_largest_heading_of_the_first_page(facts, title):
     lines = [a_line("A part", top=30, size=14), a_line("The heading", top=60, size=20), *stacked(PROSE)]
 
     assert read(a_page(*lines), facts=facts).title == title
 
 
 @table("metadata/pdf_dates")
-def test_date_is_told_in_iso_8601(written: str, date: str | None):
+def test_date_is_told_in_iso_8601(written, date):
     assert read(a_page(), facts={"CreationDate": written}).date == date
 
 
 @table("text/pdf_lines")
-def test_text_of_a_line_is_made_clean(text: str, clean: str):
+def test_text_of_a_line_is_made_clean(text, clean):
     assert clean_text(text) == clean
 
 
@@ -107,7 +107,7 @@ ANYTHING = st.builds(
 
 @settings(max_examples=40)
 @given(st.lists(st.builds(PageLines, st.lists(ANYTHING, max_size=12), st.floats(), st.floats()), max_size=5))
-def test_any_lines_make_a_text_and_come_back_from_json(pages: list[PageLines]):
+def test_any_lines_make_a_text_and_come_back_from_json(pages):
     made = read(*pages)
 
     assert msgspec.json.decode(json.dumps(msgspec.to_builtins(made)), type=PdfText) == made
@@ -115,7 +115,7 @@ def test_any_lines_make_a_text_and_come_back_from_json(pages: list[PageLines]):
 
 
 @given(st.lists(st.lists(st.text("ab c-", min_size=1, max_size=30), max_size=8), min_size=1, max_size=2))
-def test_no_letter_is_lost_or_made(pages: list[list[str]]):
+def test_no_letter_is_lost_or_made(pages):
     made = read(*(a_page(*stacked(texts)) for texts in pages))
 
     got = draw(made, "text")
@@ -156,7 +156,7 @@ def test_hanging_entry_is_one_paragraph_and_the_next_another():
 
 
 @pytest.mark.parametrize("mark", ["\u2022", "-", "1.", "(a)", "12)"])
-def test_entries_of_a_list_are_blocks(mark: str):
+def test_entries_of_a_list_are_blocks(mark):
     lines = [*full(f"{mark} An entry that is long"), *full("and goes on", top=112, left=84), *full(f"{mark} Another")]
     lines[2] = a_line(f"{mark} Another", 72, 124)
 
@@ -211,17 +211,17 @@ def test_paragraph_goes_on_over_a_page_and_a_note_below_it():
         pytest.param([a_line("A heading", size=20)], full("more"), id="heading"),
     ],
 )
-def test_other_blocks_end_with_their_page(first: list[PdfLine], second: list[PdfLine]):
+def test_other_blocks_end_with_their_page(first, second):
     assert len(blocks(first, second)) == 2
 
 
 @table("text/hyphens")
-def test_hyphens_at_the_end_of_lines(lines: list[str], text: str):
+def test_hyphens_at_the_end_of_lines(lines, text):
     assert Hyphens(lines).join(lines) == text
 
 
 @given(st.lists(st.text("ab- \u00ad", min_size=1), max_size=6))
-def test_joining_loses_nothing_but_hyphens_and_spaces(lines: list[str]):
+def test_joining_loses_nothing_but_hyphens_and_spaces(lines):
     letters = "".join(lines).translate({ord(char): None for char in "- \u00ad"})
 
     assert Hyphens(lines).join(lines).translate({ord(char): None for char in "- \u00ad"}) == letters

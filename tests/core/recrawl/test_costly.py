@@ -71,7 +71,7 @@ def inner() -> Callable[[str], str]:
         (Model.alone, "Model.alone"),
     ],
 )
-def test_a_function_is_known_by_module_and_qualified_name(function: Callable[..., Any], name: str) -> None:
+def test_a_function_is_known_by_module_and_qualified_name(function, name):
     assert function_name(function) == f"{HERE}.{name}"
 
 
@@ -80,12 +80,12 @@ def test_a_function_is_known_by_module_and_qualified_name(function: Callable[...
     [lambda text: text, inner(), functools.partial(ask), Model(), Model, typed_into_a_shell],
     ids=["lambda", "inner", "partial", "callable", "class", "shell"],
 )
-def test_what_may_share_its_name_with_another_is_refused_with_the_way_out(function: Callable[..., Any]) -> None:
+def test_what_may_share_its_name_with_another_is_refused_with_the_way_out(function):
     with pytest.raises(MemoError, match="at the top of a module that is imported"):
         function_name(function)
 
 
-def test_the_key_tells_function_version_and_text_apart() -> None:
+def test_the_key_tells_function_version_and_text_apart():
     parts = [("f", "1", "ab"), ("f", "2", "ab"), ("f", "1", "a"), ("f1", "", "ab"), ("f", "1a", "b")]
 
     keys = {memo_key(*some) for some in parts}
@@ -96,7 +96,7 @@ def test_the_key_tells_function_version_and_text_apart() -> None:
     with pytest.raises(MemoError, match=r"memo of f: the text is a bytes. Give a str, such as response.text."):
         memo_key("f", 1, b"text")  # type: ignore[arg-type]
     with pytest.raises(MemoError, match="version=None is a NoneType"):
-        memo_key("f", None, "text")  # type: ignore[arg-type]
+        memo_key("f", None, "text")
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_the_key_tells_function_version_and_text_apart() -> None:
         (SimpleNamespace(), "result is a SimpleNamespace."),
     ],
 )
-def test_a_result_that_is_no_json_is_refused_with_its_place(result: object, told: str) -> None:
+def test_a_result_that_is_no_json_is_refused_with_its_place(result, told):
     with pytest.raises(MemoError) as error:
         as_json(result, "models.ask")
 
@@ -133,5 +133,5 @@ PLAIN = (
 
 
 @given(st.recursive(PLAIN, lambda inside: st.lists(inside) | st.dictionaries(st.text(st.characters()), inside)))
-def test_what_is_json_comes_back_equal_and_of_the_same_types(result: Any) -> None:
+def test_what_is_json_comes_back_equal_and_of_the_same_types(result):
     assert repr(json.loads(as_json(result, "models.ask"))) == repr(result)

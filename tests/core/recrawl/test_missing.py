@@ -1,5 +1,3 @@
-from collections.abc import Mapping
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,9 +41,7 @@ def by(parent: str) -> Unfound:
         pytest.param({"a": by("b"), "b": by("a")}, {}, "a b", id="each-led-to-the-other"),
     ],
 )
-def test_page_counts_as_missed_where_somebody_knows_that_nothing_leads_to_it(
-    unfound: Mapping[str, Unfound], leads: Mapping[str, Lead], expected: str
-) -> None:
+def test_page_counts_as_missed_where_somebody_knows_that_nothing_leads_to_it(unfound, leads, expected):
     found = missed(
         {key.encode(): page for key, page in unfound.items()}, {key.encode(): one for key, one in leads.items()}
     )
@@ -58,9 +54,7 @@ pages = st.builds(Unfound, st.none() | keys, was_asked=st.booleans(), is_gone=st
 
 
 @given(st.dictionaries(keys, pages), st.dictionaries(keys, st.sampled_from(Lead)))
-def test_order_of_pages_does_not_matter_and_more_reading_misses_no_fewer(
-    unfound: dict[bytes, Unfound], leads: dict[bytes, Lead]
-) -> None:
+def test_order_of_pages_does_not_matter_and_more_reading_misses_no_fewer(unfound, leads):
     found = missed(unfound, leads)
 
     assert missed(dict(sorted(unfound.items(), reverse=True)), leads) == found

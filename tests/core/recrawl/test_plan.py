@@ -71,14 +71,14 @@ def fetch(reason: FetchReason) -> Fetch:
         ),
     ],
 )
-def test_answer_without_freshness(state: PageState | None, situation: Situation, answer: object) -> None:
+def test_answer_without_freshness(state, situation, answer):
     assert decide(URL, state, NOON, RecrawlPolicy(), situation) == answer
 
 
 @pytest.mark.parametrize(
     ("age_days", "skipped"), [pytest.param(29.9, True, id="just-inside"), pytest.param(30.0, False, id="boundary")]
 )
-def test_page_that_is_gone_has_a_wait_of_its_own(age_days: float, *, skipped: bool) -> None:
+def test_page_that_is_gone_has_a_wait_of_its_own(age_days, *, skipped):
     answer = decide(URL, seen(age_days, 410), NOON, RecrawlPolicy(gone_for=30 * DAY), Situation(is_held=False))
 
     assert answer == (
@@ -86,7 +86,7 @@ def test_page_that_is_gone_has_a_wait_of_its_own(age_days: float, *, skipped: bo
     )
 
 
-def test_what_is_held_is_not_used_beyond_its_age() -> None:
+def test_what_is_held_is_not_used_beyond_its_age():
     """A 304 does not make it younger."""
     policy = RecrawlPolicy(fresh_for=7 * DAY, cache_max_age=10 * DAY)
 
@@ -95,12 +95,12 @@ def test_what_is_held_is_not_used_beyond_its_age() -> None:
 
 
 @table("urls/rules")
-def test_rule_is_for_a_domain_or_a_pattern(pattern: str, url: str, *, matches: bool) -> None:
+def test_rule_is_for_a_domain_or_a_pattern(pattern, url, *, matches):
     assert FreshRule(pattern, DAY).matches(url) is matches
     assert not FreshRule("*/" + "a*" * 1_000, DAY).matches("https://example.com/" + "a" * 500)
 
 
-def test_first_rule_that_matches_counts() -> None:
+def test_first_rule_that_matches_counts():
     rules = (FreshRule("example.com/news/*", timedelta(0)), FreshRule("example.com", 30 * DAY))
     policy = RecrawlPolicy(fresh_for=7 * DAY, rules=rules, adaptive=AdaptivePolicy())
     state = seen(8, interval=9 * DAY)
@@ -111,7 +111,7 @@ def test_first_rule_that_matches_counts() -> None:
     assert decide("https://example.org/", replace(state, interval=None), NOON, policy) == ETAG
 
 
-def test_interval_of_a_page_settles_near_its_rate_of_change() -> None:
+def test_interval_of_a_page_settles_near_its_rate_of_change():
     """A page that changes every ten days, visited for two years on a simulated clock."""
     now, changed_at, interval, waits = NOON, NOON, None, []
     while now < NOON + 730 * DAY:
@@ -133,13 +133,13 @@ def test_interval_of_a_page_settles_near_its_rate_of_change() -> None:
         pytest.param(True, NOON - DAY, ETAG, id="changed"),
     ],
 )
-def test_dates_of_sitemaps_count_where_they_are_trusted(lastmod: datetime | None, answer: object, *, trusted: bool):
+def test_dates_of_sitemaps_count_where_they_are_trusted(lastmod, answer, *, trusted):
     situation = Situation(lastmod=lastmod, trusts_lastmod=trusted)
 
     assert decide(URL, seen(10), NOON, WEEK, situation) == answer
 
 
-def test_endless_wait_does_not_overflow() -> None:
+def test_endless_wait_does_not_overflow():
     answer = decide(URL, seen(1), NOON, RecrawlPolicy(fresh_for=timedelta.max))
 
     assert answer == Skip(SkipReason.FRESH, datetime.max.replace(tzinfo=UTC))
@@ -182,7 +182,7 @@ situations = st.builds(
 
 
 @given(states, policies, situations)
-def test_skip_says_exactly_when_it_ends(state: PageState, policy: RecrawlPolicy, situation: Situation) -> None:
+def test_skip_says_exactly_when_it_ends(state, policy, situation):
     """Whoever waits until `until` is never told to wait again, whoever comes earlier is."""
     answer = decide(URL, state, NOON, policy, situation)
 
@@ -194,31 +194,29 @@ def test_skip_says_exactly_when_it_ends(state: PageState, policy: RecrawlPolicy,
 
 
 @given(states, policies, situations)
-def test_nothing_stands_for_a_page_of_which_nothing_is_held(
-    state: PageState, policy: RecrawlPolicy, situation: Situation
-) -> None:
+def test_nothing_stands_for_a_page_of_which_nothing_is_held(state, policy, situation):
     answer = decide(URL, state, NOON, policy, replace(situation, is_held=False))
 
     assert isinstance(answer, Fetch) or (isinstance(answer, Skip) and answer.reason is SkipReason.GONE)
 
 
 @table("core/validators_are_sent_while_they_are_of_use")
-def test_validators_are_sent_while_they_are_of_use(counts: dict[str, int], *, trusted: bool) -> None:
+def test_validators_are_sent_while_they_are_of_use(counts, *, trusted):
     assert ValidatorTrust(**counts).judge().trusted is trusted
 
 
 @table("core/dates_are_believed_once_shown_to_be_true")
-def test_dates_are_believed_once_shown_to_be_true(counts: dict[str, int], *, trusted: bool) -> None:
+def test_dates_are_believed_once_shown_to_be_true(counts, *, trusted):
     assert LastmodTrust(**counts).judge().trusted is trusted
 
 
-def test_reasons_have_the_counts() -> None:
+def test_reasons_have_the_counts():
     assert LastmodTrust(412, 18).judge().reason == "lastmod was right in 412 of 430 checks"
     assert ValidatorTrust(9, 3, 6).judge().reason == "3 of 9 unchanged pages were not sent again"
     assert ValidatorTrust(9, 9, 0, 9).judge().reason == "9 pages had changed behind their validators"
 
 
-def test_old_counts_lose_weight() -> None:
+def test_old_counts_lose_weight():
     assert ValidatorTrust(1_000, 600, 300, 10).halved() == ValidatorTrust(500, 300, 150, 5)
     assert LastmodTrust(900, 100).halved() == LastmodTrust(450, 50)
     assert ValidatorTrust(999, 9).halved() == ValidatorTrust(999, 9)
@@ -328,5 +326,5 @@ class PlanMachine(RuleBasedStateMachine):
         assert isinstance(decide(URL, state, max(state.at, state.seen_at) + longest, policy, self.situation), Fetch)
 
 
-def test_every_page_is_seen_in_time_by_a_machine() -> None:
+def test_every_page_is_seen_in_time_by_a_machine():
     run_machine(PlanMachine)

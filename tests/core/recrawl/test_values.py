@@ -73,7 +73,7 @@ def written(value: Any) -> str:
 
 
 @given(values)
-def test_value_comes_back_as_it_was(value: object) -> None:
+def test_value_comes_back_as_it_was(value):
     assert same(there_and_back(value), value)
 
 
@@ -91,7 +91,7 @@ def test_value_comes_back_as_it_was(value: object) -> None:
         pytest.param([Decimal("1.10"), Decimal("-Infinity"), Decimal("1E+999")], id="decimals"),
     ],
 )
-def test_hard_value_comes_back(value: object) -> None:
+def test_hard_value_comes_back(value):
     assert same(there_and_back(value), value)
 
 
@@ -126,7 +126,7 @@ Pair = namedtuple("Pair", "one other")  # noqa: PYI024
         ([{"a": (1, {2j})}], "complex"),
     ],
 )
-def test_type_that_would_come_back_as_another_is_not_kept(value: object, detail: str) -> None:
+def test_type_that_would_come_back_as_another_is_not_kept(value, detail):
     assert encode(value) == Unkeepable(UnkeepableReason.TYPE, detail)
 
 
@@ -146,7 +146,7 @@ def endless() -> list[object]:
         pytest.param(1 << 200_000, UnkeepableReason.TOO_LARGE, id="number"),
     ],
 )
-def test_what_is_kept_is_bounded(value: object, reason: UnkeepableReason) -> None:
+def test_what_is_kept_is_bounded(value, reason):
     kept = encode(value, KeepLimits(depth=3, values=10, characters=100))
 
     assert isinstance(kept, Unkeepable)
@@ -154,7 +154,7 @@ def test_what_is_kept_is_bounded(value: object, reason: UnkeepableReason) -> Non
 
 
 @pytest.mark.parametrize("wrap", [list, tuple, set, lambda one: {1: one[0]}], ids=["list", "tuple", "set", "dict"])
-def test_deepest_value_that_is_kept_comes_back(wrap: Any) -> None:
+def test_deepest_value_that_is_kept_comes_back(wrap):
     value: Any = 1
     for _ in range(49):
         value = (value,)
@@ -164,12 +164,12 @@ def test_deepest_value_that_is_kept_comes_back(wrap: Any) -> None:
 
 
 @table("values/damaged")
-def test_damaged_value_is_named(kept: Any) -> None:
+def test_damaged_value_is_named(kept):
     with pytest.raises(DamagedValueError, match="damaged; the page has to be extracted again"):
         decode(kept)
 
 
-def test_bottomless_value_is_refused() -> None:
+def test_bottomless_value_is_refused():
     kept: Any = 1
     for _ in range(900):
         kept = {"$": "tuple", "v": kept}
@@ -194,6 +194,6 @@ json_values = st.recursive(
 
 
 @given(json_values)
-def test_any_json_is_read_or_refused(kept: Any) -> None:
+def test_any_json_is_read_or_refused(kept):
     with suppress(DamagedValueError):
         decode(kept)

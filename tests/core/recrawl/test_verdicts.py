@@ -66,7 +66,7 @@ def churn_of(case: Case) -> frozenset[int]:
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in CASES])
-def test_verdict(case: Case) -> None:
+def test_verdict(case):
     old, new = (main_text(page, repeats_in(case)) for page in pages_of(case))
     policy = ChangePolicy(frozenset(map(Change, case["classes"]))) if "classes" in case else ChangePolicy()
 
@@ -75,13 +75,13 @@ def test_verdict(case: Case) -> None:
     assert (verdict.kind, verdict.change) == (case["kind"], case["change"]), f"{case['why']}: {verdict.reason}"
 
 
-def test_reason_shows_the_first_passage_that_differs() -> None:
+def test_reason_shows_the_first_passage_that_differs():
     verdict = compare(text_of("<p>One", "<p>Two", "<p>Three"), text_of("<p>One", "<p>Zwei", "<p>Three"))
 
     assert verdict.reason == "main text differs: 'Two' became 'Zwei'"
 
 
-def test_reason_does_not_show_what_both_have_after_a_footer_that_counts_for_nothing() -> None:
+def test_reason_does_not_show_what_both_have_after_a_footer_that_counts_for_nothing():
     """The old footer is boilerplate with another number; the passage after it is the same."""
     footer = Repeats(frozenset({block_fingerprint("body>div", "© 2025")}))
     old = text_of("<div>© 2024</div>", "<p>Same</p>", "<p>Two</p>", repeats=footer)
@@ -90,14 +90,14 @@ def test_reason_does_not_show_what_both_have_after_a_footer_that_counts_for_noth
     assert compare(old, new).reason == "main text differs: 'Two' became 'Zwei'"
 
 
-def test_diff_has_a_line_a_passage_and_a_line_of_code() -> None:
+def test_diff_has_a_line_a_passage_and_a_line_of_code():
     old, new = text_of("<p>One", "<pre>a\nb</pre>", "<p>End"), text_of("<p>One", "<pre>a\nc</pre>", "<p>End")
 
     assert unified_diff(old, new).splitlines()[2:] == ["@@ -2 +2 @@", "-b", "+c"]
 
 
 @pytest.mark.parametrize(("passages", "chars"), [(20_000, 5), (30, 100_000)])
-def test_diff_is_bounded(passages: int, chars: int) -> None:
+def test_diff_is_bounded(passages, chars):
     old, new = (
         MainText(passages=tuple(Passage("body>p", f"{word}{number} " + "x" * chars) for number in range(passages)))
         for word in ("old", "new")
@@ -109,7 +109,7 @@ def test_diff_is_bounded(passages: int, chars: int) -> None:
     assert diff.endswith("...")
 
 
-def test_moves_tells_numbers_that_changed_from_those_that_stood() -> None:
+def test_moves_tells_numbers_that_changed_from_those_that_stood():
     old = text_of("<p>Posted 1 May 2024", "<p class=n>12 views", "<div>€ 5</div>", "<p>Words", "<dl>030 1234567</dl>")
     new = text_of("<p>Posted 1 May 2024", "<p class=n>15 views", "<div>€ 6</div>", "<p>Other", "<dl>030 7654321</dl>")
 
@@ -119,7 +119,7 @@ def test_moves_tells_numbers_that_changed_from_those_that_stood() -> None:
     assert found.still == {number_key("body>p", "Posted 2 June 2025")}
 
 
-def test_what_moved_on_most_pages_is_volatile() -> None:
+def test_what_moved_on_most_pages_is_volatile():
     churn = NumberChurn()
     for _ in range(3):
         churn.add(Moves(changed=frozenset({1, 2})))
@@ -130,7 +130,7 @@ def test_what_moved_on_most_pages_is_volatile() -> None:
     assert churn.volatile(elsewhere=2) == frozenset()
 
 
-def test_churn_is_bounded() -> None:
+def test_churn_is_bounded():
     churn = NumberChurn(most=2)
     churn.add(Moves(changed=frozenset({1, 2})))
     churn.add(Moves(changed=frozenset({1, 2, 3})))
@@ -139,16 +139,16 @@ def test_churn_is_bounded() -> None:
 
 
 @table("core/mask_takes_numbers_and_names_of_days_and_months")
-def test_mask_takes_numbers_and_names_of_days_and_months(text: str, masked: str) -> None:
+def test_mask_takes_numbers_and_names_of_days_and_months(text, masked):
     assert mask(text) == masked
 
 
 @table("text/churn")
-def test_numbers_that_somebody_pays_or_dials_never_churn(text: str, *, churns: bool) -> None:
+def test_numbers_that_somebody_pays_or_dials_never_churn(text, *, churns):
     assert may_churn(text) is churns
 
 
-def test_repeats_are_those_of_all_versions() -> None:
+def test_repeats_are_those_of_all_versions():
     old, new = PageCounts[int](), PageCounts[int]()
     for number in range(10):
         old.add([1, 10 + number] + [2] * (number < 6))
@@ -157,7 +157,7 @@ def test_repeats_are_those_of_all_versions() -> None:
     assert repeats_of([old, new], RepeatPolicy(0.7, 5)) == Repeats({1, 3}, {1, 2, 3})
 
 
-def test_keys_of_a_page_end_with_its_title() -> None:
+def test_keys_of_a_page_end_with_its_title():
     one, other = parsed("<title>A | S</title><p>Text"), parsed("<title>B | S</title><p>Text")
 
     ours, theirs = page_keys(one), page_keys(other)
@@ -166,7 +166,7 @@ def test_keys_of_a_page_end_with_its_title() -> None:
     assert [our == their for our, their in zip(ours, theirs, strict=True)] == [True, False, True]
 
 
-def test_main_text_keeps_what_the_site_does_not_share() -> None:
+def test_main_text_keeps_what_the_site_does_not_share():
     page = parsed("<title>A | S</title><p>Own<p>Shared<ul><li><a href=/x>Link</a>")
     repeats = Repeats({page.fingerprints[1], page_keys(page)[-1]}, {page.fingerprints[2]})
 
@@ -179,5 +179,5 @@ def test_main_text_keeps_what_the_site_does_not_share() -> None:
 
 
 @table("core/blocks_are_the_same_without_boilerplate")
-def test_blocks_are_the_same_without_boilerplate(old: list[int], new: list[int], *, same: bool) -> None:
+def test_blocks_are_the_same_without_boilerplate(old, new, *, same):
     assert same_blocks(old, new, {8, 9}) is same

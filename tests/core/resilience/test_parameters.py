@@ -23,7 +23,7 @@ def fetched(parameters: ParameterTrials, url: str, texts: list[str]) -> list[Dec
 
 
 @table("core/session_is_known_after_a_handful_of_pages")
-def test_session_is_known_after_a_handful_of_pages(form: str) -> None:
+def test_session_is_known_after_a_handful_of_pages(form):
     parameters = ParameterTrials()
     decided: list[Decided] = []
     values = iter(f"4f2a9c0{number}d3" for number in range(99))
@@ -39,7 +39,7 @@ def test_session_is_known_after_a_handful_of_pages(form: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["id", "page", "lang", "q", "offset"])
-def test_parameter_that_selects_by_its_name_is_never_dropped(name: str) -> None:
+def test_parameter_that_selects_by_its_name_is_never_dropped(name):
     """Also where pages are the same: of a page in two languages that was not translated yet."""
     parameters = ParameterTrials()
     for value in range(30):
@@ -50,7 +50,7 @@ def test_parameter_that_selects_by_its_name_is_never_dropped(name: str) -> None:
     assert parameters.tests(f"{SITE}/x?{name}=99") == ()
 
 
-def test_parameter_that_changed_a_page_once_is_never_dropped() -> None:
+def test_parameter_that_changed_a_page_once_is_never_dropped():
     parameters = ParameterTrials()
     fetched(parameters, "/x?view=1", text("x"))
     fetched(parameters, "/x?view=2", [OTHER])
@@ -61,7 +61,7 @@ def test_parameter_that_changed_a_page_once_is_never_dropped() -> None:
     assert parameters.ignored.of("a.example") == frozenset()
 
 
-def test_one_page_is_tried_at_a_time_while_it_is_open() -> None:
+def test_one_page_is_tried_at_a_time_while_it_is_open():
     parameters = ParameterTrials()
     fetched(parameters, "/x?sid=4f2a9c01d3", text("x"))
     url = f"{SITE}/x?sid=4f2a9c02d3"
@@ -84,14 +84,14 @@ def learned() -> ParameterTrials:
     return parameters
 
 
-def test_dropped_requests_are_tried_now_and_then() -> None:
+def test_dropped_requests_are_tried_now_and_then():
     parameters = learned()
 
     assert [at for at in range(1, 1_200) if parameters.dropped(f"{SITE}/p?sid={at}&x=1")] == [100, 1_000]
     assert not parameters.dropped("http://b.example/p?sid=1")
 
 
-def test_parameter_that_turns_out_to_mean_something_counts_again() -> None:
+def test_parameter_that_turns_out_to_mean_something_counts_again():
     parameters = learned()
     texts = [text("p"), text("p"), [OTHER], [OTHER]]
 
@@ -103,7 +103,7 @@ def test_parameter_that_turns_out_to_mean_something_counts_again() -> None:
     assert parameters.take_changed() == found[3]
 
 
-def test_same_request_again_is_no_trial() -> None:
+def test_same_request_again_is_no_trial():
     parameters = learned()
     parameters.note(f"{SITE}/p?sid=1", text("p"))
 
@@ -111,7 +111,7 @@ def test_same_request_again_is_no_trial() -> None:
     assert parameters.take_changed() == []
 
 
-def test_memory_is_bounded() -> None:
+def test_memory_is_bounded():
     parameters = ParameterTrials(most=3)
     for page in range(9):
         fetched(parameters, f"/{page}?sid=4f2a9c0{page}d3", text(str(page)))
@@ -122,7 +122,7 @@ def test_memory_is_bounded() -> None:
     assert len(parameters._pages) == 3
 
 
-def test_names_of_one_host_are_bounded() -> None:
+def test_names_of_one_host_are_bounded():
     parameters = ParameterTrials()
     for name in range(200):
         for value in range(2):
@@ -132,7 +132,7 @@ def test_names_of_one_host_are_bounded() -> None:
 
 
 @given(st.lists(st.tuples(st.text(), st.lists(st.text(), max_size=3)), max_size=10))
-def test_any_text_is_taken(pages: list[tuple[str, list[str]]]) -> None:
+def test_any_text_is_taken(pages):
     parameters = ParameterTrials()
     for rest, texts in pages:
         arguments: Any = (parameters, f"/{rest}", texts)

@@ -1,8 +1,6 @@
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -31,7 +29,7 @@ def page(path: str, rest: str = "") -> str:
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case["file"]) for case in EXPECTED])
-def test_file_is_read(case: dict[str, Any]) -> None:
+def test_file_is_read(case):
     found = read_sitemap((FOLDER / case["file"]).read_bytes(), URL)
 
     assert found.pages == entries(case.get("pages", [])), case["why"]
@@ -40,12 +38,12 @@ def test_file_is_read(case: dict[str, Any]) -> None:
     assert (case["error"] in (found.error or "")) if "error" in case else found.complete, found.error
 
 
-def test_every_file_has_a_case() -> None:
+def test_every_file_has_a_case():
     assert {case["file"] for case in EXPECTED} == {path.name for path in FOLDER.iterdir() if path.suffix != ".json"}
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case["text"] or "empty") for case in DATES])
-def test_date_is_its_last_instant(case: dict[str, Any]) -> None:
+def test_date_is_its_last_instant(case):
     expected = datetime.fromisoformat(case["until"]) if case["until"] else None
 
     found = parse_lastmod(case["text"])
@@ -55,14 +53,14 @@ def test_date_is_its_last_instant(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "iso-8859-1"])
-def test_declared_encoding_counts(encoding: str) -> None:
+def test_declared_encoding_counts(encoding):
     declared = encoding.removesuffix("-sig")
     body = f'<?xml version="1.0" encoding="{declared}"?>{sitemap(page("käse")).decode()}'.encode(encoding)
 
     assert [entry.url for entry in read_sitemap(body, URL).pages] == ["https://example.com/käse"]
 
 
-def test_bytes_that_are_no_text_end_the_reading() -> None:
+def test_bytes_that_are_no_text_end_the_reading():
     found = read_sitemap(sitemap(page("a")).replace(b"</urlset>", b"\xff</urlset>"), URL)
 
     assert [entry.url for entry in found.pages] == ["https://example.com/a"]
@@ -70,7 +68,7 @@ def test_bytes_that_are_no_text_end_the_reading() -> None:
     assert not found.complete
 
 
-def test_file_that_ends_early_is_read_up_to_there() -> None:
+def test_file_that_ends_early_is_read_up_to_there():
     body = sitemap(page("a"), page("b"))
 
     found = read_sitemap(body[:-20], URL)
@@ -80,7 +78,7 @@ def test_file_that_ends_early_is_read_up_to_there() -> None:
 
 
 @table("core/declarations_end_the_reading")
-def test_declarations_end_the_reading(declaration: str) -> None:
+def test_declarations_end_the_reading(declaration):
     body = f"<!DOCTYPE urlset [{declaration}]>".encode() + sitemap(page("&a;"))
 
     found = read_sitemap(body, URL)
@@ -89,14 +87,14 @@ def test_declarations_end_the_reading(declaration: str) -> None:
     assert found.error == "declares entities or attributes"
 
 
-def test_document_type_without_declarations_is_read() -> None:
+def test_document_type_without_declarations_is_read():
     body = b'<!DOCTYPE urlset SYSTEM "http://evil.example/x.dtd">' + sitemap(page("a"))
 
     assert len(read_sitemap(body, URL).pages) == 1
 
 
 @table("core/limits_cut")
-def test_limits_cut(limits: dict[str, int]) -> None:
+def test_limits_cut(limits):
     found = read_sitemap(sitemap(page("a"), page("b"), page("c")), URL, SitemapLimits(**limits))
 
     assert [entry.url for entry in found.pages] == ["https://example.com/a", "https://example.com/b"]
@@ -105,13 +103,13 @@ def test_limits_cut(limits: dict[str, int]) -> None:
     assert not found.complete
 
 
-def test_text_lists_are_cut_too() -> None:
+def test_text_lists_are_cut_too():
     body = b"https://example.com/a\nhttps://example.com/b\n"
 
     assert read_sitemap(body, URL, SitemapLimits(entries=1)).truncated
 
 
-def test_deep_elements_end_the_reading() -> None:
+def test_deep_elements_end_the_reading():
     assert read_sitemap(b"<urlset>" + b"<a>" * 100_000, URL).error == "elements are more than 50 deep"
 
 
@@ -131,7 +129,7 @@ def test_deep_elements_end_the_reading() -> None:
         pytest.param(lambda n: b" " * n, id="nothing"),
     ],
 )
-def test_hostile_sitemaps_take_time_in_proportion_to_their_length(make: Callable[[int], bytes]) -> None:
+def test_hostile_sitemaps_take_time_in_proportion_to_their_length(make):
     assert_in_proportion(lambda body: read_sitemap(body, URL), make, 1_000_000)
 
     found = read_sitemap(make(8_000), URL, SitemapLimits(bytes=4_000, elements=500))
@@ -173,25 +171,25 @@ def declared(count: int) -> bytes:
         ),
     ],
 )
-def test_attributes_and_names_end_the_reading(body: bytes, error: str) -> None:
+def test_attributes_and_names_end_the_reading(body, error):
     """As many as would cost their square, or memory that a parser keeps."""
     found = read_sitemap(body, URL)
 
     assert (found.pages, found.error) == ((), error)
 
 
-def test_entries_before_the_end_of_the_reading_stay() -> None:
+def test_entries_before_the_end_of_the_reading_stay():
     body = b"<urlset>" + page("a").encode() + b"x" * 70_000 + b"<url " + b"a='' " * 60_000
 
     assert [entry.url for entry in read_sitemap(body, URL).pages] == ["https://example.com/a"]
 
 
 @given(st.binary(max_size=300))
-def test_any_bytes_are_read(body: bytes) -> None:
+def test_any_bytes_are_read(body):
     read_sitemap(body, URL)
     read_sitemap(b"<urlset><url><loc>/a</loc><lastmod>" + body, URL)
 
 
 @given(st.text(max_size=40))
-def test_any_date_is_read(text: str) -> None:
+def test_any_date_is_read(text):
     parse_lastmod(text)

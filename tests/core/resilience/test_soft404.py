@@ -25,24 +25,24 @@ def judged(page: Page, path: str = "/a/deleted-page", repeats: Repeats = KNOWN) 
     return judge_page(SITE + path, page, {PROBE: ERROR}, repeats)
 
 
-def test_probe_is_one_no_site_has() -> None:
+def test_probe_is_one_no_site_has():
     assert probe_url("https://Example.com/a?b#c", "run 1") == PROBE
     assert PROBE.startswith("https://example.com/")
     assert PROBE.removeprefix("https://example.com/").isalpha()
     assert len({probe_url(url, seed) for url in (SITE, "https://example.org") for seed in ("1", "2")}) == 4
 
 
-def test_probe_of_no_url_is_refused() -> None:
+def test_probe_of_no_url_is_refused():
     with pytest.raises(ValueError, match=r"mailto:a@example\.com.: needs an http"):
         probe_url("mailto:a@example.com", "run 1")
 
 
-def test_error_page_is_told_though_it_names_its_url() -> None:
+def test_error_page_is_told_though_it_names_its_url():
     assert judged(page_of(NOT_FOUND, url=f"{SITE}/a/deleted-page")) == ErrorPage()
     assert judged(page_of(NOT_FOUND, url="deleted page")) == ErrorPage()
 
 
-def test_short_page_is_real_before_the_site_is_known() -> None:
+def test_short_page_is_real_before_the_site_is_known():
     chrome = "<nav>" + "Home Products Contact Imprint Privacy " * 100 + "</nav>"
     error, page = page_of(chrome + NOT_FOUND, url=PROBE), page_of(chrome + "<p>We are open.</p>", title="Hours")
 
@@ -50,12 +50,12 @@ def test_short_page_is_real_before_the_site_is_known() -> None:
 
 
 @pytest.mark.parametrize("path", ["", "/", "/index.html", "/?utm_source=x"])
-def test_home_page_is_real_though_all_urls_give_it(path: str) -> None:
+def test_home_page_is_real_though_all_urls_give_it(path):
     assert judged(ERROR, path) == RealPage(PageReason.HOME)
     assert judged(ERROR, "/other") == ErrorPage()
 
 
-def test_pages_without_words_agree_only_where_they_are_equal() -> None:
+def test_pages_without_words_agree_only_where_they_are_equal():
     """Two empty shells of an application may show two things."""
     empty, digits, other = (page_of(body, title="12") for body in ("", "<p>12</p>", "<p>13</p>"))
     everything = Repeats({*page_keys(digits), *page_keys(other)} - {digits.fingerprints[-1], other.fingerprints[-1]})
@@ -81,7 +81,7 @@ class TestLinksThatDiffer:
     PROBES: Final = {PROBE: with_links(0, url=PROBE), OTHER_PROBE: with_links(4, url=OTHER_PROBE)}
 
     @pytest.mark.parametrize("start", range(9))
-    def test_error_page_with_other_links_is_one(self, start: int) -> None:
+    def test_error_page_with_other_links_is_one(self, start):
         assert judge_page(f"{SITE}/x", with_links(start), self.PROBES, Repeats()) == ErrorPage()
 
     @pytest.mark.parametrize(
@@ -92,10 +92,10 @@ class TestLinksThatDiffer:
             pytest.param(with_links(2, NOT_FOUND + "<p>It moved to another place last year.</p>"), id="more-words"),
         ],
     )
-    def test_page_that_says_something_beside_its_links_is_real(self, page: Page) -> None:
+    def test_page_that_says_something_beside_its_links_is_real(self, page):
         assert judge_page(f"{SITE}/x", page, self.PROBES, Repeats()) == RealPage(PageReason.OTHER_WORDS)
 
-    def test_lists_are_pages_where_a_site_answers_with_one_of_them(self) -> None:
+    def test_lists_are_pages_where_a_site_answers_with_one_of_them(self):
         """All parts of a list have the same words around their links, and so has what any URL gives."""
         around = "<main><h1>Trees</h1><p>All that grow here, in the order of their names.</p></main>"
         first = with_links(0, around)
@@ -105,7 +105,7 @@ class TestLinksThatDiffer:
             probes = {PROBE: first, OTHER_PROBE: first}
             assert judge_page(f"{SITE}/trees/{start}", page, probes, Repeats()) == RealPage(PageReason.OTHER_WORDS)
 
-    def test_products_are_pages_where_a_site_answers_with_any_of_them(self) -> None:
+    def test_products_are_pages_where_a_site_answers_with_any_of_them(self):
         def product(number: int) -> Page:
             name = "abcdefghij"[number] * 5
             return with_links(number, f"<main><h1>Chair {name}</h1><p>In stock.</p></main>", title="Shop")

@@ -21,14 +21,14 @@ def figures(**known: Any) -> Figures:
 
 
 @table("core/cause_is_told_from_figures")
-def test_cause_is_told_from_figures(found: dict[str, Any], cause: str) -> None:
+def test_cause_is_told_from_figures(found, cause):
     hosts = {name: HostFigures(*counts) for name, counts in found.get("hosts", {}).items()}
     statuses = {int(status): number for status, number in found.get("statuses", {}).items()}
 
     assert judge(figures(**found | {"hosts": hosts, "statuses": statuses})).cause == cause
 
 
-def test_evidence_tells_the_figures() -> None:
+def test_evidence_tells_the_figures():
     found = figures(
         statuses={200: 3, 404: 1, 410: 1, 301: 1, 302: 1, 307: 1},
         hosts={**ANSWERING, **SILENT},
@@ -77,14 +77,14 @@ WORDS = st.text("abc", min_size=1, max_size=2)
         probe=st.none() | st.booleans(),
     )
 )
-def test_whatever_happens_has_a_cause_that_does_not_depend_on_order(found: Figures) -> None:
+def test_whatever_happens_has_a_cause_that_does_not_depend_on_order(found):
     turned = {name: dict(reversed(value.items())) for name, value in asdict(found).items() if isinstance(value, dict)}
 
     assert judge(replace(found, **turned)) == judge(found)
 
 
 @given(st.lists(st.lists(st.text(max_size=60), max_size=4), max_size=8))
-def test_memory_is_bounded_and_no_page_is_news_twice_in_a_row(pages: list[list[str]]) -> None:
+def test_memory_is_bounded_and_no_page_is_news_twice_in_a_row(pages):
     texts = SeenTexts(most=4)
     for page in pages:
         texts.is_news(page)
@@ -93,7 +93,7 @@ def test_memory_is_bounded_and_no_page_is_news_twice_in_a_row(pages: list[list[s
         assert not texts.is_news(page)
 
 
-def test_what_was_forgotten_is_news_again() -> None:
+def test_what_was_forgotten_is_news_again():
     texts = SeenTexts(most=2)
 
     assert [texts.is_new_key(key) for key in [b"a", b"b", b"c", b"a"]] == [True] * 4
@@ -105,27 +105,27 @@ def page(mark: str, *, rest: str = "<p>Please wait</p>") -> str:
 
 @table("core/marks_of_challenges")
 @pytest.mark.parametrize("status", [200, 403, 503])
-def test_challenge_is_known_by_its_makers_mark(mark: str, maker: str, status: int) -> None:
+def test_challenge_is_known_by_its_makers_mark(mark, maker, status):
     assert challenge_of(status, {}, page(mark)) == maker
 
 
 @table("core/marks_of_challenges")
-def test_article_with_a_captcha_for_its_comments_is_none(mark: str, maker: str) -> None:
+def test_article_with_a_captcha_for_its_comments_is_none(mark, maker):
     assert challenge_of(200, {}, page(mark, rest=ARTICLE)) is None
 
 
 @table("core/challenge_is_known_by_its_headers")
-def test_challenge_is_known_by_its_headers(status: int, headers: dict[str, str], maker: str | None) -> None:
+def test_challenge_is_known_by_its_headers(status, headers, maker):
     assert challenge_of(status, headers, "<p>No</p>") == maker
 
 
 @given(st.integers(100, 599), st.text("<>/scriptform captcha='\"=", max_size=300))
-def test_any_text_is_looked_at(status: int, html: str) -> None:
+def test_any_text_is_looked_at(status, html):
     challenge_of(status, {}, html)
 
 
 @pytest.mark.parametrize(
     ("head", "unit"), [("", "<script>"), ("", "<form "), ("", "<div class="), ("", "<"), ('<div class="', "x ")]
 )
-def test_hostile_page_takes_time_in_proportion_to_its_length(head: str, unit: str) -> None:
+def test_hostile_page_takes_time_in_proportion_to_its_length(head, unit):
     assert_in_proportion(lambda html: challenge_of(200, {}, html), lambda size: head + unit * size, 50_000)

@@ -1,5 +1,3 @@
-from typing import Any
-
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -52,7 +50,7 @@ def error(number: int) -> MinedPage:
 PAGES = [*map(article, range(12)), *map(listing, range(6)), *map(error, range(5))]
 
 
-def test_clusters_are_named_with_counts_examples_and_patterns() -> None:
+def test_clusters_are_named_with_counts_examples_and_patterns():
     found = mine(PAGES)
 
     assert [(one.named.name, len(one.pages), one.url_pattern) for one in found] == [
@@ -64,14 +62,14 @@ def test_clusters_are_named_with_counts_examples_and_patterns() -> None:
     assert found[0].pages == tuple(range(12))
 
 
-def test_what_all_pages_of_a_kind_share_is_told_from_what_varies() -> None:
+def test_what_all_pages_of_a_kind_share_is_told_from_what_varies():
     articles = mine(PAGES)[0]
 
     assert [one.path for one in articles.common] == ["body>footer", "body>header"]
     assert [one.path for one in articles.varying] == ["body>main.post"]
 
 
-def test_order_of_pages_matters_for_indexes_only() -> None:
+def test_order_of_pages_matters_for_indexes_only():
     backwards = mine(PAGES[::-1])
     last = len(PAGES) - 1
 
@@ -84,7 +82,7 @@ def test_order_of_pages_matters_for_indexes_only() -> None:
     ]
 
 
-def test_families_are_structures_of_several_domains() -> None:
+def test_families_are_structures_of_several_domains():
     one, other = mine(PAGES), mine(PAGES[:3])
 
     found = families({"b.example": other, "a.example": one})
@@ -98,7 +96,7 @@ def test_families_are_structures_of_several_domains() -> None:
 
 
 @table("core/name_has_a_reason")
-def test_name_has_a_reason(pages: list[dict[str, Any]], kind: str, reason: str) -> None:
+def test_name_has_a_reason(pages, kind, reason):
     named = name_kind([replace(PLAIN, **about) for about in pages])
 
     assert named.name == kind
@@ -113,9 +111,9 @@ def test_name_has_a_reason(pages: list[dict[str, Any]], kind: str, reason: str) 
     ),
     st.randoms(use_true_random=False),
 )
-def test_order_of_pages_does_not_matter(pages: list[KindEvidence], random: "st.DataObject") -> None:
+def test_order_of_pages_does_not_matter(pages, random):
     mixed = list(pages)
-    random.shuffle(mixed)  # type: ignore[attr-defined]
+    random.shuffle(mixed)
 
     assert name_kind(mixed) == name_kind(pages)
 
@@ -132,7 +130,7 @@ def paths(pages: list[PageBlocks]) -> tuple[list[str], list[str]]:
     return [one.path for one in common], [one.path for one in varying]
 
 
-def test_largest_subtrees_are_told_apart_with_their_evidence() -> None:
+def test_largest_subtrees_are_told_apart_with_their_evidence():
     common, varying = split_subtrees([blocks_of_page(n) for n in range(10)])
 
     told = [(one.path, one.pages, one.same, one.chars) for one in common]
@@ -140,7 +138,7 @@ def test_largest_subtrees_are_told_apart_with_their_evidence() -> None:
     assert [(one.path, one.pages, one.same, one.chars) for one in varying] == [("body>main", 10, 1, 98)]
 
 
-def test_deep_pages_are_seen_as_their_beginning() -> None:
+def test_deep_pages_are_seen_as_their_beginning():
     deep = [[(">".join(["div"] * 5_000), n, 1)] for n in range(3)]
 
     assert paths(deep) == ([], ["div"])  # type: ignore[arg-type]
@@ -159,12 +157,10 @@ blocks = st.lists(
 
 
 @given(st.lists(blocks, max_size=6), st.randoms(use_true_random=False))
-def test_subtrees_never_overlap_and_pages_come_in_any_order(
-    pages: list[list[tuple[str, int, int]]], random: "st.DataObject"
-) -> None:
+def test_subtrees_never_overlap_and_pages_come_in_any_order(pages, random):
     found = split_subtrees(pages)
     every = [one.path for one in (*found[0], *found[1])]
-    random.shuffle(pages)  # type: ignore[attr-defined]
+    random.shuffle(pages)
 
     assert split_subtrees(pages) == found
     assert not [one for one in every for other in every if other.startswith(f"{one}>")]

@@ -1,8 +1,6 @@
 import json
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -47,7 +45,7 @@ def kept(page: Page, template: Template) -> list[str]:
     return [block.text for block, why in zip(page.blocks, whys, strict=True) if why is None]
 
 
-def test_page_is_cut_to_its_content_and_each_removal_tells_why() -> None:
+def test_page_is_cut_to_its_content_and_each_removal_tells_why():
     page = parsed(article(99))
 
     found = cut(page, TEMPLATE)
@@ -55,14 +53,13 @@ def test_page_is_cut_to_its_content_and_each_removal_tells_why() -> None:
     assert kept(page, TEMPLATE) == [words(3, (99, "title")), words(60, 99), words(50, -99)]
     home, about = found.removed[:2]
     assert home is about
-    assert home is not None
     assert (home.path, home.on_pages, home.of_pages) == ("body>nav", 10, 10)
     assert "(content by " in home.evidence
     assert home.evidence.endswith("on 10 of 10 pages")
     assert (found.fit, found.moved) == (1.0, 0.0)
 
 
-def test_surroundings_that_stand_elsewhere_are_left_out_and_told() -> None:
+def test_surroundings_that_stand_elsewhere_are_left_out_and_told():
     anew = article(99).replace("<nav><ul>", "<div class=fresh><section>").replace("</ul></nav>", "</section></div>")
     page = parsed(anew.replace("<li>", "<p>").replace("<header>", "<div class=top>").replace("</header>", "</div>"))
 
@@ -81,20 +78,20 @@ def test_surroundings_that_stand_elsewhere_are_left_out_and_told() -> None:
         pytest.param(re.sub("<nav>.*</nav>|<header>.*</header>", "", article(99)), 0.5, id="without its menu"),
     ],
 )
-def test_what_makes_a_redesign_likely_is_told(anew: str, gone: float) -> None:
+def test_what_makes_a_redesign_likely_is_told(anew, gone):
     template = replace(TEMPLATE, surrounded=surrounded_on(TEMPLATE, [observe(page) for page in SITE]))
 
     assert cut(parsed(anew), template).gone == gone
 
 
-def test_least_caution_holds_whatever_the_user_wants() -> None:
+def test_least_caution_holds_whatever_the_user_wants():
     careful = replace(TEMPLATE, least_caution=0.9)
 
     assert [careful.at(caution).caution for caution in (0.1, 0.5, 0.95)] == [0.9, 0.9, 0.95]
     assert Template.from_json(careful.to_json()).at(0.5).caution == 0.9
 
 
-def test_long_text_of_most_pages_is_dropped_wherever_it_stands() -> None:
+def test_long_text_of_most_pages_is_dropped_wherever_it_stands():
     notice = "This text stands as a paragraph among others on nearly all of the pages of the site."
     pages = site(lambda number: article(number, within=f"<p>{notice}</p>"))
     template = template_of(learned(pages))
@@ -125,7 +122,7 @@ def _steps(number: int) -> str:
         pytest.param(_steps, "p", True, id="text that all pages share"),
     ],
 )
-def test_main_column_is_thin_where_its_prose_goes(page: Callable[[int], str], left_out: str, *, thin: bool) -> None:
+def test_main_column_is_thin_where_its_prose_goes(page, left_out, *, thin):
     seen = [observe(one) for one in site(page)]
     found = template_of(learn(seen, verdict_model()))
     verdicts = {
@@ -138,7 +135,7 @@ def test_main_column_is_thin_where_its_prose_goes(page: Callable[[int], str], le
 
 
 @pytest.mark.parametrize("own", [25, 80], ids=["a seventh as much of their own", "less than half as much"])
-def test_near_copies_keep_the_text_that_they_share(own: int) -> None:
+def test_near_copies_keep_the_text_that_they_share(own):
     shared = "".join(f"<div class=step><p>{words(30, step)}</p></div>" for step in range(6))
     pages = site(lambda number: article(number, text=f"<p>{words(own, number)}</p>{shared}"))
     template = template_of(learned(pages))
@@ -148,16 +145,16 @@ def test_near_copies_keep_the_text_that_they_share(own: int) -> None:
 
 
 @table("core/template_that_cannot_be_used_says_what_to_do")
-def test_template_that_cannot_be_used_says_what_to_do(change: dict[str, Any], message: str) -> None:
+def test_template_that_cannot_be_used_says_what_to_do(change, message):
     with pytest.raises(TemplateError, match=message):
         Template.from_json(TEMPLATE.to_json() | change)
 
 
-def test_part_of_a_template_cuts_its_layout_alike() -> None:
+def test_part_of_a_template_cuts_its_layout_alike():
     assert cut(SITE[0], part_of(TEMPLATE, {block.path for block in SITE[0].blocks})) == cut(SITE[0], TEMPLATE)
 
 
-def test_part_of_a_template_has_what_stands_on_its_paths_and_below_and_no_other_layout() -> None:
+def test_part_of_a_template_has_what_stands_on_its_paths_and_below_and_no_other_layout():
     part = part_of(TEMPLATE, [f"{MAIN}>p", "body>nav>ul>li"])
 
     assert list(part.verdicts) == ["body", "body>div#wrap", MAIN, f"{MAIN}>p", "body>nav"]
@@ -165,7 +162,7 @@ def test_part_of_a_template_has_what_stands_on_its_paths_and_below_and_no_other_
     assert f"{MAIN}>p" in part_of(TEMPLATE, ["body>div#wrap"]).verdicts
 
 
-def test_selectors_are_the_outermost_elements() -> None:
+def test_selectors_are_the_outermost_elements():
     found = selectors(TEMPLATE)
 
     assert found.content == tuple(map(selector, TEMPLATE.containers))
@@ -174,12 +171,12 @@ def test_selectors_are_the_outermost_elements() -> None:
 
 
 @table("pages/selectors")
-def test_path_reads_as_css(path: str, css: str) -> None:
+def test_path_reads_as_css(path, css):
     assert selector(path) == css
 
 
 @given(st.lists(anything, min_size=3, max_size=5), anything)
-def test_stored_template_cuts_any_page_as_before(sources: list[str], html: str) -> None:
+def test_stored_template_cuts_any_page_as_before(sources, html):
     template = template_of(learned(map(parsed, sources)))
     again = Template.from_json(json.loads(json.dumps(template.to_json())))
     page = parsed(html)
@@ -192,7 +189,7 @@ def test_stored_template_cuts_any_page_as_before(sources: list[str], html: str) 
     assert 0.0 <= found.fit <= 1.0
 
 
-def test_page_of_nonsense_takes_neither_more_time_nor_memory() -> None:
+def test_page_of_nonsense_takes_neither_more_time_nor_memory():
     def page_of(count: int) -> Page:
         return parsed("".join(f"<div class=related-{words(1, number)}>a</div>" for number in range(count)))
 
@@ -224,7 +221,7 @@ def noted(watch: DriftWatch, *pages: str | Look, layout: int = 7) -> list[Drift]
 
 
 class TestAlarm:
-    def test_a_redesign_is_noticed_within_ten_pages(self) -> None:
+    def test_a_redesign_is_noticed_within_ten_pages(self):
         watch = DriftWatch()
         noted(watch, *[""] * 50)
 
@@ -233,16 +230,16 @@ class TestAlarm:
         assert len(alarms) == 1
         assert alarms[0].failed == ENOUGH
 
-    def test_it_names_cause_figures_and_time(self) -> None:
+    def test_it_names_cause_figures_and_time(self):
         (alarm,) = noted(DriftWatch(), "", "", LOST, LOST, "", LOST, LOST, LOST)
 
         assert alarm.cause == "content root lost on 5 of 8 pages since 12:02"
         assert alarm.layout == 7
 
-    def test_one_page_that_comes_again_and_again_is_none(self) -> None:
+    def test_one_page_that_comes_again_and_again_is_none(self):
         assert noted(DriftWatch(), *[look(1), look(1, LOST)] * 10) == []
 
-    def test_it_retires_the_layouts_of_which_no_page_fits(self) -> None:
+    def test_it_retires_the_layouts_of_which_no_page_fits(self):
         fits = [look(place, layout=8) for place in range(2)]
         odd = [look(place, LOST, layout=7 + place % 2) for place in range(2, 2 + ENOUGH)]
 
@@ -261,7 +258,7 @@ class TestAlarm:
         pytest.param([LOST, "", "", LOST, "", "", LOST, "", "", "", ""], "????????---", id="three are odd"),
     ],
 )
-def test_question_is_open_until_it_is_answered(pages: list[str], judging: str) -> None:
+def test_question_is_open_until_it_is_answered(pages, judging):
     """While it is, pages wait: never more than ten."""
     watch = DriftWatch()
     found = ""
@@ -274,7 +271,7 @@ def test_question_is_open_until_it_is_answered(pages: list[str], judging: str) -
 
 
 class TestEnd:
-    def test_an_alarm_is_over_once_pages_fit_again(self) -> None:
+    def test_an_alarm_is_over_once_pages_fit_again(self):
         watch = DriftWatch()
         noted(watch, *[LOST] * ENOUGH)
         watch.relearned()
@@ -285,7 +282,7 @@ class TestEnd:
         assert not watch.cleared()
 
     @given(st.lists(st.sampled_from(["", LOST])))
-    def test_alarms_and_ends_alternate(self, pages: list[str]) -> None:
+    def test_alarms_and_ends_alternate(self, pages):
         watch = DriftWatch()
         events = []
 

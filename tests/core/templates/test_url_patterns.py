@@ -15,11 +15,11 @@ def at(paths: str) -> list[str]:
 
 
 @table("urls/patterns")
-def test_pattern_says_what_urls_share(own: str, others: str, pattern: str | None) -> None:
+def test_pattern_says_what_urls_share(own, others, pattern):
     assert url_pattern(at(own), at(others)) == pattern
 
 
-def test_what_is_no_url_is_passed_over() -> None:
+def test_what_is_no_url_is_passed_over():
     assert url_pattern([*at("/a/b"), "mailto:x", "http://[", "\ud800"], ["javascript:0"]) == "^/a/b/?$"
     assert url_target("mailto:x") is None
     assert not matches_pattern("x", "mailto:x")
@@ -30,7 +30,7 @@ def test_what_is_no_url_is_passed_over() -> None:
     ["^" + "[^/]+" * 6 + "/$", "^" + "(?:a|b)?" * 40 + "$", "^.+a.+a.+b$", "(?:a+)+$b", "(?=a)", "("],
     ids=["steps", "choices", "anything", "repeated", "look-ahead", "no-expression"],
 )
-def test_no_expression_takes_for_ever(pattern: str) -> None:
+def test_no_expression_takes_for_ever(pattern):
     assert not matches_pattern(pattern, f"{HOST}/{'a' * 2_000}")
 
 
@@ -45,7 +45,7 @@ urls = st.lists(paths, max_size=8)
 
 
 @given(urls, urls)
-def test_pattern_matches_all_own_urls_and_no_other(own: list[str], others: list[str]) -> None:
+def test_pattern_matches_all_own_urls_and_no_other(own, others):
     pattern = url_pattern(own, others)
 
     if pattern is not None:
@@ -54,22 +54,22 @@ def test_pattern_matches_all_own_urls_and_no_other(own: list[str], others: list[
 
 
 @given(urls, urls, st.randoms(use_true_random=False))
-def test_order_and_repeats_of_urls_do_not_matter(own: list[str], others: list[str], random: "st.DataObject") -> None:
+def test_order_and_repeats_of_urls_do_not_matter(own, others, random):
     mixed, mixed_others = own + own, list(others)
-    random.shuffle(mixed)  # type: ignore[attr-defined]
-    random.shuffle(mixed_others)  # type: ignore[attr-defined]
+    random.shuffle(mixed)
+    random.shuffle(mixed_others)
 
     assert url_pattern(mixed, mixed_others) == url_pattern(own, others)
 
 
 @given(urls)
-def test_pattern_has_nothing_that_linear_engines_refuse(own: list[str]) -> None:
+def test_pattern_has_nothing_that_linear_engines_refuse(own):
     pattern = url_pattern(own, [])
 
     assert pattern is None or not re.search(r"\\[1-9]|\(\?[=!<P]", pattern)
 
 
-def test_endless_urls_end_soon() -> None:
+def test_endless_urls_end_soon():
     own = [f"{HOST}/" + "/".join("a" * i for i in range(1, 60)) + f"/{n}" for n in range(300)]
 
     assert url_pattern(own, [f"{HOST}/" + "a/" * 900 + f"{n}" for n in range(300)]) is not None

@@ -44,7 +44,7 @@ def policy_of(case: Case) -> CanonicalPolicy:
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in CASES])
-def test_declaration_is_believed_or_not(case: Case) -> None:
+def test_declaration_is_believed_or_not(case):
     answer = judge(declaration_of(case), evidence_of(case), policy_of(case))
 
     expected: Alias | Own
@@ -55,18 +55,18 @@ def test_declaration_is_believed_or_not(case: Case) -> None:
     assert answer == expected, case["why"]
 
 
-def test_rules_decide_what_is_the_page_itself() -> None:
+def test_rules_decide_what_is_the_page_itself():
     declaration = Declaration(f"{SITE}/a/index.html", ("/a/",))
 
     assert judge(declaration, CanonicalEvidence(), rules=UrlRules(index_page=True)) == Own(OwnReason.SELF)
 
 
 @pytest.mark.parametrize("href", ["/" + "x" * 1_000_000, "https://" + "é" * MAX_HREF_CHARS, "data:," + "x" * 1_000_000])
-def test_endless_href_is_not_read(href: str) -> None:
+def test_endless_href_is_not_read(href):
     assert resolve(Declaration(PAGE, (href,))) == Own(OwnReason.TOO_LONG)
 
 
-def test_endless_alternates_do_not_help_a_page_to_hide() -> None:
+def test_endless_alternates_do_not_help_a_page_to_hide():
     """Only so many are read; a target among the others is left to the comparison of contents."""
     alternates = (("nl", "/nl/b"),) * MAX_ALTERNATES + (("en", "/b"),)
 
@@ -86,7 +86,7 @@ texts = st.text() | st.text(st.sampled_from("ah/:.?#@\\[]%2 \n&=")) | st.just("h
         st.lists(st.tuples(texts, texts), max_size=3).map(tuple),
     )
 )
-def test_any_declaration_gets_an_answer(declaration: Declaration) -> None:
+def test_any_declaration_gets_an_answer(declaration):
     answer = judge(declaration, CanonicalEvidence())
 
     if isinstance(answer, Alias):
@@ -94,7 +94,7 @@ def test_any_declaration_gets_an_answer(declaration: Declaration) -> None:
         assert answer.target.page_key == page_key(answer.target.url) != page_key(declaration.url)
 
 
-def test_redirects_make_aliases() -> None:
+def test_redirects_make_aliases():
     passed = [f"{SITE}/old", "data:,x", f"{SITE}/older", f"{SITE}/old?utm_source=x", f"{SITE}/a#top"]
 
     aliases = redirect_aliases(passed, PAGE)

@@ -39,7 +39,7 @@ def key(number: int) -> bytes:
 
 
 @pytest.mark.parametrize("urls", [0, 1, 1_000, 1_001, 2_000, 2_001, 12_345])
-def test_filter_that_has_grown_holds_what_was_noted_and_nothing_else(urls: int) -> None:
+def test_filter_that_has_grown_holds_what_was_noted_and_nothing_else(urls):
     layers = Layers(Exact, 1_000)
     for number in range(urls):
         layers.add(key(number))
@@ -49,7 +49,7 @@ def test_filter_that_has_grown_holds_what_was_noted_and_nothing_else(urls: int) 
     assert not any(key(number) in layers for number in range(urls, urls + 100))
 
 
-def test_filter_grows_by_a_quarter_and_is_never_larger_than_that() -> None:
+def test_filter_grows_by_a_quarter_and_is_never_larger_than_that():
     made: list[int] = []
 
     def make(capacity: int) -> Exact:
@@ -70,12 +70,12 @@ def test_filter_grows_by_a_quarter_and_is_never_larger_than_that() -> None:
     assert len(layers) == 3
 
 
-def test_key_of_a_hash_is_its_beginning() -> None:
+def test_key_of_a_hash_is_its_beginning():
     assert key_of(bytes(range(20)), is_hash=True) == bytes(range(16))
 
 
 @given(st.lists(st.integers(0, 30), max_size=200))
-def test_what_was_met_last_is_remembered_and_nothing_that_was_not_met(numbers: list[int]) -> None:
+def test_what_was_met_last_is_remembered_and_nothing_that_was_not_met(numbers):
     recent = RecentKeys(5)
     for number in numbers:
         if key(number) not in recent:
@@ -88,8 +88,8 @@ def test_what_was_met_last_is_remembered_and_nothing_that_was_not_met(numbers: l
 
 @pytest.mark.parametrize("size", ["B", "I", "Q"])
 @given(steps=steps)
-def test_it_answers_as_a_dict_does(size: str, steps: list[tuple[str, bytes, int]]) -> None:
-    table, plain = KeyTable(size), dict[bytes, int]()  # type: ignore[arg-type]  # one of the three
+def test_it_answers_as_a_dict_does(size, steps):
+    table, plain = KeyTable(size), dict[bytes, int]()  # one of the three
     for what, key, number in steps:
         if what == "put":
             table.put(key, number)
@@ -105,7 +105,7 @@ def test_it_answers_as_a_dict_does(size: str, steps: list[tuple[str, bytes, int]
     assert all((key in table) is (key in plain) for _, key, _ in steps)
 
 
-def test_a_page_takes_at_most_50_bytes() -> None:
+def test_a_page_takes_at_most_50_bytes():
     table = KeyTable()
     pages = 40_000
     for number in range(pages):
@@ -115,12 +115,12 @@ def test_a_page_takes_at_most_50_bytes() -> None:
     assert table.get(blake2b((7).to_bytes(8, "big"), digest_size=16).digest()) == 7
 
 
-def test_what_is_no_page_key_is_refused() -> None:
+def test_what_is_no_page_key_is_refused():
     with pytest.raises(ValueError, match="is no page key: it has 3 bytes"):
         KeyTable().put(b"abc", 1)
 
 
-def test_filter_takes_many_keys_at_once() -> None:
+def test_filter_takes_many_keys_at_once():
     layers = Layers(Exact, 1_000)
     layers.update([key(1), key(2)])
 

@@ -1,7 +1,6 @@
 """With Scrapy's own feed slots and counts; what the exporter would send is sent by hand."""
 
 from collections import Counter
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -106,9 +105,7 @@ def feeds() -> Feeds:
 
 
 @table("plugin/feeds")
-def test_records_are_released_when_every_feed_that_took_them_is_stored(
-    feeds: Feeds, caplog: pytest.LogCaptureFixture, steps: list[str], released: list[str], given_up: int, told: str
-) -> None:
+def test_records_are_released_when_every_feed_that_took_them_is_stored(feeds, caplog, steps, released, given_up, told):
     slots: dict[str, Slot] = {}
     for step in steps:
         feeds.take(step, slots)
@@ -118,7 +115,7 @@ def test_records_are_released_when_every_feed_that_took_them_is_stored(
     assert told in caplog.text
 
 
-def test_feeds_do_not_count_where_scraped_is_safe() -> None:
+def test_feeds_do_not_count_where_scraped_is_safe():
     feeds = Feeds(follows=False)
     feeds.open(Slot("a.jsonl"))
 
@@ -127,7 +124,7 @@ def test_feeds_do_not_count_where_scraped_is_safe() -> None:
     assert feeds.written == [a_snapshot("x")]
 
 
-def test_crawl_without_feeds_has_none() -> None:
+def test_crawl_without_feeds_has_none():
     feeds = Feeds()
     feeds.delivery._exporter = None
     feeds.scrape("x")
@@ -137,9 +134,7 @@ def test_crawl_without_feeds_has_none() -> None:
 
 @pytest.mark.parametrize("batch", [100, 2, 1], ids=["one-file", "files-of-two", "files-of-one"])
 @pytest.mark.parametrize("fails", [None, 0, 1, 4], ids=["none", "the-first", "the-second", "the-last"])
-def test_feed_that_did_not_take_an_item_is_no_evidence_of_what_it_holds(
-    feeds: Feeds, batch: int, fails: int | None
-) -> None:
+def test_feed_that_did_not_take_an_item_is_no_evidence_of_what_it_holds(feeds, batch, fails):
     """Scrapy logs the exporter's exception, and closes the feed as if nothing had been."""
     made = iter(range(100))
 
@@ -179,7 +174,7 @@ def test_feed_that_did_not_take_an_item_is_no_evidence_of_what_it_holds(
     assert feeds.counts["ack/not_taken"] == 1
 
 
-def test_an_item_is_refused_where_there_are_feeds_and_none_takes_it() -> None:
+def test_an_item_is_refused_where_there_are_feeds_and_none_takes_it():
     feeds = Feeds()
     assert not feeds.delivery.refuses({})
     feeds.open(Slot("boats", OnlyBoats))
@@ -197,7 +192,7 @@ EVERY_KIND: list[Record] = [
 ]
 
 
-def test_memory_is_bounded_and_nothing_is_left_on_the_disk(tmp_path: Path) -> None:
+def test_memory_is_bounded_and_nothing_is_left_on_the_disk(tmp_path):
     waiting = Spool(folder=tmp_path)
     for number in range(5_000):
         waiting.add([a_visit(number)])
@@ -207,9 +202,7 @@ def test_memory_is_bounded_and_nothing_is_left_on_the_disk(tmp_path: Path) -> No
     waiting.close()
 
 
-def test_what_a_full_disk_does_not_take_stays_in_memory_in_order(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_what_a_full_disk_does_not_take_stays_in_memory_in_order(tmp_path, caplog):
     records = EVERY_KIND * 450
     with small_disk(tmp_path / "disk", 50 * 4_096) as disk:
         waiting = Spool(folder=disk.folder)
@@ -222,7 +215,7 @@ def test_what_a_full_disk_does_not_take_stays_in_memory_in_order(
     assert len(caplog.records) == 1
 
 
-def test_too_much_for_memory_and_disk_is_given_up_as_a_whole(tmp_path: Path) -> None:
+def test_too_much_for_memory_and_disk_is_given_up_as_a_whole(tmp_path):
     with small_disk(tmp_path / "disk", 100_000) as disk:
         waiting = Spool(most_in_memory=1_000, folder=disk.folder)
         for number in range(5_000):

@@ -1,6 +1,5 @@
 """Stand-ins for the engine: what Scrapy does not promise may be missing, or fail."""
 
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from weakref import ref
@@ -31,20 +30,20 @@ def quiet_after(state: EngineState, looks: int) -> bool:
     return [state.quiet(0) for _ in range(looks)][-1]
 
 
-def test_engine_is_quiet_when_several_looks_say_so() -> None:
+def test_engine_is_quiet_when_several_looks_say_so():
     state = state_of(an_engine())
 
     assert [state.quiet(0) for _ in range(4)] == [False, False, True, True]
 
 
-def test_engine_that_downloads_nothing_at_any_look_but_has_new_pages_is_not_quiet() -> None:
+def test_engine_that_downloads_nothing_at_any_look_but_has_new_pages_is_not_quiet():
     state = state_of(an_engine())
 
     assert [state.quiet(arrived) for arrived in (1, 2, 3, 4, 4, 4, 4)] == [False] * 6 + [True]
 
 
 @pytest.mark.parametrize("engine", [None, SimpleNamespace(), SimpleNamespace(_slot=None)])
-def test_answer_is_no_where_scrapy_has_changed(engine: Any) -> None:
+def test_answer_is_no_where_scrapy_has_changed(engine):
     state = state_of(engine)
 
     assert not state.closing()
@@ -52,7 +51,7 @@ def test_answer_is_no_where_scrapy_has_changed(engine: Any) -> None:
     assert not quiet_after(state, 5)
 
 
-def test_scheduler_that_fails_counts_as_busy_and_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_scheduler_that_fails_counts_as_busy_and_is_told_once(caplog):
     def fail() -> bool:
         raise ConnectionError("the queue's server is gone")
 
@@ -63,7 +62,7 @@ def test_scheduler_that_fails_counts_as_busy_and_is_told_once(caplog: pytest.Log
     assert len(caplog.records) == 1
 
 
-def test_full_scraper_presses_where_half_of_it_is_parked() -> None:
+def test_full_scraper_presses_where_half_of_it_is_parked():
     """What is worked on leaves by itself, and pages let go early are cut by few others of their domain."""
     full, other = (state_of(an_engine(full=full)) for full in (True, False))
 
@@ -72,7 +71,7 @@ def test_full_scraper_presses_where_half_of_it_is_parked() -> None:
 
 
 @pytest.mark.parametrize(("given", "room"), [({}, 5_000_300), ({"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 7}, 7)])
-def test_scraper_has_room_for_what_is_parked_unless_the_project_says_how_much(given: dict[str, int], room: int) -> None:
+def test_scraper_has_room_for_what_is_parked_unless_the_project_says_how_much(given, room):
     settings = Settings(given)
     slot = Slot(settings.getint("SCRAPER_SLOT_MAX_ACTIVE_SIZE"))
     crawler: Any = SimpleNamespace(engine=SimpleNamespace(scraper=SimpleNamespace(slot=slot)), settings=settings)
@@ -85,7 +84,7 @@ def a_response() -> HtmlResponse:
     return HtmlResponse("http://a.example/", body=b"<p>text</p><p>more</p>", encoding="utf-8")
 
 
-def test_response_whose_callback_has_ended_goes_with_its_last_user() -> None:
+def test_response_whose_callback_has_ended_goes_with_its_last_user():
     response = a_response()
     paragraphs, gone = response.css("p"), ref(response)
     untie(response)
@@ -95,7 +94,7 @@ def test_response_whose_callback_has_ended_goes_with_its_last_user() -> None:
     assert paragraphs.css("::text").getall() == ["text", "more"]
 
 
-def test_tree_of_a_response_that_waits_goes_where_the_same_is_made_again() -> None:
+def test_tree_of_a_response_that_waits_goes_where_the_same_is_made_again():
     plain, cut, named, unread = (a_response() for _ in range(4))
     assert plain.css("p::text").getall() == ["text", "more"]
     cut.css("p")[1].drop()
@@ -107,7 +106,7 @@ def test_tree_of_a_response_that_waits_goes_where_the_same_is_made_again() -> No
     assert plain.css("p::text").getall() == ["text", "more"]
 
 
-def test_emptied_folder_is_another_job(tmp_path: Path) -> None:
+def test_emptied_folder_is_another_job(tmp_path):
     settings = Settings({"JOBDIR": str(tmp_path)})
     name = job_of(settings)
     (tmp_path / FILE).unlink()
@@ -115,7 +114,7 @@ def test_emptied_folder_is_another_job(tmp_path: Path) -> None:
     assert job_of(settings) not in (name, None)
 
 
-def test_file_that_a_crash_left_empty_is_written_anew(tmp_path: Path) -> None:
+def test_file_that_a_crash_left_empty_is_written_anew(tmp_path):
     settings = Settings({"JOBDIR": str(tmp_path)})
     (tmp_path / FILE).write_bytes(b"")
 
@@ -125,7 +124,7 @@ def test_file_that_a_crash_left_empty_is_written_anew(tmp_path: Path) -> None:
     assert job_of(settings) == name
 
 
-def test_queues_that_a_kill_left_without_their_head_are_forgotten(tmp_path: Path) -> None:
+def test_queues_that_a_kill_left_without_their_head_are_forgotten(tmp_path):
     """Scrapy reads four bytes of a queue that is there, and loses every request for it where there are less."""
     slot = tmp_path / "requests.queue" / "example.com"
     chunks = slot / "-1"

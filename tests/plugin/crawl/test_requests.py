@@ -26,16 +26,14 @@ def ways() -> Ways:
         pytest.param("https://new.example/", "", None, "http://two.example:2", id="new-origin"),
     ],
 )
-def test_headers_go_to_their_own_origin_alone_and_proxies_with_who_asks(
-    ways: Ways, url: str, page_url: str, authorization: bytes | None, proxy: str
-) -> None:
+def test_headers_go_to_their_own_origin_alone_and_proxies_with_who_asks(ways, url, page_url, authorization, proxy):
     request = ways.to(url, page_url=page_url).lead(Request(url))
 
     assert request.headers.get("Authorization") == authorization
     assert request.meta["proxy"] == proxy
 
 
-def test_what_a_request_says_itself_wins_and_nothing_is_known_at_first() -> None:
+def test_what_a_request_says_itself_wins_and_nothing_is_known_at_first():
     assert Ways(ScrapySettings()).to(SHOP) == ({}, {})
     ways = Ways(ScrapySettings())
     ways.note(Request(SHOP, headers={"X-Key": "1", "Referer": "x"}, meta={"proxy": "http://one.example:1"}))
@@ -45,7 +43,7 @@ def test_what_a_request_says_itself_wins_and_nothing_is_known_at_first() -> None
     assert (request.headers["X-Key"], "Referer" in request.headers) == (b"2", False)
 
 
-def test_a_header_that_a_spider_does_not_want_to_be_sent_is_not_sent_with_the_next_request_either() -> None:
+def test_a_header_that_a_spider_does_not_want_to_be_sent_is_not_sent_with_the_next_request_either():
     ways = Ways(ScrapySettings())
     ways.note(Request(SHOP, headers={"User-Agent": None, "X-Key": None}))
 
@@ -67,9 +65,7 @@ LIST, PAGE = b"l" * 16, b"p" * 16
         pytest.param("/old", {PARENT: LIST.hex()}, True, LIST, id="asked-again-as-it-was-asked"),
     ],
 )
-def test_request_knows_the_page_that_led_to_it(
-    url: str, meta: dict[str, str], parent: bytes | None, *, known: bool
-) -> None:
+def test_request_knows_the_page_that_led_to_it(url, meta, parent, *, known):
     asked = Request(f"{SHOP}/old", meta={PARENT: LIST.hex()})
     request = Request(f"{SHOP}{url}", meta=meta)
 
@@ -79,7 +75,7 @@ def test_request_knows_the_page_that_led_to_it(
     assert parent_of(asked) == LIST
 
 
-def test_start_request_and_who_asks_for_it_again_have_no_parent() -> None:
+def test_start_request_and_who_asks_for_it_again_have_no_parent():
     asked = Request(f"{SHOP}/page")
     note_parent(again := asked.replace(dont_filter=True), Response(asked.url, request=asked), PAGE)
 

@@ -31,7 +31,7 @@ def visits() -> Visits:
     return Visits(SETTINGS, DEFAULT_RULES)
 
 
-def test_endless_callback_keeps_two_pages_at_most(visits: Visits) -> None:
+def test_endless_callback_keeps_two_pages_at_most(visits):
     response = a_response()
     visit = a_visit(visits, response)
     shared = visit.page(ParseLimits())
@@ -44,7 +44,7 @@ def test_endless_callback_keeps_two_pages_at_most(visits: Visits) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=30))
-def test_visit_is_empty_once_as_many_items_left_as_came(yielded: list[tuple[int, bool]]) -> None:
+def test_visit_is_empty_once_as_many_items_left_as_came(yielded):
     """Also where the same object comes several times, and where pipelines replace some."""
     visits = Visits(SETTINGS, DEFAULT_RULES)
     response = a_response()
@@ -76,21 +76,21 @@ def test_visit_is_empty_once_as_many_items_left_as_came(yielded: list[tuple[int,
         ("wide", b" " * 2_000 + b"<rss>", False),
     ],
 )
-def test_what_only_tells_where_pages_are_is_told_by_name_and_content(url: str, body: bytes, *, tells: bool) -> None:
+def test_what_only_tells_where_pages_are_is_told_by_name_and_content(url, body, *, tells):
     request = Request(f"https://example.com/{url}")
     response = Response if b"<" not in body else XmlResponse
 
     assert is_signpost(request, response(request.url, body=body, request=request)) is tells
 
 
-def test_page_of_html_under_the_name_of_a_sitemap_is_a_page() -> None:
+def test_page_of_html_under_the_name_of_a_sitemap_is_a_page():
     response = a_response("https://example.com/sitemap/")
 
     assert response.request is not None
     assert not is_signpost(response.request, response)
 
 
-def test_what_a_visit_waits_for_keeps_no_crawl_in_a_process_that_goes_on() -> None:
+def test_what_a_visit_waits_for_keeps_no_crawl_in_a_process_that_goes_on():
     """A feed knows its crawler, which knows its responses: all of them must be able to go at once."""
     visits, response = Visits(SETTINGS, DEFAULT_RULES), a_response()
     a_visit(visits, response).waits_for.add((visits, response))

@@ -41,7 +41,7 @@ class Parked:
         self.lot.tick(now, closing=closing, pressure=pressure, quiet=quiet)
 
 
-def test_of_a_known_domain_no_more_pages_wait_than_tell_a_redesign() -> None:
+def test_of_a_known_domain_no_more_pages_wait_than_tell_a_redesign():
     known = Learner("known.example", "template", RepeatPolicy(), 60)
     known.known = True
     parked = Parked(batch_pages=16)
@@ -52,7 +52,7 @@ def test_of_a_known_domain_no_more_pages_wait_than_tell_a_redesign() -> None:
     assert parked.batches == [("known.example", Release.FULL, WINDOW)]
 
 
-def test_pages_go_on_once_it_is_known_whether_their_site_was_designed_anew() -> None:
+def test_pages_go_on_once_it_is_known_whether_their_site_was_designed_anew():
     parked = Parked()
     parked.park(LEARNERS[0])
     parked.park(LEARNERS[1])
@@ -63,7 +63,7 @@ def test_pages_go_on_once_it_is_known_whether_their_site_was_designed_anew() -> 
     assert parked.batches == [("a.example", Release.JUDGED, 1)]
 
 
-def test_pressure_lets_the_largest_quarter_go() -> None:
+def test_pressure_lets_the_largest_quarter_go():
     parked = Parked(max_bytes=10_000)
     for size, learner in zip((10, 300, 20), LEARNERS, strict=True):
         parked.park(learner, size=size)
@@ -73,7 +73,7 @@ def test_pressure_lets_the_largest_quarter_go() -> None:
     assert [domain for domain, _, _ in parked.batches] == ["b.example"]
 
 
-def test_more_bytes_than_allowed_let_the_largest_go() -> None:
+def test_more_bytes_than_allowed_let_the_largest_go():
     parked = Parked(max_bytes=100)
     parked.park(LEARNERS[0], size=60)
     parked.park(LEARNERS[1], size=50)
@@ -82,7 +82,7 @@ def test_more_bytes_than_allowed_let_the_largest_go() -> None:
     assert parked.lot.size_bytes == 50
 
 
-def test_page_that_parks_another_while_it_is_let_go_breaks_nothing() -> None:
+def test_page_that_parks_another_while_it_is_let_go_breaks_nothing():
     """Without asyncio a released item goes on at once, and makes room for the next one of its response."""
     parked = Parked(batch_pages=2)
     for learner in LEARNERS:
@@ -101,7 +101,7 @@ TICK = st.tuples(st.just("tick"), st.booleans(), st.booleans(), st.booleans())
 
 
 @given(st.lists(PARK | TICK, max_size=80), st.integers(1, 6))
-def test_every_page_is_let_go_exactly_once(events: list[tuple[str, int, int, int]], batch_pages: int) -> None:
+def test_every_page_is_let_go_exactly_once(events, batch_pages):
     parked = Parked(batch_pages)
 
     for now, (event, *values) in enumerate(events):

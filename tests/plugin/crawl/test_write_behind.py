@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,14 +15,14 @@ from scrapy_dedup.store.engine.errors import AwayStoreError
 from scrapy_dedup.store.records.records import LeaseRecord, Record
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.databases import Server, postgresql
+from tests.databases import postgresql
 from tests.store.builders import NOON, a_document, a_source, an_extraction, document_of
 
 __all__ = ["postgresql"]
 
 
 @pytest.fixture
-def crawl(project: ProjectStore) -> Crawl:
+def crawl(project) -> Crawl:
     return a_crawl(project)
 
 
@@ -55,7 +54,7 @@ async def until(happens: Callable[[], object]) -> None:
         await asyncio.sleep(0.05)
 
 
-def test_row_that_can_never_be_written_keeps_no_other_back(crawl: Crawl, path: Path) -> None:
+def test_row_that_can_never_be_written_keeps_no_other_back(crawl, path):
     counts: Counter[str] = Counter()
 
     async def work() -> None:
@@ -68,7 +67,7 @@ def test_row_that_can_never_be_written_keeps_no_other_back(crawl: Crawl, path: P
     assert counts == {"store/rows": 2, "store/rows_given_up": 1}
 
 
-def test_row_that_a_server_refuses_keeps_no_other_back(postgresql: Server) -> None:
+def test_row_that_a_server_refuses_keeps_no_other_back(postgresql):
     counts: Counter[str] = Counter()
     lost: list[str] = []
 
@@ -87,7 +86,7 @@ def test_row_that_a_server_refuses_keeps_no_other_back(postgresql: Server) -> No
     assert lost == []
 
 
-def test_requests_whose_rows_are_lost_are_named(crawl: Crawl, path: Path) -> None:
+def test_requests_whose_rows_are_lost_are_named(crawl, path):
     lost: list[str] = []
     writer = WriteBehind(crawl, 1, lambda _what, _n: None, bounds=RowBounds(rows=5))
     writer.gave_up = lost.extend
@@ -102,7 +101,7 @@ def test_requests_whose_rows_are_lost_are_named(crawl: Crawl, path: Path) -> Non
     assert lost == [str(n) for n in range(6)]
 
 
-def test_the_end_waits_for_locks_of_others(crawl: Crawl, path: Path) -> None:
+def test_the_end_waits_for_locks_of_others(crawl, path):
     counts: Counter[str] = Counter()
 
     async def work() -> None:
@@ -120,7 +119,7 @@ def test_the_end_waits_for_locks_of_others(crawl: Crawl, path: Path) -> None:
     assert not counts["store/rows_given_up"]
 
 
-def test_while_the_store_fails_only_begin_tries_again(crawl: Crawl, path: Path) -> None:
+def test_while_the_store_fails_only_begin_tries_again(crawl, path):
     counts: Counter[str] = Counter()
 
     async def work() -> None:
@@ -141,7 +140,7 @@ def test_while_the_store_fails_only_begin_tries_again(crawl: Crawl, path: Path) 
     assert documents(path) == 50
 
 
-def test_more_rows_than_may_wait_are_given_up_the_oldest_first(crawl: Crawl, path: Path) -> None:
+def test_more_rows_than_may_wait_are_given_up_the_oldest_first(crawl, path):
     counts: Counter[str] = Counter()
 
     async def work() -> None:
@@ -165,7 +164,7 @@ def test_more_rows_than_may_wait_are_given_up_the_oldest_first(crawl: Crawl, pat
     assert set(left) == {a_document(n).url for n in range(100 - len(left), 100)}
 
 
-def test_large_pages_are_waited_for_before_an_original_is_given_up(crawl: Crawl) -> None:
+def test_large_pages_are_waited_for_before_an_original_is_given_up(crawl):
     counts: Counter[str] = Counter()
 
     async def work() -> None:
@@ -184,7 +183,7 @@ def test_large_pages_are_waited_for_before_an_original_is_given_up(crawl: Crawl)
     assert not counts["store/originals_given_up"]
 
 
-def test_server_that_is_away_at_the_end_is_waited_for(crawl: Crawl, path: Path) -> None:
+def test_server_that_is_away_at_the_end_is_waited_for(crawl, path):
     """It may be restarted just then."""
     counts: Counter[str] = Counter()
     tries = 0
@@ -211,7 +210,7 @@ def test_server_that_is_away_at_the_end_is_waited_for(crawl: Crawl, path: Path) 
 LONG = "x" * 10_000
 
 
-def test_of_too_many_bytes_the_oldest_originals_go_alone() -> None:
+def test_of_too_many_bytes_the_oldest_originals_go_alone():
     rows: list[Record] = [row for n in range(10) for row in (a_source(n, content=LONG), a_document(n))]
 
     held = give_up(rows, RowBounds(rows=100, size=70_000))
@@ -231,5 +230,5 @@ def test_of_too_many_bytes_the_oldest_originals_go_alone() -> None:
         pytest.param([{"a": [{"b": [LONG, LONG]}]}], 22_000, id="nested"),
     ],
 )
-def test_outcome_weighs_what_its_texts_do(items: Any, about: int) -> None:
+def test_outcome_weighs_what_its_texts_do(items, about):
     assert 0.9 * about < size_of(an_extraction(items=items)) < 1.2 * about

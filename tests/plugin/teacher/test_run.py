@@ -14,7 +14,7 @@ def found(*links: str, base: str = "") -> list[str]:
     return list(siblings(HERE, page))
 
 
-def test_most_similar_addresses_come_first() -> None:
+def test_most_similar_addresses_come_first():
     assert found("/about", "/", "/knots/red", "/ropes/red", "/ropes/red/big") == [
         "https://shop.example/ropes/red",
         "https://shop.example/knots/red",
@@ -25,9 +25,9 @@ def test_most_similar_addresses_come_first() -> None:
 
 
 @table("plugin/no_lesson_pages")
-def test_what_is_no_page_of_the_host_is_none(link: str) -> None:
+def test_what_is_no_page_of_the_host_is_none(link):
     assert found(link) == []
 
 
-def test_each_is_there_once_and_base_counts() -> None:
+def test_each_is_there_once_and_base_counts():
     assert found("red", "red#a", "red", base='<base href="/knots/">') == ["https://shop.example/knots/red"]

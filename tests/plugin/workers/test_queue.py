@@ -16,7 +16,7 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.plugin.crawl.requests import LEASE, LENT_URL
 from scrapy_dedup.plugin.workers.queue import LeasedRequests
 from scrapy_dedup.plugin.workers.server import LeasedServer, WantedRequest
-from tests.redis_server import RedisServer, redis_server
+from tests.redis_server import redis_server
 from tests.tables import table
 
 __all__ = ["redis_server"]
@@ -29,13 +29,13 @@ Worker = Callable[..., LeasedServer]
 
 
 @pytest.fixture
-def client(redis_server: RedisServer) -> Iterator["redis.Redis"]:
+def client(redis_server) -> Iterator["redis.Redis"]:
     with redis_server.client() as client:
         yield client
 
 
 @pytest.fixture
-def worker(client: "redis.Redis") -> Worker:
+def worker(client) -> Worker:
     def named(name: str, lease: timedelta = LONG) -> LeasedServer:
         return LeasedServer(client, "shop:requests", name, lease)
 
@@ -50,7 +50,6 @@ def filled(queue: LeasedServer, *bodies: bytes) -> None:
 def popped(queue: LeasedServer) -> str:
     """Pop a request and return its token."""
     found = queue.pop()
-    assert found is not None
     return found[0]
 
 
@@ -66,7 +65,7 @@ WITH_COOKIE = WantedRequest(b"2", 0, "first", b"home", "parse", b"start|2")
 
 
 @pytest.mark.parametrize("first", [FIRST, WITH_COOKIE], ids=["plain", "with-a-cookie"])
-def test_workers_that_bring_the_same_first_request_queue_it_once(worker: Worker, first: WantedRequest) -> None:
+def test_workers_that_bring_the_same_first_request_queue_it_once(worker, first):
     assert [worker(name).push(first) for name in "abcdefgh"] == [True] + [False] * 7
 
 
@@ -85,9 +84,7 @@ def test_workers_that_bring_the_same_first_request_queue_it_once(worker: Worker,
         pytest.param(FIRST, WantedRequest(b"1", 0, "first", b"home", "parse"), True, id="retry-of-a-first"),
     ],
 )
-def test_a_first_page_and_links_to_it_are_queued_once_for_each_callback(
-    worker: Worker, before: WantedRequest, then: WantedRequest, *, queued: bool
-) -> None:
+def test_a_first_page_and_links_to_it_are_queued_once_for_each_callback(worker, before, then, *, queued):
     queue = worker("a")
     queue.push(before)
 
@@ -130,7 +127,7 @@ class Workers:
 
 
 @table("plugin/leases")
-def test_each_request_is_lent_until_it_is_done_or_its_worker_is_dead(worker: Worker, steps: list[list[Any]]) -> None:
+def test_each_request_is_lent_until_it_is_done_or_its_worker_is_dead(worker, steps):
     """A step may say what it gives."""
     workers = Workers(worker)
     for step, *expected in steps:
@@ -138,7 +135,7 @@ def test_each_request_is_lent_until_it_is_done_or_its_worker_is_dead(worker: Wor
         assert not expected or [given] == expected, step
 
 
-def test_old_tokens_do_not_end_requests_of_a_later_crawl(worker: Worker) -> None:
+def test_old_tokens_do_not_end_requests_of_a_later_crawl(worker):
     """However fast they were given."""
     stale = worker("stale")
     filled(stale, *[b"old"] * 500)
@@ -152,7 +149,7 @@ def test_old_tokens_do_not_end_requests_of_a_later_crawl(worker: Worker) -> None
     assert emptied(worker("other")) == [b"new"] * 500
 
 
-def test_what_was_in_the_same_hands_as_a_deadly_request_is_not_given_up(worker: Worker) -> None:
+def test_what_was_in_the_same_hands_as_a_deadly_request_is_not_given_up(worker):
     living = worker("living")
     filled(living, *(str(number).encode() for number in range(16)))
     given_up: list[bytes] = []
@@ -173,7 +170,7 @@ def test_what_was_in_the_same_hands_as_a_deadly_request_is_not_given_up(worker: 
     assert living.state().is_over
 
 
-def test_of_eight_that_pop_at_once_each_request_has_one(redis_server: RedisServer, client: "redis.Redis") -> None:
+def test_of_eight_that_pop_at_once_each_request_has_one(redis_server, client):
     """And of those that die in between, others have what they had, once; after five it is given up."""
     total, lock = 400, threading.Lock()
     got: list[bytes] = []
@@ -228,7 +225,7 @@ def shop_of(requests: LeasedRequests) -> Shop:
     return requests._spider  # type: ignore[return-value]  # the fixture's
 
 
-def test_a_request_comes_back_as_it_was(requests: LeasedRequests) -> None:
+def test_a_request_comes_back_as_it_was(requests):
     spider = shop_of(requests)
     request = Request(
         "https://example.com/a?b=ü",
@@ -250,7 +247,7 @@ def test_a_request_comes_back_as_it_was(requests: LeasedRequests) -> None:
     assert came.to_dict(spider=spider) == request.to_dict(spider=spider)
 
 
-def test_a_new_request_does_not_carry_the_token_of_the_one_that_led_to_it(requests: LeasedRequests) -> None:
+def test_a_new_request_does_not_carry_the_token_of_the_one_that_led_to_it(requests):
     led = Request("https://example.com/", meta={LEASE: "17", LENT_URL: "https://example.com/led", "depth": 1})
 
     assert copied(requests, led).meta == {"depth": 1}
@@ -264,9 +261,7 @@ def test_a_new_request_does_not_carry_the_token_of_the_one_that_led_to_it(reques
         pytest.param({"callback": lambda _: None}, "is not an instance method", id="function"),
     ],
 )
-def test_what_cannot_be_written_is_refused_with_its_name(
-    requests: LeasedRequests, changes: dict[str, Any], said: str
-) -> None:
+def test_what_cannot_be_written_is_refused_with_its_name(requests, changes, said):
     with pytest.raises(ValueError, match=said):
         requests.wanted(Request("https://example.com/", **changes), filters=True)
 
@@ -284,7 +279,7 @@ def test_what_cannot_be_written_is_refused_with_its_name(
         pytest.param(b"[" * 100_000, id="deep"),
     ],
 )
-def test_what_cannot_be_read_is_an_error_of_ours(requests: LeasedRequests, body: bytes) -> None:
+def test_what_cannot_be_read_is_an_error_of_ours(requests, body):
     with pytest.raises(DedupError):
         requests.read(body)
 
@@ -296,7 +291,7 @@ def test_what_cannot_be_read_is_an_error_of_ours(requests: LeasedRequests, body:
         max_leaves=20,
     )
 )
-def test_every_value_comes_back_equal(value: object) -> None:
+def test_every_value_comes_back_equal(value):
     requests = LeasedRequests(get_crawler(Shop)._create_spider())
 
     assert copied(requests, Request("https://example.com/", meta={"value": value})).meta == {"value": value}

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from scrapy_dedup.plugin.workers.server import LeasedServer, QueueState, WantedRequest
 from tests.machines import run_machine
-from tests.redis_server import RedisServer, redis_server
+from tests.redis_server import redis_server
 
 __all__ = ["redis_server"]
 
@@ -219,6 +219,6 @@ class QueueMachine(RuleBasedStateMachine):
         return [self.tokens[one] for one in sorted(named)]
 
 
-def test_no_request_of_a_shared_queue_is_lost_or_lent_twice_by_a_machine(redis_server: RedisServer) -> None:
+def test_no_request_of_a_shared_queue_is_lost_or_lent_twice_by_a_machine(redis_server):
     with redis_server.client() as client:
         run_machine(type("Machine", (QueueMachine,), {"client": client}))

@@ -1,7 +1,6 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -48,7 +47,7 @@ def a_visit(
 @on_both
 class TestStats:
     @pytest.fixture
-    def crawled(self, project: ProjectStore) -> ProjectStore:
+    def crawled(self, project) -> ProjectStore:
         """Two runs: the first extracted six pages of 1,000 bytes."""
         project.begin_run(spider="site", jobdir=None, started_at=NOON)
         project.write(record for name in range(6) for record in a_page(name))
@@ -68,13 +67,10 @@ class TestStats:
         )
         return project
 
-    def test_are_of_the_last_run_against_the_average_of_all_visits_with_a_callback(
-        self, store: Store, crawled: ProjectStore
-    ) -> None:
+    def test_are_of_the_last_run_against_the_average_of_all_visits_with_a_callback(self, store, crawled):
         """These have 1,000 bytes on average."""
         stats = cache.cache_stats(store, crawled)
 
-        assert stats.run is not None
         assert stats.run.started_at == NEXT_DAY
         (domain,) = stats.domains
         assert (domain.domain, domain.visits, domain.hits, domain.misses) == (DOMAIN, 8, 4, 2)
@@ -83,9 +79,7 @@ class TestStats:
         assert domain.bytes_saved == 3 * 1000 - 10
         assert (domain.extractions, domain.packed_bytes > 0) == (6, True)
 
-    def test_domains_are_apart_and_add_up_and_other_projects_do_not_count(
-        self, store: Store, crawled: ProjectStore
-    ) -> None:
+    def test_domains_are_apart_and_add_up_and_other_projects_do_not_count(self, store, crawled):
         crawled.write([*a_page(1, url="https://a.example/1"), a_visit("deleted", "get", "removed")])
         crawled.write([an_extraction("https://b.example/1", "x")])
         store.project("other").write([*a_page(0), a_visit(0, "304")])
@@ -102,7 +96,7 @@ class TestStats:
 
 
 class TestRemoval:
-    def test_of_what_no_crawl_would_use(self, project: ProjectStore) -> None:
+    def test_of_what_no_crawl_would_use(self, project):
         fill(project)
 
         assert cache.remove(project, ExtractionChoice(outdated=True), dry_run=False).extractions == 1
@@ -117,7 +111,7 @@ def verify(store: Store, project: ProjectStore, *, fix: bool = False) -> CacheCh
 
 class TestVerify:
     @pytest.fixture
-    def filled(self, project: ProjectStore) -> ProjectStore:
+    def filled(self, project) -> ProjectStore:
         project.write([record for name in range(3) for record in a_page(name)])
         project.write([an_extraction(a_url(1), "older")])
         return project
@@ -140,9 +134,7 @@ class TestVerify:
         ],
         ids=["items", "arguments", "original", "text", "blocks"],
     )
-    def test_tells_what_is_damaged_and_fixed_its_page_comes_again(
-        self, store: Store, filled: ProjectStore, statement: str, part: str
-    ) -> None:
+    def test_tells_what_is_damaged_and_fixed_its_page_comes_again(self, store, filled, statement, part):
         self.damage(store, statement)
 
         for _ in range(2):
@@ -156,20 +148,16 @@ class TestVerify:
         left = 3 if part == "extraction" else 2
         assert verify(store, filled) == CacheCheck(pages=3, extractions=left)
         page = filled.page(KEY)
-        assert page is not None
-        assert page.source is not None
         assert (page.source.content is None) is (part in ("original", "text"))
 
-    def test_takes_a_damaged_decision_for_a_text_that_cannot_be_compared(
-        self, store: Store, filled: ProjectStore
-    ) -> None:
+    def test_takes_a_damaged_decision_for_a_text_that_cannot_be_compared(self, store, filled):
         self.damage(store, "UPDATE decisions SET detail = :bad WHERE page_key = :key")
         assert verify(store, filled).damaged == {}
         self.damage(store, "UPDATE sources SET cleaned_content = 'cut' WHERE page_key = :key")
 
         assert verify(store, filled).damaged == {"text": 1}
 
-    def test_takes_an_original_that_is_not_kept_for_no_damage(self, store: Store, project: ProjectStore) -> None:
+    def test_takes_an_original_that_is_not_kept_for_no_damage(self, store, project):
         project.write(record for record in a_page(1) if not isinstance(record, SourceRecord))
 
         assert verify(store, project).damaged == {}
@@ -186,17 +174,14 @@ class TestVerify:
         ],
         ids=["markdown", "text", "html", "other-form", "expressions", "within-words"],
     )
-    def test_takes_a_page_that_was_analysed_since_for_no_damage(
-        self, store: Store, project: ProjectStore, form: str, since: dict[str, Any]
-    ) -> None:
+    def test_takes_a_page_that_was_analysed_since_for_no_damage(self, store, project, form, since):
         """`scrapy dedup templates analyze` cuts what is stored anew; the hash is that of what was seen."""
         banner = "We use cookies to count visitors, and to remember what is in your basket."
-        settings = Settings(output=form)  # type: ignore[arg-type]
+        settings = Settings(output=form)
         for name in range(6):
             url, html = a_url(name), html_page(name, banner)
             source = StoredSource(page_key(url), url, "", None, "html", html, None, None, None, NOON)
             reading = read_again(source, settings)
-            assert reading is not None
             whole = reading.clean(Boilerplate(), settings).content
             others = (one for one in a_page(name, text=whole) if not isinstance(one, SourceRecord | DecisionRecord))
             project.write([*others, SourceRecord(page_key(url), url, DOMAIN, "html", html, NOON)])
@@ -206,6 +191,4 @@ class TestVerify:
         # With another form chosen since, too.
         assert verify(store, project).damaged == {}
         page = project.page(KEY)
-        assert page is not None
-        assert page.source is not None
         assert banner not in str(page.source.cleaned_content)

@@ -1,7 +1,6 @@
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,12 +18,12 @@ FOUND = {"url": a_url(1), "content": ["one", "two"], "price": Decimal("9.90"), "
 
 
 @pytest.fixture
-def index(store: Store, project: ProjectStore) -> ContentIndexManager:
+def index(store, project) -> ContentIndexManager:
     return ContentIndexManager(store, project)
 
 
 @pytest.fixture
-def saved(index: ContentIndexManager) -> ContentIndexManager:
+def saved(index) -> ContentIndexManager:
     """An index with one URL."""
     index.update_url_record(a_url(1), index.calculate_content_hash(TEXT), FOUND, {"title": "One", "depth": 2})
     index.save_index()
@@ -37,12 +36,12 @@ def again(store: Store, project: ProjectStore) -> ContentIndexManager:
 
 
 class TestHash:
-    def test_is_the_sha256_of_the_normalised_content(self, index: ContentIndexManager) -> None:
+    def test_is_the_sha256_of_the_normalised_content(self, index):
         expected = sha256(b"What the page says. In two lines.").hexdigest()
 
         assert index.calculate_content_hash(f"  {TEXT}\t\n") == expected
 
-    def test_may_be_of_any_text(self, index: ContentIndexManager) -> None:
+    def test_may_be_of_any_text(self, index):
         assert len(index.calculate_content_hash("lone \ud800 surrogate \0")) == 64
 
 
@@ -50,7 +49,7 @@ class TestFlow:
     """As the seed draws it: the expensive call is made for new and for changed content only."""
 
     @pytest.mark.parametrize("saving", [True, False], ids=["saved", "not-yet-saved"])
-    def test_a_second_crawl_pays_for_what_changed(self, store: Store, project: ProjectStore, *, saving: bool) -> None:
+    def test_a_second_crawl_pays_for_what_changed(self, store, project, *, saving):
         paid: list[str] = []
         index = ContentIndexManager(store, project)
 
@@ -76,11 +75,10 @@ class TestFlow:
 
 
 class TestRecord:
-    def test_has_the_seeds_keys(self, saved: ContentIndexManager, store: Store, project: ProjectStore) -> None:
+    def test_has_the_seeds_keys(self, saved, store, project):
         record = again(store, project).get_url_record(a_url(1))
 
         name = sha256(a_url(1).encode()).hexdigest()[:12]
-        assert record is not None
         assert datetime.fromisoformat(record["last_extracted"]) <= datetime.now(UTC)
         assert record == {
             "last_extracted": record["last_extracted"],
@@ -90,17 +88,17 @@ class TestRecord:
             "url_hash": name,
         }
 
-    def test_is_found_by_every_spelling_of_the_url(self, saved: ContentIndexManager) -> None:
+    def test_is_found_by_every_spelling_of_the_url(self, saved):
         assert saved.get_url_record(f"{a_url(1)}?utm_source=x#top") is not None
 
-    def test_there_is_none_of_a_url_that_was_never_met(self, index: ContentIndexManager) -> None:
+    def test_there_is_none_of_a_url_that_was_never_met(self, index):
         assert index.get_url_record(a_url(9)) is None
         assert index.get_cached_extraction(a_url(9)) is None
         assert index.is_content_changed(a_url(9), "00" * 32)
 
 
 class TestSaving:
-    def test_is_one_transaction_for_all_updates(self, store: Store, project: ProjectStore) -> None:
+    def test_is_one_transaction_for_all_updates(self, store, project):
         index = again(store, project)
         for name in range(3):
             index.update_url_record(a_url(name), index.calculate_content_hash(str(name)), {"n": name})
@@ -110,7 +108,7 @@ class TestSaving:
         assert len(list(again(store, project).load_index())) == 3
         assert index.save_index() == 0
 
-    def test_that_fails_keeps_the_updates(self, tmp_path: Path) -> None:
+    def test_that_fails_keeps_the_updates(self, tmp_path):
         from scrapy_dedup.store.engine.errors import StoreError
 
         with Store.open(f"sqlite:///{tmp_path / 'd.db'}") as store:
@@ -127,7 +125,7 @@ class TestSaving:
                 index.save_index()
             assert index.get_url_record(a_url(1)) is not None
 
-    def test_loading_again_gives_up_what_was_not_saved(self, saved: ContentIndexManager) -> None:
+    def test_loading_again_gives_up_what_was_not_saved(self, saved):
         saved.update_url_record(a_url(2), saved.calculate_content_hash("x"), {})
 
         loaded = dict(saved.load_index())
@@ -139,20 +137,19 @@ class TestSaving:
 
 class TestExtraction:
     @pytest.mark.usefixtures("saved")
-    def test_comes_back_with_its_types(self, store: Store, project: ProjectStore) -> None:
+    def test_comes_back_with_its_types(self, store, project):
         assert again(store, project).get_cached_extraction(a_url(1)) == FOUND
 
-    def test_of_a_crawl_comes_with_lines_and_items(self, index: ContentIndexManager, project: ProjectStore) -> None:
+    def test_of_a_crawl_comes_with_lines_and_items(self, index, project):
         project.write(a_page(1))
 
         found = index.get_cached_extraction(a_url(1))
 
-        assert found is not None
         assert "\n".join(found["content"]) == text_of(1)
         assert found["items"] == [{"url": a_url(1), "price": Decimal("9.90")}]
         assert (found["url"], found["extraction_timestamp"]) == (a_url(1), NOON.isoformat())
 
-    def test_of_an_older_content_does_not_count(self, index: ContentIndexManager, project: ProjectStore) -> None:
+    def test_of_an_older_content_does_not_count(self, index, project):
         project.write(record for record in a_page(1) if type(record).__name__ != "ExtractionRecord")
         project.write([an_extraction(a_url(1), "older")])
 
@@ -161,7 +158,7 @@ class TestExtraction:
 
 class TestUpdate:
     @pytest.mark.usefixtures("saved")
-    def test_is_a_page_that_a_crawl_takes_for_seen(self, project: ProjectStore) -> None:
+    def test_is_a_page_that_a_crawl_takes_for_seen(self, project):
         key = page_key(a_url(1))
 
         state = project.page_states([key])[key]
@@ -171,9 +168,7 @@ class TestUpdate:
         assert extraction.memo_key in state.memo_keys
         assert key in project.document_keys([key])
 
-    def test_of_a_crawled_page_with_the_same_content_leaves_its_state(
-        self, index: ContentIndexManager, project: ProjectStore
-    ) -> None:
+    def test_of_a_crawled_page_with_the_same_content_leaves_its_state(self, index, project):
         project.write(a_page(1))
         key = page_key(a_url(1))
         before = project.page_states([key])[key]
@@ -185,9 +180,7 @@ class TestUpdate:
         same = replace(after, last_seen_at=before.last_seen_at, memo_keys=before.memo_keys, status="completed")
         assert same == before
 
-    def test_of_a_crawled_page_with_other_content_forgets_what_belonged_to_the_old(
-        self, index: ContentIndexManager, project: ProjectStore
-    ) -> None:
+    def test_of_a_crawled_page_with_other_content_forgets_what_belonged_to_the_old(self, index, project):
         project.write(a_page(1))
         key = page_key(a_url(1))
 
@@ -208,15 +201,13 @@ class TestUpdate:
             pytest.param(("00" * 32, {}, {"crawl_timestamp": "soon"}), "needs ISO 8601", id="time"),
         ],
     )
-    def test_that_cannot_be_kept_is_refused(
-        self, index: ContentIndexManager, arguments: tuple[str, Any, Any], words: str
-    ) -> None:
+    def test_that_cannot_be_kept_is_refused(self, index, arguments, words):
         with pytest.raises(ContentIndexError, match=words):
             index.update_url_record(a_url(1), *arguments)
         assert index.get_url_record(a_url(1)) is None
 
 
-def test_the_index_is_read_a_part_at_a_time(store: Store, project: ProjectStore) -> None:
+def test_the_index_is_read_a_part_at_a_time(store, project):
     project.write([record for name in range(25) for record in a_page(name)])
 
     assert sorted(url for url, _ in again(store, project).load_index()) == sorted(a_url(name) for name in range(25))

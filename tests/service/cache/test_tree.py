@@ -65,7 +65,7 @@ def pipe(path: Path) -> None:
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Path:
+def tree(tmp_path) -> Path:
     """What was exported of a project with pages 0 to 2."""
     with Store.open("sqlite://") as store:
         project = store.project("shop")
@@ -76,7 +76,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 class TestExport:
-    def test_is_an_index_and_two_files_for_each_page(self, tree: Path) -> None:
+    def test_is_an_index_and_two_files_for_each_page(self, tree):
         index = read(tree / INDEX)
         names = {str(path.relative_to(tree)) for path in tree.rglob("*.json")}
 
@@ -100,9 +100,7 @@ class TestExport:
         ],
         ids=["dots", "escapes", "quotes", "endless"],
     )
-    def test_nothing_of_a_url_gets_into_a_path(
-        self, store: Store, project: ProjectStore, tmp_path: Path, url: str
-    ) -> None:
+    def test_nothing_of_a_url_gets_into_a_path(self, store, project, tmp_path, url):
         project.write(a_page(1, url=url))
 
         export(store, project, tmp_path / "x")
@@ -111,9 +109,7 @@ class TestExport:
         assert names == {f"x/{INDEX}", f"x/extractions/{stem(url)}.json", f"x/metadata/{stem(url)}_meta.json"}
         assert list(read(tmp_path / "x" / INDEX)) == [url]
 
-    def test_a_page_with_half_a_character_is_left_out(
-        self, store: Store, project: ProjectStore, tmp_path: Path
-    ) -> None:
+    def test_a_page_with_half_a_character_is_left_out(self, store, project, tmp_path):
         halved = (replace(one, content="\ud800") if isinstance(one, SourceRecord) else one for one in a_page(2))
         project.write([*a_page(1), *halved])
 
@@ -124,9 +120,7 @@ class TestExport:
         assert list(read(tmp_path / INDEX)) == [a_url(1)]
 
     @pytest.mark.parametrize("held", ["folder", "file", "older-export"])
-    def test_over_something_else_is_refused(
-        self, store: Store, project: ProjectStore, tmp_path: Path, held: str
-    ) -> None:
+    def test_over_something_else_is_refused(self, store, project, tmp_path, held):
         fill(project)
         folder = tmp_path / "x"
         if held == "folder":
@@ -154,9 +148,7 @@ class TestImport:
             ),
         ],
     )
-    def test_leaves_what_the_store_knows_better(
-        self, store: Store, project: ProjectStore, tree: Path, changed: dict[str, Any], pages: int, title: str
-    ) -> None:
+    def test_leaves_what_the_store_knows_better(self, store, project, tree, changed, pages, title):
         document, *others = a_page(0)
         assert isinstance(document, DocumentRecord)
         project.write([replace(document, title="here", **changed), *others])
@@ -164,8 +156,6 @@ class TestImport:
         assert take(store, project, tree).pages == pages
 
         page = project.page(page_key(a_url(0)))
-        assert page is not None
-        assert page.document is not None
         assert (page.document.title, page.document.status) == (title, changed.get("status", "completed"))
 
 
@@ -180,9 +170,7 @@ class TestIndex:
             pytest.param(f"extractions/{stem(a_url(2))}.json", f"holds the page {a_url(2)}", id="of-another-page"),
         ],
     )
-    def test_entries_that_lead_elsewhere_are_left_out(
-        self, store: Store, project: ProjectStore, tree: Path, name: str, words: str
-    ) -> None:
+    def test_entries_that_lead_elsewhere_are_left_out(self, store, project, tree, name, words):
         index = (tree / INDEX).read_text()
         (tree / INDEX).write_text(index.replace(f"extractions/{stem(a_url(1))}.json", name))
 
@@ -192,7 +180,7 @@ class TestIndex:
         assert done.problems == [f"{a_url(1)} ({name}) is left out: {words}; the page is done again"]
 
 
-def test_a_flipped_byte_never_gets_in(store: Store, project: ProjectStore, tree: Path) -> None:
+def test_a_flipped_byte_never_gets_in(store, project, tree):
     """Each byte in some steps: its page is done again, and that is told."""
     path = file_of(tree, 1)
     whole = path.read_bytes()
@@ -207,9 +195,7 @@ def test_a_flipped_byte_never_gets_in(store: Store, project: ProjectStore, tree:
 
 
 @table("service/a_file_with_a_wrong_value_is_left_out")
-def test_a_file_with_a_wrong_value_is_left_out(
-    store: Store, project: ProjectStore, tree: Path, path: list[str], value: Any
-) -> None:
+def test_a_file_with_a_wrong_value_is_left_out(store, project, tree, path, value):
     def change(held: Any) -> None:
         *first, last = path
         for name in first:
@@ -260,9 +246,7 @@ def link(path: Path) -> None:
         pytest.param(lambda path: path.unlink(), "is missing", id="missing"),
     ],
 )
-def test_a_file_that_is_none_of_ours_is_left_out(
-    store: Store, project: ProjectStore, tree: Path, damage: Callable[[Path], object], words: str
-) -> None:
+def test_a_file_that_is_none_of_ours_is_left_out(store, project, tree, damage, words):
     damage(file_of(tree, 1))
 
     done = take(store, project, tree)
@@ -273,7 +257,7 @@ def test_a_file_that_is_none_of_ours_is_left_out(
     assert (project.page_states([key]), project.extractions_of(key)) == ({}, [])
 
 
-def test_an_index_that_is_nested_without_end_is_made_anew(store: Store, project: ProjectStore, tree: Path) -> None:
+def test_an_index_that_is_nested_without_end_is_made_anew(store, project, tree):
     (tree / INDEX).write_text('{"https://www.example.com/": {"extraction_file": "x", "more": ' + "[" * 200_000)
 
     assert take(store, project, tree).index_rebuilt == f"{INDEX} is damaged or truncated"
@@ -286,7 +270,7 @@ class TestTreeOfTheSpecification:
     HASH = sha256(b"<main>cleaned HTML").hexdigest()
 
     @pytest.fixture
-    def plain(self, tmp_path: Path) -> Path:
+    def plain(self, tmp_path) -> Path:
         index, url = {}, a_url(1)
         for kind in ("extractions", "metadata"):
             (tmp_path / kind).mkdir()
@@ -311,7 +295,7 @@ class TestTreeOfTheSpecification:
         (tmp_path / "metadata" / "abc123def_meta.json").write_text(json.dumps(metadata, indent=2))
         return tmp_path
 
-    def test_comes_in_and_answers_as_it_did(self, store: Store, plain: Path) -> None:
+    def test_comes_in_and_answers_as_it_did(self, store, plain):
         project = store.project("shop")
 
         assert take(store, project, plain) == Transfer(pages=1, extractions=1)

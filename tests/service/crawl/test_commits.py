@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -90,9 +89,7 @@ RECORDED = Recorded(
         pytest.param(lambda: a_judgement(UNCHANGED, a_state()), [], SeenRecord, id="unchanged"),
     ],
 )
-def test_page_is_seen_and_its_outcome_held_once_its_items_are_safe(
-    judgement: Callable[[], Judgement], at_once: list[type], seen: type
-) -> None:
+def test_page_is_seen_and_its_outcome_held_once_its_items_are_safe(judgement, at_once, seen):
     """The original is written at once; nobody believes it without the document."""
     written = committed(judgement(), recorded=RECORDED)
 
@@ -104,7 +101,7 @@ def test_page_is_seen_and_its_outcome_held_once_its_items_are_safe(
 @pytest.mark.parametrize(
     ("fetched", "status", "url_written"), [("get", 200, True), ("304", 200, True), ("skip", None, False)]
 )
-def test_what_was_not_received_says_nothing_of_when_it_was(fetched: Any, status: int | None, *, url_written: bool):
+def test_what_was_not_received_says_nothing_of_when_it_was(fetched, status, *, url_written):
     written = committed(a_judgement(UNCHANGED, a_state(), fetched=fetched))
 
     assert of_kind(written, SeenRecord).validated_at == (STAY.at if fetched == "get" else None)
@@ -112,7 +109,7 @@ def test_what_was_not_received_says_nothing_of_when_it_was(fetched: Any, status:
     assert any(isinstance(one, CrawledUrlRecord) for one in written.when_safe) is url_written
 
 
-def test_first_version_of_a_page_from_elsewhere_is_written_whole() -> None:
+def test_first_version_of_a_page_from_elsewhere_is_written_whole():
     """It is unchanged by its word, and there was nothing to compare it with."""
     judgement = a_judgement(UNCHANGED, a_state(content_hash=None))
     written = commit(STAY, judgement, None, a_draft(), Settings(), a_time(6))
@@ -121,7 +118,7 @@ def test_first_version_of_a_page_from_elsewhere_is_written_whole() -> None:
     assert of_kind(written, DocumentRecord).verdict == "unchanged"
 
 
-def test_duplicate_stands_for_the_page_that_has_its_content() -> None:
+def test_duplicate_stands_for_the_page_that_has_its_content():
     written = committed(a_judgement(NEW, duplicate_of=a_key(2)))
     url = of_kind(written, CrawledUrlRecord)
 
@@ -132,14 +129,14 @@ def test_duplicate_stands_for_the_page_that_has_its_content() -> None:
     )
 
 
-def test_duplicate_was_seen_after_the_page_that_it_was_compared_with() -> None:
+def test_duplicate_was_seen_after_the_page_that_it_was_compared_with():
     """Of the two it may have been fetched first; that page would seem to have changed since, and both go out again."""
     duplicate = of_kind(committed(a_judgement(NEW, duplicate_of=a_key(2))), DocumentRecord)
 
     assert (duplicate.last_seen_at, duplicate.last_changed_at) == (a_time(6), STAY.at)
 
 
-def test_outcome_that_cannot_be_kept_is_not() -> None:
+def test_outcome_that_cannot_be_kept_is_not():
     written = committed(a_judgement(NEW), recorded=replace(RECORDED, unkeepable="Kind"))
 
     assert kinds(written) == ([SourceRecord], [DocumentRecord, VisitRecord, CrawledUrlRecord])

@@ -3,7 +3,6 @@ import pytest
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate, hash_block
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.fingerprints import content_hash, from_hex, text_hash
-from scrapy_dedup.core.pages.render import Output
 from scrapy_dedup.service.cut.cleaning import clean_html, clean_text
 from tests.core.builders import parsed
 
@@ -21,7 +20,7 @@ def known(page: Page, *texts: str, pages: int = 44, on: int = 41) -> Boilerplate
 
 class TestHtml:
     @pytest.mark.parametrize("output", ["markdown", "text", "html"])
-    def test_the_hash_of_what_is_left_does_not_depend_on_the_form(self, output: Output) -> None:
+    def test_the_hash_of_what_is_left_does_not_depend_on_the_form(self, output):
         page = a_page()
         boilerplate = known(page, "Menu")
 
@@ -32,7 +31,7 @@ class TestHtml:
 
 
 class TestText:
-    def test_parts_that_repeat_are_removed_with_the_reason(self) -> None:
+    def test_parts_that_repeat_are_removed_with_the_reason(self):
         key = from_hex(hash_block(BANNER))
 
         cleaned = clean_text(f"{BANNER}\n\n# Title\n\n{OWN}", Boilerplate(9, {key: 8}, 30), 50)
@@ -44,7 +43,7 @@ class TestText:
         assert (cleaned.chars_removed, cleaned.cleaned_hash) == (len(BANNER), text_hash(f"# Title\n\n{OWN}"))
 
     @pytest.mark.parametrize("content", ["", "a\n\n\n\n\nb", f"  {OWN}\r\n\n\n\n", "\n"])
-    def test_where_nothing_repeats_not_a_byte_changes(self, content: str) -> None:
+    def test_where_nothing_repeats_not_a_byte_changes(self, content):
         cleaned = clean_text(content, Boilerplate(9, {1: 9}, 30), 50)
 
         assert cleaned.content == content

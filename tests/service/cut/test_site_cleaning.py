@@ -33,25 +33,25 @@ def with_each(known: SiteKnowledge, **changes: object) -> SiteKnowledge:
 
 
 class TestWhoCuts:
-    def test_a_known_layout_is_cut_by_its_template(self, known: SiteKnowledge) -> None:
+    def test_a_known_layout_is_cut_by_its_template(self, known):
         found = cut_page(article(99), page_of(article(99)), URL, known, TEXT)
 
         assert (found.how, found.misfit) == (How.TEMPLATE, "")
         assert found.layout in known.templates
 
-    def test_a_page_of_another_design_is_not_cut_by_a_template_that_does_not_fit(self, known: SiteKnowledge) -> None:
+    def test_a_page_of_another_design_is_not_cut_by_a_template_that_does_not_fit(self, known):
         found = cut_page(OTHER_DESIGN, page_of(OTHER_DESIGN), URL, known, TEXT)
 
         assert found.misfit == "content root lost"
         assert found.how is not How.TEMPLATE
         assert all(words(place, 40) in found.cleaned.content for place in range(6))
 
-    def test_a_template_on_probation_cuts_nothing(self, known: SiteKnowledge) -> None:
+    def test_a_template_on_probation_cuts_nothing(self, known):
         found = cut_page(article(99), page_of(article(99)), URL, with_each(known, state="probation"), TEXT)
 
         assert found.how is not How.TEMPLATE
 
-    def test_caution_acts_on_a_site_that_was_learned_with_another(self, known: SiteKnowledge) -> None:
+    def test_caution_acts_on_a_site_that_was_learned_with_another(self, known):
         kept = [
             cut_page(article(99), page_of(article(99)), URL, known, replace(TEXT, cut_caution=caution)).cleaned
             for caution in (0.0, 0.5, 1.0)
@@ -62,7 +62,7 @@ class TestWhoCuts:
         assert "Related" in kept[2].content
         assert kept[1] == cut_page(article(99), page_of(article(99)), URL, known, TEXT).cleaned
 
-    def test_pages_stay_whole_where_the_user_wants_no_fallback(self) -> None:
+    def test_pages_stay_whole_where_the_user_wants_no_fallback(self):
         found = cut_page(article(99), page_of(article(99)), URL, None, replace(TEXT, fallback="whole"))
 
         assert found.how is How.WHOLE
@@ -70,7 +70,7 @@ class TestWhoCuts:
 
 
 class TestOverrides:
-    def test_what_a_person_drops_goes(self, known: SiteKnowledge) -> None:
+    def test_what_a_person_drops_goes(self, known):
         decided = with_each(known, overrides=(Override("drop", "article > p:first-of-type"),))
 
         found = cut_page(article(99), page_of(article(99)), URL, decided, TEXT)
@@ -79,14 +79,14 @@ class TestOverrides:
         assert own_text(99)[1] in found.cleaned.content
         assert "drop article > p:first-of-type" in {one.removal.rule.evidence for one in found.cleaned.removed}
 
-    def test_the_later_decision_counts(self, known: SiteKnowledge) -> None:
+    def test_the_later_decision_counts(self, known):
         decided = with_each(known, overrides=(Override("drop", "article"), Override("keep", "h1")))
 
         assert cut_page(article(99), page_of(article(99)), URL, decided, TEXT).cleaned.content == words(99, 3)
 
 
 class TestReport:
-    def test_says_what_cut_the_page_and_why_each_block_went(self, known: SiteKnowledge) -> None:
+    def test_says_what_cut_the_page_and_why_each_block_went(self, known):
         report = clean_page(article(99), URL, known, TEXT).report(replace(TEXT, item_details=frozenset(["removed"])))
 
         assert report["how"] == "template"
@@ -102,7 +102,7 @@ class TestReport:
             pytest.param("x" * 9_000_000, "too_large", id="large"),
         ],
     )
-    def test_what_must_not_be_parsed_comes_back_as_it_came(self, html: str, flag: str) -> None:
+    def test_what_must_not_be_parsed_comes_back_as_it_came(self, html, flag):
         found = clean_page(html, URL, None, TEXT)
 
         assert found.cleaned.content == html

@@ -8,7 +8,6 @@ from msgspec import structs
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.fingerprints import to_hex
-from scrapy_dedup.core.pages.render import Output
 from scrapy_dedup.core.patterns.config import SiteConfig
 from scrapy_dedup.core.patterns.expressions import HeldBack, PatternError, PatternHeld
 from scrapy_dedup.service.cut.cleaning import Cleaned, clean_html, clean_text
@@ -46,7 +45,7 @@ def paths(cleaned: Cleaned) -> list[tuple[str, str]]:
 
 class TestSelectors:
     @pytest.mark.parametrize("selector", [".top", "//div[@class='top']"], ids=["css", "xpath"])
-    def test_what_a_site_names_goes_with_its_reason(self, selector: str) -> None:
+    def test_what_a_site_names_goes_with_its_reason(self, selector):
         cleaned = cut(SiteConfig((selector,)))
 
         assert paths(cleaned) == [(selector, "Top of the site")]
@@ -54,20 +53,20 @@ class TestSelectors:
         assert "Top of the site" not in cleaned.content
 
     @pytest.mark.parametrize("selector", ["*", "body", "p, h1, div"])
-    def test_a_selector_that_matches_everything_is_held_back(self, selector: str) -> None:
+    def test_a_selector_that_matches_everything_is_held_back(self, selector):
         cleaned = cut(SiteConfig((selector,)))
 
         assert cleaned.removed == []
         assert cleaned.held == (HeldBack(selector, PatternHeld.WHOLE_PAGE),)
 
-    def test_selectors_that_match_everything_together_are_held_back(self) -> None:
+    def test_selectors_that_match_everything_together_are_held_back(self):
         cleaned = cut(SiteConfig(("main", ".top")))
 
         assert cleaned.removed == []
         assert {one.reason for one in cleaned.held} == {PatternHeld.WHOLE_PAGE}
 
     @pytest.mark.parametrize("key", ["boilerplate_css_selectors", "boilerplate_text_patterns"])
-    def test_a_bad_entry_is_named_with_its_place(self, key: str) -> None:
+    def test_a_bad_entry_is_named_with_its_place(self, key):
         with pytest.raises(PatternError, match=rf"{key} of www\.example\.com: .*div\["):
             cut(SiteConfig(**{key: ("div[",)}))
         with pytest.raises(PatternError, match=rf"DEDUP_{key.upper()}: .*div\["):
@@ -80,23 +79,23 @@ class TestGenericSelectors:
         found = patterns_of(Settings()).judge(html, page, [None] * len(page.blocks), protected)
         return [block.text for block, one in zip(page.blocks, found.removals, strict=True) if one is not None]
 
-    def test_what_surrounds_content_on_any_site_goes(self) -> None:
+    def test_what_surrounds_content_on_any_site_goes(self):
         html = "<body><header>Head</header><nav>Menu</nav><main><p>Own text of some length</main><footer>Foot</footer>"
 
         assert self.judged(html) == ["Head", "Menu", "Foot"]
 
-    def test_the_head_of_an_article_is_its_own(self) -> None:
+    def test_the_head_of_an_article_is_its_own(self):
         html = "<body><article><header><h1>Title</h1></header><p>Own text of some length<aside>A note</aside></article>"
 
         assert self.judged(html) == []
 
-    def test_what_something_better_knows_stays(self) -> None:
+    def test_what_something_better_knows_stays(self):
         html = "<body><nav>Menu</nav><nav>Index</nav><p>Own text of some length"
 
         assert self.judged(html, [True, False, False]) == ["Index"]
         assert self.judged(html, [True, True, True]) == []
 
-    def test_what_holds_most_of_a_page_is_its_content(self) -> None:
+    def test_what_holds_most_of_a_page_is_its_content(self):
         html = "<body><aside>The whole text of this page stands here</aside><p>Small"
         page = a_page(html)
 
@@ -105,7 +104,7 @@ class TestGenericSelectors:
         assert found.removals == [None, None]
         assert found.held == (HeldBack("aside", PatternHeld.PROTECTED),)
 
-    def test_an_extractor_s_choice_stays(self) -> None:
+    def test_an_extractor_s_choice_stays(self):
         text = "A sentence of the article, which says something of its own, at length. " * 5
         html = f"<body><nav>Menu</nav><aside class=sidebar><p>{text}</p></aside><p>{text[:60]}</p></body>"
 
@@ -114,14 +113,14 @@ class TestGenericSelectors:
 
 class TestTextPatterns:
     @table("service/they_see_markdown_whatever_goes_out")
-    def test_they_see_markdown_whatever_goes_out(self, output: Output, content: str) -> None:
+    def test_they_see_markdown_whatever_goes_out(self, output, content):
         cleaned = cut(SiteConfig(boilerplate_text_patterns=(WIDGET.replace("?.*", r"?.*\)"), "A-17 ")), output=output)
 
         assert cleaned.content == content
         assert [text for _, text in paths(cleaned)] == ["Hard to read? Help", "A-17"]
         assert cleaned.chars_in == a_page().chars
 
-    def test_items_without_html_lose_it_from_their_text(self) -> None:
+    def test_items_without_html_lose_it_from_their_text(self):
         patterns = patterns_of(Settings(), SiteConfig(boilerplate_text_patterns=(WIDGET,)))
 
         cleaned = clean_text("Own.\n\nHard to read? Yes\n\nMore.", Boilerplate(), 50, patterns=patterns)
@@ -129,7 +128,7 @@ class TestTextPatterns:
         assert cleaned.content == "Own.\n\nMore."
         assert paths(cleaned) == [(WIDGET, "Hard to read? Yes")]
 
-    def test_look_ahead_runs_unless_it_is_switched_off(self) -> None:
+    def test_look_ahead_runs_unless_it_is_switched_off(self):
         """As the specification writes its patterns."""
         config = SiteConfig(boilerplate_text_patterns=(r"Hard to read\?.*?(?=\n\n|\Z)",))
 
@@ -137,14 +136,14 @@ class TestTextPatterns:
         with pytest.raises(PatternError, match="DEDUP_ALLOW_SLOW_PATTERNS = True"):
             cut(config, allow_slow_patterns=False)
 
-    def test_a_file_of_more_than_is_checked_in_seconds_is_refused(self) -> None:
+    def test_a_file_of_more_than_is_checked_in_seconds_is_refused(self):
         large = tuple(rf"\w{{3,100}} {number}" for number in range(10))
         found = {f"{name}.example": SiteConfig(boilerplate_text_patterns=large) for name in "abcdef"}
 
         with pytest.raises(PatternError, match=r"up to d\.example .*: divide it"):
             check_configs(found, allow_slow=False)
 
-    def test_those_of_pdf_files_are_of_the_fourth_tier(self) -> None:
+    def test_those_of_pdf_files_are_of_the_fourth_tier(self):
         config = SiteConfig((), (WIDGET,), (r"Campus Sint-Jan\s+B 3600",))
         patterns = patterns_of(Settings(), config)
 
@@ -165,7 +164,7 @@ class TestTextPatterns:
         kept = patterns_of(Settings(), structs.replace(config, keep_rules=("pdf pattern",)))
         assert (kept.pdf.members, len(kept.text.members)) == ((), 1)
 
-    def test_slow_ones_that_take_too_long_are_switched_off_and_told_once(self, caplog: pytest.LogCaptureFixture):
+    def test_slow_ones_that_take_too_long_are_switched_off_and_told_once(self, caplog):
         strikes = Strikes()
 
         with caplog.at_level(logging.WARNING):
@@ -177,7 +176,7 @@ class TestTextPatterns:
 
 
 class TestShadow:
-    def test_nothing_is_carried_out_and_all_is_told(self) -> None:
+    def test_nothing_is_carried_out_and_all_is_told(self):
         config = SiteConfig((".top",), (WIDGET,))
 
         cleaned = cut(config, shadow=frozenset(["patterns"]))
@@ -189,7 +188,7 @@ class TestShadow:
 
 
 class TestKeeping:
-    def test_a_block_that_is_kept_stays_whichever_layer_drops_it(self) -> None:
+    def test_a_block_that_is_kept_stays_whichever_layer_drops_it(self):
         page = a_page()
         top = page.blocks[0]
         config = SiteConfig((".top",), keep_blocks=(to_hex(top.fingerprint),))
@@ -209,7 +208,7 @@ class TestKeeping:
 
 
 class TestRecords:
-    def test_each_layer_has_its_decision_and_reads_it_back(self) -> None:
+    def test_each_layer_has_its_decision_and_reads_it_back(self):
         page = a_page()
         known = Boilerplate(9, {page.blocks[1].fingerprint: 9})
         patterns = patterns_of(Settings(), SiteConfig((".top",)))

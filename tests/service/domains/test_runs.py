@@ -14,7 +14,6 @@ from scrapy_dedup.service.domains.registry import (
     settle_run,
 )
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import NOON, a_crawled_url, a_document, a_key, a_time
 from tests.tables import table
@@ -23,7 +22,7 @@ LOW, HIGH = DomainStatus.PROCESSED_LOW_QUALITY, DomainStatus.PROCESSED_HIGH_QUAL
 
 
 @pytest.fixture
-def service(store: Store, project: ProjectStore) -> DomainService:
+def service(store, project) -> DomainService:
     service = DomainService(store, project, Settings())
     for name, status in (("poor.example", LOW), ("good.example", HIGH), ("was-poor.example", LOW)):
         service.update_status(service.register_domain(name, NOON).domain_id, status, NOON)
@@ -42,9 +41,7 @@ def service(store: Store, project: ProjectStore) -> DomainService:
         ("sample", {"poor.example", "was-poor.example"}),
     ],
 )
-def test_blacklisted_domains_are_refused_and_poor_ones_where_somebody_cares(
-    project: ProjectStore, policy: str, low_quality: set[str]
-) -> None:
+def test_blacklisted_domains_are_refused_and_poor_ones_where_somebody_cares(project, policy, low_quality):
     settings = Settings.read({"DEDUP_DOMAIN": {"policy": policy}})
 
     assert refused_domains(project, settings) == RefusedDomains(
@@ -59,20 +56,18 @@ def reason(project: ProjectStore, name: str, why: DomainRefusal, *, is_shadow: b
 
 
 @table("service/reason_names_who_when_and_why")
-def test_reason_names_who_when_and_why(
-    project: ProjectStore, service: DomainService, name: str, why: str, told: str
-) -> None:
+def test_reason_names_who_when_and_why(project, service, name, why, told):
     assert service.domain_exists(name) is (name != "gone.example")
     assert reason(project, name, DomainRefusal(why)) == told
 
 
-def test_reason_is_bounded(project: ProjectStore, service: DomainService) -> None:
+def test_reason_is_bounded(project, service):
     service.blacklist_domain("bad.example", NOON, by="a" * 9_000, reason="\x00\u202e" * 9_000)
 
     assert len(reason(project, "bad.example", DomainRefusal.BLACKLISTED)) <= 500
 
 
-def test_run_leaves_its_domains_and_joins_twins(project: ProjectStore, service: DomainService) -> None:
+def test_run_leaves_its_domains_and_joins_twins(project, service):
     run = project.begin_run(spider="s", jobdir=None, started_at=NOON)
     for number in range(3):
         for name in ("twins.org", "www.twins.org"):
@@ -85,5 +80,4 @@ def test_run_leaves_its_domains_and_joins_twins(project: ProjectStore, service: 
 
     assert names == {"tried.example", "twins.org", "www.twins.org"}
     found = service.find_by_domain_name("www.twins.org")
-    assert found is not None
     assert (found.domain_name, found.pages) == ("twins.org", 3)

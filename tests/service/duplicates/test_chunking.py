@@ -57,7 +57,7 @@ class TestPageAlone:
             pytest.param(replace(DUTCH, shadow=frozenset(["language"])), ["added", "added", "removed"], id="shadow"),
         ],
     )
-    def test_layers_act_as_they_are_set(self, settings: Settings, states: list[str]) -> None:
+    def test_layers_act_as_they_are_set(self, settings, states):
         """A layer in the shadow leaves a chunk to the next one, as if it were off."""
 
         assert [one.state for one in a_page(a_paragraph(1), FRENCH_PART, FRENCH_PART, settings=settings)] == states
@@ -71,10 +71,10 @@ class TestPageAlone:
             pytest.param(replace(DUTCH, chunk_enabled=False, language_enabled=False), False, id="both-off"),
         ],
     )
-    def test_is_divided_where_a_layer_asks_for_it(self, settings: Settings, *, makes: bool) -> None:
+    def test_is_divided_where_a_layer_asks_for_it(self, settings, *, makes):
         assert makes_chunks(settings) is makes
 
-    def test_tokens_count_where_a_tokenizer_is_named(self) -> None:
+    def test_tokens_count_where_a_tokenizer_is_named(self):
         settings = Settings(chunk_size=50, chunk_tokenizer=f"{__name__}.by_spaces")
 
         chunks = a_page(prose("long", 40), settings=settings)
@@ -89,7 +89,7 @@ class TestBesideOthers:
         st.dictionaries(st.integers(0, 3), st.integers(0, 3)),
         st.integers(1, 3),
     )
-    def test_given_and_left_out_are_all(self, parts: list[int], held: dict[int, int], most: int) -> None:
+    def test_given_and_left_out_are_all(self, parts, held, most):
         settings = Settings(chunk_min_documents=most)
         chunks = a_page(*map(a_paragraph, parts), settings=settings)
         keys = {number: a_page(a_paragraph(number))[0].key for number in held}
@@ -110,10 +110,10 @@ class TestLastVersion:
         stored = chunks_record(a_key(1), first, DUTCH).chunks
         return across(a_page(*map(a_paragraph, now)), {}, stored, DUTCH)
 
-    def test_text_that_stays_is_kept(self) -> None:
+    def test_text_that_stays_is_kept(self):
         assert [one.state for one in self.versions([1, 2], [3, 1]).chunks] == ["added", "kept"]
 
-    def test_text_that_is_gone_is_told(self) -> None:
+    def test_text_that_is_gone_is_told(self):
         found = self.versions([1, 2], [2])
 
         assert [one.sample for one in found.gone] == [a_paragraph(1)[:80]]
@@ -125,13 +125,13 @@ class TestLastVersion:
         }
 
     @pytest.mark.parametrize("state", ["removed", "due"])
-    def test_text_that_had_not_gone_out_is_added_and_not_missed(self, state: str) -> None:
+    def test_text_that_had_not_gone_out_is_added_and_not_missed(self, state):
         assert [one.state for one in self.versions([1], [1], state=state).chunks] == ["added"]
         assert list(self.versions([1], [2], state=state).gone) == []
 
 
 class TestReport:
-    def test_says_text_or_reason(self) -> None:
+    def test_says_text_or_reason(self):
         chunks = a_page(a_paragraph(1), FRENCH_PART, a_paragraph(2))
         given_out, french, held = chunks_report(judged(chunks, at_2=1))
 
@@ -151,7 +151,7 @@ def by_number(text: str) -> int:
 
 
 @pytest.mark.parametrize(("path", "size"), [("", 10), (f"{__name__}.by_spaces", 2), (f"{__name__}.by_number", 2)])
-def test_measure_is_characters_or_what_a_function_counts(path: str, size: int) -> None:
+def test_measure_is_characters_or_what_a_function_counts(path, size):
     assert measure_of(path)("two words.") == size
 
 
@@ -163,7 +163,7 @@ NO_FUNCTION = "words"
 
 
 @table("service/tokenizer_that_does_not_count_is_told_by_its_name")
-def test_tokenizer_that_does_not_count_is_told_by_its_name(path: str, says: str) -> None:
+def test_tokenizer_that_does_not_count_is_told_by_its_name(path, says):
     if not says:
         assert measure_of(path)("any") == 0
         return

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scrapy_dedup.core.chunks.chunks import HOLDING
 from scrapy_dedup.service.duplicates.index import PageComparison
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.known_facts import SETTINGS, Run, a_fact, a_paragraph
 from tests.service.known_facts import given as texts_of
@@ -40,9 +39,7 @@ NUMBERS = count()
 class TestTexts:
     @FEW
     @given(st.data(), PAGES, st.integers(1, 4), st.integers(1, 8), st.integers(1, 3))
-    def test_go_out_with_one_to_n_pages_in_any_order(
-        self, lasting: Store, data: st.DataObject, pages: Pages, at_once: int, written_every: int, most: int
-    ) -> None:
+    def test_go_out_with_one_to_n_pages_in_any_order(self, lasting, data, pages, at_once, written_every, most):
         """Some pages ask at once, and some are written while others wait."""
         names = data.draw(st.permutations(sorted(pages)))
         chosen = replace(SETTINGS, chunk_min_documents=most)
@@ -65,14 +62,8 @@ class TestTexts:
     @FEW
     @given(PAGES, PAGES, st.sets(st.integers(0, 6)), st.integers(1, 5), st.booleans())
     def test_are_held_by_one_page_after_changes_and_failures(
-        self,
-        lasting: Store,
-        first: Pages,
-        second: Pages,
-        failing: set[int],
-        written_every: int,
-        is_same_write: bool,  # noqa: FBT001
-    ) -> None:
+        self, lasting, first, second, failing, written_every, is_same_write
+    ):
         """What a page that failed had, or one that changed, moves to the next page that has it."""
         # Another page may stand for one that then fails, which is for the next crawl to find out.
         chosen = replace(SETTINGS, duplicate_enabled=False)
@@ -99,7 +90,7 @@ class TestPageThatFails:
     """Its text goes to the next page that has it, whenever it is written."""
 
     @pytest.mark.parametrize("written", [(), (1,), (2,), (1, 2)], ids=["at-the-end", "first", "second", "each"])
-    def test_releases_its_text(self, project: ProjectStore, written: tuple[int, ...]) -> None:
+    def test_releases_its_text(self, project, written):
         run = Run(project)
         first, second = a_fact(1, [1, 2]), a_fact(2, [2, 3])
         for number, one in enumerate((first, second), 1):
@@ -111,7 +102,7 @@ class TestPageThatFails:
 
         assert [chunk.state for chunk in project.chunks_of(a_key(2))] == ["due", "added"]
 
-    def test_releases_its_text_to_a_page_that_asked_before(self, project: ProjectStore) -> None:
+    def test_releases_its_text_to_a_page_that_asked_before(self, project):
         run = Run(project)
         run.give(first := a_fact(1, [1, 2]))
         run.write()
@@ -123,7 +114,7 @@ class TestPageThatFails:
 
 
 class TestCounts:
-    def test_agree_with_what_is_written_down(self, project: ProjectStore) -> None:
+    def test_agree_with_what_is_written_down(self, project):
         chosen = Settings(near_duplicate_jaccard=0.7)
         run = Run(project, chosen)
         run.give(a_fact(1, TEN))

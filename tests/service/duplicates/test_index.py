@@ -21,7 +21,7 @@ LOW = Settings(near_duplicate_jaccard=0.7)
 
 
 @pytest.fixture(params=["on-its-way", "stored", "of-an-earlier-run"])
-def after(request: pytest.FixtureRequest, project: ProjectStore) -> Any:
+def after(request, project) -> Any:
     """Give some pages, and return a run in which they are known by one way or the other."""
 
     def prepare(*facts: Any, settings: Settings = LOW) -> Run:
@@ -40,13 +40,13 @@ def said(comparison: PageComparison) -> tuple[str | None, bytes | None]:
     return (same.layer, same.keeper) if same is not None else (None, None)
 
 
-def test_no_page_leads_to_one_that_was_dropped(after: Any) -> None:
+def test_no_page_leads_to_one_that_was_dropped(after):
     run = after(a_fact("first", TEN, title="Plan"), a_fact("second", TEN, title="Plan"))
 
     assert said(run.give(a_fact("third", TEN, title="Plan"))) == ("title", a_key("first"))
 
 
-def test_chain_of_likeness_ends_at_a_keeper(after: Any) -> None:
+def test_chain_of_likeness_ends_at_a_keeper(after):
     """What is like a marked page, but not like its keeper, is a keeper itself."""
 
     assert said(after(a_fact(1, TEN), a_fact(2, NEARLY)).give(a_fact(3, [*TEN[:7], 97, 98, 99]))) == (None, None)
@@ -56,7 +56,7 @@ class TestAtOnce:
     """Two pages ask before either is decided."""
 
     @pytest.mark.parametrize("layer", ["title", "duplicate", "near_duplicate"])
-    def test_one_of_two_pages_goes_out(self, project: ProjectStore, layer: str) -> None:
+    def test_one_of_two_pages_goes_out(self, project, layer):
         run = Run(project, replace(LOW, near_duplicate="drop"))
         title = "Plan" if layer == "title" else None
         first, second = (
@@ -70,7 +70,7 @@ class TestAtOnce:
         assert [one.dropped for one in decided] == [False, True]
         assert said(decided[1]) == (layer, a_key(1))
 
-    def test_text_that_both_have_goes_out_once(self, project: ProjectStore) -> None:
+    def test_text_that_both_have_goes_out_once(self, project):
         run = Run(project)
         first, second = a_fact(1, [1, 2]), a_fact(2, [2, 3])
         found = [run.ask(first), run.ask(second)]
@@ -79,7 +79,7 @@ class TestAtOnce:
 
         assert sorted(texts) == sorted(map(a_paragraph, [1, 2, 3]))
 
-    def test_text_that_a_page_has_lost_meanwhile_is_not_its_any_more(self, project: ProjectStore) -> None:
+    def test_text_that_a_page_has_lost_meanwhile_is_not_its_any_more(self, project):
         """The store still says that it holds it."""
         run = Run(project)
         run.give(a_fact(1, [1, 2]))
@@ -92,14 +92,14 @@ class TestAtOnce:
 
 
 class TestFailure:
-    def test_page_that_failed_stands_for_none(self, after: Any) -> None:
+    def test_page_that_failed_stands_for_none(self, after):
         run = after(first := a_fact(1, TEN, title="Plan"))
         run.fail(first)
         run.write()
 
         assert said(run.give(a_fact(2, TEN, title="Plan"))) == (None, None)
 
-    def test_page_that_failed_since_it_was_asked_about_counts_for_none(self, after: Any) -> None:
+    def test_page_that_failed_since_it_was_asked_about_counts_for_none(self, after):
         run = after(first := a_fact(1, TEN, title="Plan"))
         second = a_fact(2, TEN, title="Plan")
         found = run.ask(second)
@@ -111,14 +111,14 @@ class TestFailure:
         assert len(given(decided)) == len(TEN)
 
 
-def test_store_that_does_not_answer_leaves_what_is_on_its_way(project: ProjectStore) -> None:
+def test_store_that_does_not_answer_leaves_what_is_on_its_way(project):
     run = Run(project)
     run.give(a_fact(1, TEN))
 
     assert said(run.decide(a_fact(2, TEN), KnownDuplicates())) == ("duplicate", a_key(1))
 
 
-def test_only_so_many_pages_are_remembered_and_the_oldest_go(project: ProjectStore) -> None:
+def test_only_so_many_pages_are_remembered_and_the_oldest_go(project):
     run = Run(project)
     plain = [a_fact(number, []) for number in range(1_001)]
     run.give(a_fact("first", TEN))
@@ -168,9 +168,7 @@ def workers(lasting: Store, chosen: Settings = SETTINGS) -> tuple[Worker, Worker
 @pytest.mark.parametrize(
     ("title", "layer"), [pytest.param(None, "duplicate", id="text"), pytest.param("T", "title", id="title-too")]
 )
-def test_a_page_is_left_to_the_first_worker_under_the_layer_that_says_so_in_one_crawl(
-    lasting: Store, title: str | None, layer: str
-) -> None:
+def test_a_page_is_left_to_the_first_worker_under_the_layer_that_says_so_in_one_crawl(lasting, title, layer):
     first, second = workers(lasting)
     pages = [a_fact(number, [1, 2], title=title) for number in (1, 2)]
     found = [worker.run.ask(facts) for worker, facts in zip((first, second), pages, strict=True)]
@@ -180,11 +178,10 @@ def test_a_page_is_left_to_the_first_worker_under_the_layer_that_says_so_in_one_
 
     assert not kept.dropped
     assert left.dropped
-    assert left.same is not None
     assert (left.same.layer, left.same.keeper) == (layer, a_key(1))
 
 
-def test_pages_that_name_each_other_as_translations_are_both_kept(lasting: Store) -> None:
+def test_pages_that_name_each_other_as_translations_are_both_kept(lasting):
     first, second = workers(lasting)
     facts, other = a_fact(1, [1]), a_fact(2, [1], siblings=frozenset({a_key(1)}))
     found = second.run.ask(other)
@@ -194,7 +191,7 @@ def test_pages_that_name_each_other_as_translations_are_both_kept(lasting: Store
     assert not second.give(other, found).dropped
 
 
-def test_a_page_that_an_earlier_crawl_left_out_counts_where_it_is_first_now(lasting: Store) -> None:
+def test_a_page_that_an_earlier_crawl_left_out_counts_where_it_is_first_now(lasting):
     first, second = workers(lasting)
     facts, other = a_fact(1, [1], title="T"), a_fact(2, [1], title="T")
     assert second.run.decide(facts, second.run.ask(facts)).same is None

@@ -91,19 +91,19 @@ def bodies(*rows: dict[str, str]) -> bytes:
         ),
     ],
 )
-def test_every_form_of_file_gives_the_same_pages_and_standard_input_does_as_well(tmp_path: Path, raw: bytes) -> None:
+def test_every_form_of_file_gives_the_same_pages_and_standard_input_does_as_well(tmp_path, raw):
     assert pages(read(a_file(tmp_path, raw, "any.name"))) == pages(read("-", stdin=raw)) == PAGES
 
 
 @pytest.mark.parametrize("name", ["pipe", "/dev/zero"])
-def test_what_may_have_no_end_is_refused_by_its_name(tmp_path: Path, name: str) -> None:
+def test_what_may_have_no_end_is_refused_by_its_name(tmp_path, name):
     os.mkfifo(tmp_path / "pipe")
 
     with pytest.raises(FileRefusedError, match="no regular file"):
         read(str(tmp_path / name))
 
 
-def test_a_page_of_json_that_is_all_values_is_no_item() -> None:
+def test_a_page_of_json_that_is_all_values_is_no_item():
     bad, good = read("-", stdin=b'{"url": [' + b"[]," * 1_000_001 + b"[]]}\n" + lines(ROWS[0]))
 
     assert isinstance(bad, BadRecord)
@@ -112,7 +112,7 @@ def test_a_page_of_json_that_is_all_values_is_no_item() -> None:
 
 
 class TestLines:
-    def test_what_is_no_html_is_no_page(self) -> None:
+    def test_what_is_no_html_is_no_page(self):
         row = {"url": ONE, "body": "", "content_type": "image/png"}
 
         reason = "'image/png' is neither HTML nor PDF"
@@ -137,7 +137,7 @@ class TestLines:
             pytest.param(b'{"url": "' + b"x" * 4_100_000 + b'"}', "too long; DEDUP_MAX_PAGE_BYTES", id="too-long"),
         ],
     )
-    def test_a_bad_line_is_told_and_the_next_one_read(self, line: bytes, reason: str) -> None:
+    def test_a_bad_line_is_told_and_the_next_one_read(self, line, reason):
         bad, good = read("-", stdin=line + b"\n" + lines(ROWS[1]), max_page_bytes=1_000)
 
         assert isinstance(bad, BadRecord)
@@ -146,7 +146,7 @@ class TestLines:
         assert pages([good]) == PAGES[1:]
 
     @pytest.mark.parametrize("pack", [gzip.compress, zstd.compress])
-    def test_of_a_packed_file_that_is_cut_off_there_is_the_beginning(self, pack: Any) -> None:
+    def test_of_a_packed_file_that_is_cut_off_there_is_the_beginning(self, pack):
         found = read("-", stdin=pack(lines(*ROWS)) + pack(lines(*ROWS))[:-9])
 
         assert pages(found)[:2] == PAGES
@@ -164,7 +164,7 @@ class TestFolders:
             pytest.param(zstd.compress(os.urandom(99))[:-9], id="zstd-cut-off"),
         ],
     )
-    def test_files_may_be_packed_and_are_whole_then(self, tmp_path: Path, damaged: bytes) -> None:
+    def test_files_may_be_packed_and_are_whole_then(self, tmp_path, damaged):
         manifest = "url,file\n1,a.html\n2,b.html\n3,c.html"
         folder = a_folder(
             tmp_path, "manifest.csv", manifest, a=gzip.compress(b"<p>"), b=zstd.compress(b"<p>"), c=damaged
@@ -176,7 +176,7 @@ class TestFolders:
         assert isinstance(bad, BadRecord)
 
     @table("service/bad_entries_of_manifests")
-    def test_a_bad_entry_is_told_and_the_next_one_read(self, tmp_path: Path, entry: Any, reason: str) -> None:
+    def test_a_bad_entry_is_told_and_the_next_one_read(self, tmp_path, entry, reason):
         (tmp_path / "secret").write_text("<p>secret")
         site = tmp_path / "site"
         manifest = json.dumps({"pages": [entry, {"url": TWO, "file": "b.html"}]})
@@ -192,7 +192,7 @@ class TestFolders:
         assert reason in bad.reason
         assert pages([good]) == PAGES[1:]
 
-    def test_the_content_of_a_file_says_whether_it_is_a_page(self, tmp_path: Path) -> None:
+    def test_the_content_of_a_file_says_whether_it_is_a_page(self, tmp_path):
         page = b"<!DOCTYPE html><p>one"
         (tmp_path / "a").mkdir()
         shown = {
@@ -216,13 +216,13 @@ class TestFolders:
         assert {one.where: type(one) for one in read(str(tmp_path))} == told
 
     @pytest.mark.parametrize("manifest", ["{", "{}", "5", "[" * 100_000])
-    def test_a_manifest_that_is_none_ends_the_call(self, tmp_path: Path, manifest: str) -> None:
+    def test_a_manifest_that_is_none_ends_the_call(self, tmp_path, manifest):
         with pytest.raises(InputError, match="manifest"):
             read(a_folder(tmp_path, "manifest.json", manifest))
 
 
 class TestWarc:
-    def test_the_body_is_unpacked_and_decoded(self) -> None:
+    def test_the_body_is_unpacked_and_decoded(self):
         latin = b"Content-Type: text/html; charset=iso-8859-1"
         packed = gzip.compress("<p>é".encode("latin-1"))
         chunked = b"4\r\n<p>\xe9\r\n0\r\n\r\n"
@@ -235,7 +235,7 @@ class TestWarc:
 
         assert pages(read("-", stdin=b"".join(answers))) == [(name, "<p>é") for name in "1234"]
 
-    def test_only_answers_with_html_are_pages(self) -> None:
+    def test_only_answers_with_html_are_pages(self):
         records = [
             an_answer(status=b"301 Moved"),
             an_answer(ONE, b"x", b"Content-Type: image/png"),
@@ -246,7 +246,7 @@ class TestWarc:
 
         assert [type(one) for one in read("-", stdin=b"".join(records))] == [NoPage] * 3
 
-    def test_a_file_full_of_damages_is_given_up(self) -> None:
+    def test_a_file_full_of_damages_is_given_up(self):
         found = read("-", stdin=b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: x\r\n\r\n" * 2_000)
 
         assert isinstance(found[-1], BadRecord)
@@ -267,7 +267,7 @@ BODIES = [
 
 
 @pytest.mark.parametrize(("body", "content_type"), BODIES)
-def test_bodies_are_decoded_as_scrapy_decodes_them(body: bytes, content_type: str) -> None:
+def test_bodies_are_decoded_as_scrapy_decodes_them(body, content_type):
     headers = {"Content-Type": content_type} if content_type else {}
 
     assert decoded(body, content_type) == HtmlResponse("https://a.example", headers=headers, body=body).text
@@ -278,5 +278,5 @@ def test_bodies_are_decoded_as_scrapy_decodes_them(body: bytes, content_type: st
     start=st.sampled_from([b"", b"WARC/1.0\r\n", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"{"]),
 )
 @choose(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_no_bytes_end_the_reading(raw: bytes, start: bytes) -> None:
+def test_no_bytes_end_the_reading(raw, start):
     assert all(isinstance(one, InputPage | BadRecord | NoPage) for one in read("-", stdin=start + raw))

@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ from scrapy_dedup.service.files.run import CleaningPlan, CleaningRun, WorkerErro
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.scratch import MOST_SAMPLE_BYTES, DomainPages, Samples
-from tests.standing import CASES, SETTINGS, Case, counts_of, out_of, rows
+from tests.standing import CASES, SETTINGS, counts_of, out_of, rows
 
 SITE = "https://shop.example/"
 
@@ -101,7 +100,7 @@ class Done:
 
 
 class TestRun:
-    def test_a_site_is_learned_from_its_own_pages_and_each_is_cut(self) -> None:
+    def test_a_site_is_learned_from_its_own_pages_and_each_is_cut(self):
         done = Done(*map(a_row, range(8)))
 
         assert [row["url"] for row in done.rows] == [f"{SITE}{number}" for number in range(8)]
@@ -112,14 +111,14 @@ class TestRun:
         assert done.plan == CleaningPlan(learned=[DomainPages("shop.example", 8, 8)])
         assert (done.tally.pages, done.tally.hows, done.tally.flags) == (8, {"template": 8}, {})
 
-    def test_the_order_of_pages_changes_no_page(self) -> None:
+    def test_the_order_of_pages_changes_no_page(self):
         rows = [a_row(number) for number in range(30)]
 
         there, back = Done(*rows, learn_pages=10), Done(*rows[::-1], learn_pages=10)
 
         assert there.lines == back.lines[::-1]
 
-    def test_what_is_known_already_is_not_learned_again(self) -> None:
+    def test_what_is_known_already_is_not_learned_again(self):
         learned_from = io.BytesIO(as_lines([a_row(number) for number in range(8)]))
         with Inputs(["-"], learned_from) as inputs, CleaningRun(inputs, Settings(), Watching()) as run:
             run.survey(nothing)
@@ -134,13 +133,13 @@ class TestRun:
         assert "Home Products" not in done.contents[0]
         assert done.rows[0]["dedup"]["how"] == "template"
 
-    def test_each_pass_tells_of_every_byte(self) -> None:
+    def test_each_pass_tells_of_every_byte(self):
         done = Done(*map(a_row, range(8)))
 
         assert done.watching.read == 2 * done.total
         assert done.watching.phases == ["surveying", "learning", "cleaning"]
 
-    def test_the_output_is_utf_8_whatever_the_page_holds(self) -> None:
+    def test_the_output_is_utf_8_whatever_the_page_holds(self):
         done = Done({"url": f"{SITE}\ud83d", "html": "<p>tea \U0001f375"})
 
         assert done.rows[0]["url"] == f"{SITE}\ufffd"
@@ -148,14 +147,14 @@ class TestRun:
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in CASES.items()])
-def test_a_page_goes_out_unless_another_proves_that_it_has_its_text(case: Case) -> None:
+def test_a_page_goes_out_unless_another_proves_that_it_has_its_text(case):
     done = Done(*rows(case, "https://a.example"), **SETTINGS)
 
     assert out_of([row["url"] for row in done.rows], "https://a.example") == case.out
     assert counts_of(done.tally.counts) == case.counts
 
 
-def test_what_stands_for_a_page_is_told() -> None:
+def test_what_stands_for_a_page_is_told():
     done = Done(*rows(CASES["equal-of-one-that-was-not-proven"], "https://a.example"), **SETTINGS)
 
     (left,) = done.watching.left
@@ -168,7 +167,7 @@ def test_what_stands_for_a_page_is_told() -> None:
 
 
 class TestSamples:
-    def test_a_sample_is_bounded_in_bytes(self) -> None:
+    def test_a_sample_is_bounded_in_bytes(self):
         with Samples() as samples:
             for place in range(5):
                 samples.add("a", bytes([place]), place, MOST_SAMPLE_BYTES // 3)
@@ -191,7 +190,7 @@ def dying(_given: int) -> None:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_workers_give_results_in_order_draw_little_ahead_and_raise_what_a_task_raises(jobs: int) -> None:
+def test_workers_give_results_in_order_draw_little_ahead_and_raise_what_a_task_raises(jobs):
     drawn = 0
 
     def lots(size: int) -> Iterator[tuple[int, int]]:
@@ -209,13 +208,13 @@ def test_workers_give_results_in_order_draw_little_ahead_and_raise_what_a_task_r
             list(workers.in_order(failing, [(1, 5)]))
 
 
-def test_a_process_that_dies_is_told() -> None:
+def test_a_process_that_dies_is_told():
     with Workers(2) as workers, pytest.raises(WorkerError, match="fewer --jobs"):
         list(workers.in_order(dying, [(1, 1)]))
 
 
 class TestOutput:
-    def test_a_file_is_there_once_it_is_whole(self, tmp_path: Path) -> None:
+    def test_a_file_is_there_once_it_is_whole(self, tmp_path):
         path = tmp_path / "out"
         path.write_text("before")
 
@@ -226,7 +225,7 @@ class TestOutput:
         assert path.read_text() == "after"
         assert list(tmp_path.iterdir()) == [path]
 
-    def test_an_exception_leaves_what_was_there(self, tmp_path: Path) -> None:
+    def test_an_exception_leaves_what_was_there(self, tmp_path):
         path = tmp_path / "out"
         path.write_text("before")
 
@@ -237,7 +236,7 @@ class TestOutput:
         assert path.read_text() == "before"
         assert list(tmp_path.iterdir()) == [path]
 
-    def test_a_link_is_followed(self, tmp_path: Path) -> None:
+    def test_a_link_is_followed(self, tmp_path):
         (tmp_path / "link").symlink_to(tmp_path / "out")
 
         with replacing_alone(tmp_path / "link") as file:

@@ -91,9 +91,7 @@ def claims(surplus: int) -> Callable[[bytes], bytes]:
 
 @pytest.mark.parametrize("pack", [GZIP, ZSTD])
 @pytest.mark.parametrize("damage", [claims(60_000_000), claims(970), claims(-1)])
-def test_a_bad_record_takes_no_other_with_it_where_the_file_is_packed_as_one(
-    pack: Pack, damage: Callable[[bytes], bytes]
-) -> None:
+def test_a_bad_record_takes_no_other_with_it_where_the_file_is_packed_as_one(pack, damage):
     records = [whole(number) for number in range(50)]
     records[6] = damage(records[6])
 
@@ -104,7 +102,7 @@ def test_a_bad_record_takes_no_other_with_it_where_the_file_is_packed_as_one(
 
 
 @pytest.mark.parametrize("pack", [GZIP, ZSTD])
-def test_of_a_file_that_is_packed_as_one_and_cut_off_there_is_the_beginning(pack: Pack) -> None:
+def test_of_a_file_that_is_packed_as_one_and_cut_off_there_is_the_beginning(pack):
     found = read(pack(b"".join(whole(number) for number in range(900)))[:-200])
 
     assert numbers(found) == [*range(len(numbers(found)))]
@@ -113,7 +111,7 @@ def test_of_a_file_that_is_packed_as_one_and_cut_off_there_is_the_beginning(pack
 
 
 @pytest.mark.parametrize("digest", ["", "WARC-Block-Digest", "WARC-Payload-Digest"])
-def test_what_the_crawl_got_of_an_answer_is_no_page(digest: str) -> None:
+def test_what_the_crawl_got_of_an_answer_is_no_page(digest):
     """A record may be as it was written, and its page be half of what the server announced."""
     half = answer(6, b"Content-Length: %d" % (2 * len(html(6))), digest=digest)
     part = answer(7).replace(b"200 OK", b"206 OK")
@@ -136,7 +134,7 @@ def test_what_the_crawl_got_of_an_answer_is_no_page(digest: str) -> None:
         pytest.param(b"0\r\n\r\n<p>tea", id="more-behind"),
     ],
 )
-def test_chunks_that_lie_about_their_size_are_told(body: bytes) -> None:
+def test_chunks_that_lie_about_their_size_are_told(body):
     found = read(an_answer(url(1), body, HTML, CHUNKS) + whole(2))
 
     assert numbers(found) == [2]
@@ -145,7 +143,7 @@ def test_chunks_that_lie_about_their_size_are_told(body: bytes) -> None:
 
 @pytest.mark.parametrize("digest", ["WARC-Block-Digest", "WARC-Payload-Digest"])
 @pytest.mark.parametrize("headers", [(), (CHUNKS,), (PACKED,), (PACKED, CHUNKS)])
-def test_a_page_comes_out_by_its_digest_whatever_stands_behind(digest: str, headers: tuple[bytes, ...]) -> None:
+def test_a_page_comes_out_by_its_digest_whatever_stands_behind(digest, headers):
     record = answer(1, *headers, digest=digest)
 
     for behind in (b"", b"\r\n", b"\r\n\r\n", b"\r\n\r\njunk"):
@@ -154,9 +152,7 @@ def test_a_page_comes_out_by_its_digest_whatever_stands_behind(digest: str, head
 
 @pytest.mark.parametrize("of", [html(1), GZIP(html(1)), answer(1, PACKED, CHUNKS).split(b"\r\n\r\n", 2)[2][:-4]])
 @pytest.mark.parametrize("write", [lambda one: b32encode(one).decode(), bytes.hex])
-def test_a_digest_may_be_that_of_the_page_or_of_what_the_network_carried(
-    of: bytes, write: Callable[[bytes], str]
-) -> None:
+def test_a_digest_may_be_that_of_the_page_or_of_what_the_network_carried(of, write):
     _, _, block = answer(1, PACKED, CHUNKS).partition(b"\r\n\r\n")
     fields = [f"WARC-Payload-Digest: sha1:{write(sha1(of).digest())}".encode()]
 
@@ -166,7 +162,7 @@ def test_a_digest_may_be_that_of_the_page_or_of_what_the_network_carried(
 
 
 @pytest.mark.parametrize("is_packed", [False, True])
-def test_a_file_of_zstd_may_have_a_dictionary(is_packed: bool) -> None:  # noqa: FBT001
+def test_a_file_of_zstd_may_have_a_dictionary(is_packed):
     records = [whole(number) for number in range(200)]
     words = zstd.train_dict(records, 2_000)
     held = zstd.compress(words.dict_content) if is_packed else words.dict_content
@@ -187,9 +183,7 @@ def test_a_file_of_zstd_may_have_a_dictionary(is_packed: bool) -> None:  # noqa:
     some=st.binary(min_size=1, max_size=40),
     data=st.data(),
 )
-def test_one_damage_takes_one_record_and_nothing_altered_comes_out_untold(
-    forms: list[tuple[bytes, ...]], name: str, digest: str, kind: str, some: bytes, data: st.DataObject
-) -> None:
+def test_one_damage_takes_one_record_and_nothing_altered_comes_out_untold(forms, name, digest, kind, some, data):
     raw = [PACKINGS[name](answer(number, *form, digest=digest)) for number, form in enumerate(forms)]
     hit = data.draw(st.integers(0, len(raw) - 1))
     at = data.draw(st.integers(1, len(raw[hit]) - 1))
@@ -242,7 +236,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("make", [pytest.param(make, id=name) for name, make in HOSTILE.items()])
 @pytest.mark.parametrize("begins", [pytest.param(pack(whole(1)), id=name) for name, pack in PACKINGS.items()])
-def test_time_grows_as_the_file(begins: bytes, make: Callable[[int], bytes]) -> None:
+def test_time_grows_as_the_file(begins, make):
     def work(raw: bytes) -> None:
         for _ in read_records(io.BytesIO(raw), 1_000_000):
             pass
@@ -251,7 +245,7 @@ def test_time_grows_as_the_file(begins: bytes, make: Callable[[int], bytes]) -> 
 
 
 @packings
-def test_behind_hostile_bytes_reading_goes_on(pack: Pack) -> None:
+def test_behind_hostile_bytes_reading_goes_on(pack):
     for make in HOSTILE.values():
         found = read(pack(whole(1)) + make(70_000) + b"\r\n\r\n" + pack(whole(2)))
 

@@ -31,17 +31,17 @@ def read(reader: PdfReader, *pages: Sequence[Words] | bytes, **more: Any) -> Pdf
     return made
 
 
-def test_text_of_a_page_is_read(reader: PdfReader):
+def test_text_of_a_page_is_read(reader):
     assert draw(read(reader, column(PROSE)), "text") == JOINED
 
 
-def test_facts_are_read(reader: PdfReader):
+def test_facts_are_read(reader):
     made = read(reader, column(PROSE), facts={"Title": "The plan", "Author": "Ada", "CreationDate": "D:20230411"})
 
     assert (made.title, made.author, made.date) == ("The plan", "Ada", "2023-04-11T00:00:00")
 
 
-def test_fonts_tell_headings_and_code(reader: PdfReader):
+def test_fonts_tell_headings_and_code(reader):
     page = [
         Words("The title", top=60, size=20),
         Words("A point", top=100, font="bold"),
@@ -53,7 +53,7 @@ def test_fonts_tell_headings_and_code(reader: PdfReader):
     assert kinds == [(BlockKind.HEADING, 1), (BlockKind.HEADING, 2), (BlockKind.TEXT, 0), (BlockKind.CODE, 0)]
 
 
-def test_columns_drawn_line_by_line_are_read_one_after_the_other(reader: PdfReader):
+def test_columns_drawn_line_by_line_are_read_one_after_the_other(reader):
     left = [f"On the left stands line number {number}" for number in range(6)]
     right = [f"On the right stands line number {number}" for number in range(6)]
     page = [words for pair in zip(column(left, 50), column(right, 320), strict=True) for words in pair]
@@ -61,7 +61,7 @@ def test_columns_drawn_line_by_line_are_read_one_after_the_other(reader: PdfRead
     assert draw(read(reader, page), "text").split("\n\n") == [" ".join(left), " ".join(right)]
 
 
-def test_running_lines_are_told_apart(reader: PdfReader):
+def test_running_lines_are_told_apart(reader):
     names = "bees wasps ants flies".split()
     pages = [
         [Words("Yearly report", top=40), *column([f"All about {name}."]), Words(f"{number}", 290, 800)]
@@ -73,11 +73,11 @@ def test_running_lines_are_told_apart(reader: PdfReader):
     assert [line.text for line in made.furniture] == ["Yearly report", "1"]
 
 
-def test_text_that_is_not_shown_is_the_text_of_a_scan(reader: PdfReader):
+def test_text_that_is_not_shown_is_the_text_of_a_scan(reader):
     assert draw(read(reader, [Words("Recognised", drawing="3 Tr")]), "text") == "Recognised"
 
 
-def test_gap_within_one_piece_of_text_separates_columns(reader: PdfReader):
+def test_gap_within_one_piece_of_text_separates_columns(reader):
     rows = [
         f"[(On the left there is line {number}) -16000 (on the right there is line {number})] TJ T*"
         for number in range(6)
@@ -98,14 +98,14 @@ def test_gap_within_one_piece_of_text_separates_columns(reader: PdfReader):
         pytest.param(a_pdf([b"1 0 0 rg 0 0 595 842 re f"]), UnreadReason.NO_TEXT, id="picture"),
     ],
 )
-def test_file_without_text_says_why(reader: PdfReader, body: bytes, reason: UnreadReason):
+def test_file_without_text_says_why(reader, body, reason):
     answer = reader.read(body)
 
     assert isinstance(answer, UnreadPdf)
     assert (answer.reason, bool(answer.message)) == (reason, True)
 
 
-def test_damaged_page_is_left_out_and_flagged(reader: PdfReader):
+def test_damaged_page_is_left_out_and_flagged(reader):
     body = a_pdf([column(PROSE), column(["Second"])]).replace(b"/Kids[4 0 R 6 0 R]", b"/Kids[4 0 R 9 0 R]")
 
     made = reader.read(body)
@@ -156,13 +156,12 @@ def test_file_that_needs_too_much_memory_harms_nobody():
 def test_killed_process_is_replaced_without_loss():
     with closing(PdfReader()) as reader:
         read(reader, column(PROSE))
-        assert reader._worker is not None
         reader._worker.process.kill()
 
         assert draw(read(reader, column(PROSE)), "text") == JOINED
 
 
-def test_many_threads_may_ask(reader: PdfReader):
+def test_many_threads_may_ask(reader):
     def text(number: int) -> str:
         return draw(read(reader, column([f"Text {number}"])), "text")
 
@@ -199,7 +198,6 @@ time.sleep(60)
 """
     parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
     with parent:
-        assert parent.stdout is not None
         child = int(parent.stdout.readline())
         parent.send_signal(signal.SIGKILL)
 

@@ -23,7 +23,6 @@ from scrapy_dedup.service.recrawl.recrawling import (
 )
 from scrapy_dedup.store.records.records import DeliveryRecord, Record
 from scrapy_dedup.store.records.stored import Run
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.core.builders import parsed
 from tests.store.builders import DOMAIN, NOON, a_crawled_url, a_document, a_key, a_time, a_url, an_answer, an_extraction
@@ -53,7 +52,7 @@ def known_of(project: ProjectStore, asked: AskedPage = ASKED) -> KnownPage:
         pytest.param(AskedPage(a_key(1), wire_key(a_url("other")), a_key("other")), id="other-keys"),
     ],
 )
-def test_answer_and_outcome_are_found_by_their_own_keys_alone(project: ProjectStore, asked: AskedPage) -> None:
+def test_answer_and_outcome_are_found_by_their_own_keys_alone(project, asked):
     project.write([*a_page(), an_answer(wire_key=WIRE), an_outcome()])
 
     known = known_of(project, asked)
@@ -62,10 +61,9 @@ def test_answer_and_outcome_are_found_by_their_own_keys_alone(project: ProjectSt
     assert (known.answer, known.outcome) == (None, None)
 
 
-def test_outcome_of_a_run_that_has_not_ended_is_none(project: ProjectStore) -> None:
+def test_outcome_of_a_run_that_has_not_ended_is_none(project):
     project.begin_run(spider="shop", jobdir=None, started_at=NOON)
     project.write([*a_page(), an_outcome()])
-    assert project.run is not None
     before = known_of(project).outcome
     project.release_extractions(project.run.id)
 
@@ -76,7 +74,7 @@ def test_outcome_of_a_run_that_has_not_ended_is_none(project: ProjectStore) -> N
 @pytest.mark.parametrize(
     "damage", ["UPDATE extractions SET requests = x'00ff'", "UPDATE responses SET headers = x'00ff'"]
 )
-def test_what_is_damaged_is_counted_and_harms_no_other_page(project: ProjectStore, damage: str) -> None:
+def test_what_is_damaged_is_counted_and_harms_no_other_page(project, damage):
     project.write([*a_page(1), an_answer(wire_key=WIRE), an_outcome(), *a_page(2)])
     with project._database.transaction(write=True) as connection:
         connection.exec_driver_sql(damage)
@@ -93,7 +91,7 @@ def test_what_is_damaged_is_counted_and_harms_no_other_page(project: ProjectStor
 # What is done about a request.
 
 
-def test_without_its_answer_only_that_a_page_is_gone_is_known(project: ProjectStore) -> None:
+def test_without_its_answer_only_that_a_page_is_gone_is_known(project):
     project.write(a_page())
     fine = page_state(known_of(project))
     project.write([a_crawled_url(1, status="failed", http_status=404, last_crawled_at=a_time(1))])
@@ -101,7 +99,6 @@ def test_without_its_answer_only_that_a_page_is_gone_is_known(project: ProjectSt
 
     assert page_state(NOTHING_KNOWN) is None
     assert fine is None
-    assert gone is not None
     assert (gone.at, gone.status) == (a_time(1), 404)
 
 
@@ -113,16 +110,14 @@ def test_without_its_answer_only_that_a_page_is_gone_is_known(project: ProjectSt
         pytest.param(KnownPage(answer=an_answer(validated_at=a_time(1))), True, id="another-worker-has-it"),
     ],
 )
-def test_answer_that_another_worker_had_is_one_of_this_run(known: KnownPage, *, met: bool) -> None:
+def test_answer_that_another_worker_had_is_one_of_this_run(known, *, met):
     worker = Run(uuid.uuid4(), worker=uuid.uuid4())
 
     assert was_met(known, worker, NOON) is met
 
 
 @pytest.mark.parametrize(("same_run", "resumed"), [(True, True), (False, True), (True, False)])
-def test_page_that_the_run_saw_before_it_was_resumed_is_met(
-    project: ProjectStore, *, same_run: bool, resumed: bool
-) -> None:
+def test_page_that_the_run_saw_before_it_was_resumed_is_met(project, *, same_run, resumed):
     run = project.begin_run(spider="shop", jobdir=None, started_at=NOON)
     project.write(a_page(last_seen_at=NOON))
     asking = Run(run.id if same_run else uuid.uuid4(), resumed=resumed)
@@ -152,7 +147,7 @@ def compared(site: SiteVersions, old: Page, new: Page) -> Verdict:
     return site.compare(old, new, ChangePolicy(), with_diff=False)[0]
 
 
-def test_page_in_a_new_frame_is_unchanged_once_both_frames_are_known() -> None:
+def test_page_in_a_new_frame_is_unchanged_once_both_frames_are_known():
     """Of yesterday's frame the last crawl knows, of today's the pages that came before."""
     old, new = page_of("cats"), page_of("cats", NEW_MENU)
 
@@ -162,7 +157,6 @@ def test_page_in_a_new_frame_is_unchanged_once_both_frames_are_known() -> None:
     for kind, counted in ((VerdictKind.UNCHANGED, ChangePolicy()), (VerdictKind.CHANGED, ALL)):
         told = known.verdict_by_blocks(page_keys(old), new, counted)
         assert told == known.compare(old, new, counted, with_diff=False)[0]
-        assert told is not None
         assert (told.kind, told.change) == (kind, Change.BOILERPLATE_ONLY)
 
 
@@ -170,7 +164,7 @@ def counter(number: int) -> str:
     return f"<p class=views>Seen {number} times</p>"
 
 
-def test_number_that_moves_on_most_pages_is_no_news() -> None:
+def test_number_that_moves_on_most_pages_is_no_news():
     """Once enough pages have shown it; the first ones count as changed."""
     site = a_site(earlier=8)
     found = [
@@ -183,7 +177,7 @@ def test_number_that_moves_on_most_pages_is_no_news() -> None:
     assert found[-1].kind is VerdictKind.UNCHANGED
 
 
-def test_number_that_stands_still_elsewhere_is_news_where_it_moves() -> None:
+def test_number_that_stands_still_elsewhere_is_news_where_it_moves():
     site = a_site(earlier=8)
     for number in range(20):
         page = page_of(number, footer=counter(5))
@@ -195,7 +189,7 @@ def test_number_that_stands_still_elsewhere_is_news_where_it_moves() -> None:
     assert {one.change for one in found} == {Change.NUMBERS}
 
 
-def test_pages_that_were_not_sent_again_stood_still() -> None:
+def test_pages_that_were_not_sent_again_stood_still():
     site = a_site(earlier=8)
     site.not_modified = 50
     found = [
@@ -211,9 +205,7 @@ KEEPERS = st.sampled_from([a_key(2), a_key(3)])
 
 
 @given(items=st.lists(HASHES), left_out=st.dictionaries(HASHES, KEEPERS), fields=st.sets(HASHES, min_size=1))
-def test_the_next_visit_is_told_each_item_of_the_last_also_those_without_a_value(
-    lasting: Store, items: list[bytes], left_out: dict[bytes, bytes], fields: set[bytes]
-) -> None:
+def test_the_next_visit_is_told_each_item_of_the_last_also_those_without_a_value(lasting, items, left_out, fields):
     project = lasting.project(str(uuid.uuid4()))
     alias, keeper = Delivered(items, set(), left_out), Delivered([], fields)
     project.write([a_document(number) for number in (2, 3)])

@@ -17,7 +17,7 @@ PAGES = 10
 
 
 @pytest.fixture
-def project(project: ProjectStore) -> ProjectStore:
+def project(project) -> ProjectStore:
     begin(project, NOON)
     project.write([a_document(number, content_hash=b"c" * 32) for number in range(PAGES)])
     return project
@@ -53,7 +53,7 @@ def numbers_of(pages: Any) -> list[str]:
     return [page.url.rpartition("/")[2] for page in pages]
 
 
-def test_page_that_was_received_is_not_missing_though_the_store_does_not_know_yet(project: ProjectStore) -> None:
+def test_page_that_was_received_is_not_missing_though_the_store_does_not_know_yet(project):
     met = PagesMet()
     met[a_key(0)] = VerdictKind.UNCHANGED
 
@@ -63,9 +63,7 @@ def test_page_that_was_received_is_not_missing_though_the_store_does_not_know_ye
 @pytest.mark.parametrize(
     ("was_read", "redirects", "removed"), [(True, False, ["0"]), (False, False, []), (False, True, [])]
 )
-def test_page_is_missed_only_where_the_page_that_led_to_it_was_read(
-    project: ProjectStore, removed: list[str], *, was_read: bool, redirects: bool
-) -> None:
+def test_page_is_missed_only_where_the_page_that_led_to_it_was_read(project, removed, *, was_read, redirects):
     """What it answers is known before the store is."""
     led = a_document(0, content_hash=b"c" * 32, parent_key=a_key("list"))
     project.write([led, a_document("list", content_hash=b"c" * 32)])
@@ -83,7 +81,7 @@ def test_page_is_missed_only_where_the_page_that_led_to_it_was_read(
     assert found == removed + ["list"] * redirects
 
 
-def test_pages_met_keep_what_they_were_and_that_they_were_read() -> None:
+def test_pages_met_keep_what_they_were_and_that_they_were_read():
     met = PagesMet()
     for number, kind in enumerate(VerdictKind):
         met[a_key(number)] = kind
@@ -98,7 +96,7 @@ def test_pages_met_keep_what_they_were_and_that_they_were_read() -> None:
 
 
 @table("service/share_of_a_domain_is_bounded")
-def test_share_of_a_domain_is_bounded(project: ProjectStore, missing: int, share: float, removed: int) -> None:
+def test_share_of_a_domain_is_bounded(project, missing, share, removed):
     departed = Crawls(project, removed_after=1, removed_max_share=share).find(range(missing, PAGES))
 
     assert len(departed.removed) == removed
@@ -106,7 +104,7 @@ def test_share_of_a_domain_is_bounded(project: ProjectStore, missing: int, share
     assert len(departed.missed) == missing
 
 
-def test_domains_are_judged_each_for_itself(project: ProjectStore) -> None:
+def test_domains_are_judged_each_for_itself(project):
     project.write([a_document(f"x{number}", domain="other.example", content_hash=b"c" * 32) for number in range(10)])
 
     departed = Crawls(project, removed_after=1).find(range(1, PAGES), domains=(DOMAIN, "other.example"))

@@ -1,5 +1,4 @@
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -50,7 +49,7 @@ def ledger_of(store: Store, project: ProjectStore, settings: Settings | None = N
     return found
 
 
-def test_the_last_run_is_told_and_the_sum_of_all(store: Store, project: ProjectStore) -> None:
+def test_the_last_run_is_told_and_the_sum_of_all(store, project):
     crawled(project, 0, STATS)
     crawled(project, 1, STATS | {"dedup/url/dropped": 10})
     crawled(project, 2, {"downloader/request_count": 3})
@@ -59,13 +58,12 @@ def test_the_last_run_is_told_and_the_sum_of_all(store: Store, project: ProjectS
 
     assert (found.run.runs, found.run.began_at) == (1, NOON + timedelta(days=1))
     assert [row.pages for row in found.run.rows][:3] == [0, 10, 3]
-    assert found.all_runs is not None
     assert (found.all_runs.runs, found.all_runs.elapsed_seconds, found.all_runs.cost_seconds) == (2, 5.0, 1.0)
     assert [row.pages for row in found.all_runs.rows][:3] == [0, 14, 6]
     assert found.run.differences == found.all_runs.differences == ()
 
 
-def test_counts_of_a_run_under_way_need_not_agree(store: Store, project: ProjectStore) -> None:
+def test_counts_of_a_run_under_way_need_not_agree(store, project):
     crawled(project, 0, STATS)
     run = project.begin_run(spider="site", jobdir=None, started_at=NOON + timedelta(days=1))
     project.report_run(run.id, {"dedup/items/in": 9, "elapsed_time_seconds": 2.0}, NOON + timedelta(days=1))
@@ -73,15 +71,12 @@ def test_counts_of_a_run_under_way_need_not_agree(store: Store, project: Project
     found = ledger_of(store, project)
 
     assert (found.run.before.items, found.run.differences) == (9, ())
-    assert found.all_runs is not None
     assert found.all_runs.differences == ()
     assert any(check.expected for check in found.all_runs.checks)
 
 
 @table("service/tokens_are_counted_or_said_to_be_an_estimate")
-def test_tokens_are_counted_or_said_to_be_an_estimate(
-    tokenizer: str, size: int, chars: int, per_char: float, *, is_estimate: bool
-) -> None:
+def test_tokens_are_counted_or_said_to_be_an_estimate(tokenizer, size, chars, per_char, *, is_estimate):
     found = tokens_of(Settings(chunk_tokenizer=tokenizer), size, chars)
 
     assert (found.per_char, found.is_estimate) == (per_char, is_estimate)
@@ -94,18 +89,18 @@ def grouped(*pairs: tuple[str, str]) -> list[tuple[str, str, int]]:
 
 
 @table("service/addresses_are_told_by_how_they_look")
-def test_addresses_are_told_by_how_they_look(pairs: list[list[str]], told: list[list[Any]]) -> None:
+def test_addresses_are_told_by_how_they_look(pairs, told):
     assert [list(one) for one in grouped(*((alias, target) for alias, target in pairs))] == told
 
 
-def test_hosts_are_told_where_they_differ() -> None:
+def test_hosts_are_told_where_they_differ():
     (found,) = group_aliases([StoredAlias("http://www.example.com/a", "https://example.com/a", "redirect")])
 
     assert (found.alias, found.target) == ("http://www.example.com/*", "https://example.com/*")
     assert (found.example, found.example_target) == ("http://www.example.com/a", "https://example.com/a")
 
 
-def test_what_found_them_is_counted() -> None:
+def test_what_found_them_is_counted():
     layers = ("title", "canonical", "title")
     pairs = [StoredAlias(f"{HOST}/x/{number}", f"{HOST}/{number}", layer) for number, layer in enumerate(layers)]
 
@@ -122,9 +117,9 @@ PAIRS = st.lists(st.builds(StoredAlias, URLS, URLS, st.sampled_from(["title", "r
 
 
 @given(PAIRS, st.randoms())
-def test_every_pair_is_counted_once_in_any_order(pairs: list[StoredAlias], random: object) -> None:
+def test_every_pair_is_counted_once_in_any_order(pairs, random):
     found = group_aliases(pairs)
-    random.shuffle(pairs)  # type: ignore[attr-defined]
+    random.shuffle(pairs)
 
     assert sum(one.count for one in found) == len(pairs)
     assert sum(sum(one.found_by.values()) for one in found) == len(pairs)
@@ -153,14 +148,7 @@ NUMBERS = st.integers(0, 1_000)
     st.fixed_dictionaries(dict.fromkeys(("out", "tombstones"), NUMBERS)),
     st.dictionaries(st.sampled_from(["left/no_field", "left/not_utf8", "errors/KeyError"]), NUMBERS),
 )
-def test_counts_that_add_up_make_no_difference(
-    dropped: dict[str, int],
-    left_out: dict[str, int],
-    links: int,
-    repeated: int,
-    passed: dict[str, int],
-    others: dict[str, int],
-) -> None:
+def test_counts_that_add_up_make_no_difference(dropped, left_out, links, repeated, passed, others):
     gone = sum(dropped.values()) + repeated
     out = sum(passed.values()) + sum(others.values())
     counts = {f"{layer}/dropped": number for layer, number in dropped.items()}
@@ -175,13 +163,13 @@ def test_counts_that_add_up_make_no_difference(
     assert (found.before.items, found.after.items) == (out + gone, out)
 
 
-def test_what_a_callback_gave_in_vain_came_in_and_did_not_go_out() -> None:
+def test_what_a_callback_gave_in_vain_came_in_and_did_not_go_out():
     found = drawn({"items/in": 3, "items/out": 3, "soft_404/items": 1})
 
     assert (found.before.items, found.after.items, found.differences) == (4, 3, ())
 
 
-def test_what_the_last_visit_gave_too_is_dropped_and_named() -> None:
+def test_what_the_last_visit_gave_too_is_dropped_and_named():
     found = drawn(
         {"items/in": 9, "items/out": 2, "items/dropped": 7, "unchanged/dropped": 7, "reuse/callbacks_saved": 5}
     )
@@ -191,7 +179,7 @@ def test_what_the_last_visit_gave_too_is_dropped_and_named() -> None:
     assert note == "5 callbacks not run, 7 items left out"
 
 
-def test_pages_left_out_whole_are_as_long_as_those_that_stand_for_them() -> None:
+def test_pages_left_out_whole_are_as_long_as_those_that_stand_for_them():
     dropped = {"title": DroppedPages(pages=4, chars=4_000, chunks=8)}
 
     found = row({"title/dropped": 6}, "title", dropped)
@@ -212,7 +200,7 @@ def test_pages_left_out_whole_are_as_long_as_those_that_stand_for_them() -> None
         ),
     ],
 )
-def test_methods_are_those_of_the_settings(settings: dict[str, object], layer: str, method: str) -> None:
+def test_methods_are_those_of_the_settings(settings, layer, method):
     found = make_table({}, estimated(), Settings().override(settings, ""), {}, LedgerSpan(1, None, 0.0))
 
     assert next(one.method for one in found.rows if one.layer == layer) == method

@@ -37,7 +37,7 @@ def report_of(store: Store, project: ProjectStore) -> Report:
 
 
 class TestReport:
-    def test_duplicates_are_fetched_pages_and_redirects_are_not(self, store: Store, project: ProjectStore) -> None:
+    def test_duplicates_are_fetched_pages_and_redirects_are_not(self, store, project):
         put_html(project, [1])
         target = page_key(a_url(1))
         for name, status in (("copy", "duplicate"), ("moved", "alias"), ("gone", "failed")):
@@ -47,7 +47,7 @@ class TestReport:
         assert report_of(store, project).pages_fetched == 2
 
     @pytest.mark.parametrize("fill", [put_html, put_text])
-    def test_samples_show_what_was_removed_and_why(self, store: Store, project: ProjectStore, fill: Any) -> None:
+    def test_samples_show_what_was_removed_and_why(self, store, project, fill):
         fill(project, range(5), BANNER)
         analyze(store, project)
 
@@ -84,7 +84,7 @@ def crawl_with_diffs(project: ProjectStore, *lengths: int) -> None:
         visit(project, number, "changed", 1, diff="d" * chars, change_class="content")
 
 
-def test_figures_are_those_of_the_run_alone(store: Store, project: ProjectStore) -> None:
+def test_figures_are_those_of_the_run_alone(store, project):
     first = begin(project, 0)
     for name in range(5):
         visit(project, name, "new", 1)
@@ -118,7 +118,7 @@ def test_figures_are_those_of_the_run_alone(store: Store, project: ProjectStore)
     assert (last.unchanged, last.callbacks_saved) == (1, 1)
 
 
-def test_diff_of_a_later_run_is_not_this_ones(store: Store, project: ProjectStore) -> None:
+def test_diff_of_a_later_run_is_not_this_ones(store, project):
     crawl_with_diffs(project, 5)
     run = project.last_runs(1)[0].id
     begin(project, 10)
@@ -136,7 +136,7 @@ def of_kind(found: tuple[ReportDomainLayouts, ...], kind: str) -> ReportLayout:
 
 
 class TestLayouts:
-    def test_examples_are_pages_with_such_urls(self, store: Store, project: ProjectStore) -> None:
+    def test_examples_are_pages_with_such_urls(self, store, project):
         put_site(project)
 
         article = of_kind(shown_layouts(store, project), "article")
@@ -145,7 +145,7 @@ class TestLayouts:
         assert len(set(article.examples)) == 3
         assert all(url.startswith(a_url("posts/")) for url in article.examples)
 
-    def test_what_stands_at_a_rule_is_shown_where_a_text_is_kept(self, store: Store, project: ProjectStore) -> None:
+    def test_what_stands_at_a_rule_is_shown_where_a_text_is_kept(self, store, project):
         put_site(project)
         path = "body>footer.end>p"
         project.write(
@@ -162,16 +162,14 @@ class TestLayouts:
 
         article = of_kind(shown_layouts(store, project), "article")
 
-        assert article.template is not None
         assert FOOTER in [each.example for each in article.template.left_out]
 
-    def test_of_a_template_that_is_not_live_only_figures_are_shown(self, store: Store, project: ProjectStore) -> None:
+    def test_of_a_template_that_is_not_live_only_figures_are_shown(self, store, project):
         layouts = put_site(project)
         change = TemplateStateRecord(DOMAIN, layouts["article"], None, "probation", "worse than the fallback", NOON)
         project.set_template_state(change)
 
         article = of_kind(shown_layouts(store, project), "article")
 
-        assert article.template is not None
         assert (article.template.state, article.template.reason) == ("probation", "worse than the fallback")
         assert (article.template.content, article.template.left_out, article.template.rules) == ((), (), 0)

@@ -30,7 +30,6 @@ def shadowed_run(project: ProjectStore, days: int = 0, **stats: int) -> StoredRu
     for number in range(5):
         source = stored(project, number).source
         reading = read_again(source, Settings()) if source else None
-        assert reading is not None
         banner = next(block for block in reading.blocks() if block.text == BANNER)
         removed = [Removed(Removal(banner.fingerprint, RULE), banner.path, BANNER)]
         cleaned = Cleaned("", chars_in=200, chars_out=200 - len(BANNER), removed=removed)
@@ -41,7 +40,7 @@ def shadowed_run(project: ProjectStore, days: int = 0, **stats: int) -> StoredRu
 
 
 class TestBoilerplate:
-    def test_what_would_go_is_shown_block_by_block(self, store: Store, project: ProjectStore) -> None:
+    def test_what_would_go_is_shown_block_by_block(self, store, project):
         shadowed_run(project, pages=5, blocks=5, chars=400)
 
         (layer,) = report_of(store, project).shadowed
@@ -52,9 +51,7 @@ class TestBoilerplate:
         assert layer.samples[0].blocks[0].evidence == "on 5 of 5 pages"
 
     @pytest.mark.parametrize(("which", "pages"), [(0, 5), (1, 7), (None, 12)])
-    def test_a_run_tells_its_own_counts_and_a_project_all(
-        self, store: Store, project: ProjectStore, which: int | None, pages: int
-    ) -> None:
+    def test_a_run_tells_its_own_counts_and_a_project_all(self, store, project, which, pages):
         runs = [shadowed_run(project, pages=5), shadowed_run(project, 1, pages=7)]
 
         (layer,) = report_of(store, project, None if which is None else runs[which]).shadowed
@@ -62,7 +59,7 @@ class TestBoilerplate:
         assert layer.counts == {"pages": pages}
 
 
-def test_pages_that_would_be_dropped_whole_are_named_with_why(store: Store, project: ProjectStore) -> None:
+def test_pages_that_would_be_dropped_whole_are_named_with_why(store, project):
     run = project.begin_run(spider="site", jobdir=None, started_at=NOON)
     put_html(project, range(3))
     record = DecisionRecord(page_key(a_url(1)), "canonical", SHADOW, "would be dropped: canonical link", NOON)

@@ -51,7 +51,7 @@ def stats(store: Store, project: ProjectStore) -> list[dict[str, object]]:
 
 
 class TestOneDomain:
-    def test_text_is_analysed_exactly_as_the_core_functions_do(self, store: Store, project: ProjectStore) -> None:
+    def test_text_is_analysed_exactly_as_the_core_functions_do(self, store, project):
         contents = [text_page(name, BANNER, *([FOOTER] if name < 5 else [])) for name in range(10)]
         put(project, {a_url(name): text for name, text in enumerate(contents)}, field="content")
 
@@ -72,7 +72,7 @@ class TestOneDomain:
         assert row["bytes_removed_avg"] == result.bytes_removed_total // 10
 
     @pytest.mark.parametrize("footers", [12, 13, 14, 15, 20])
-    def test_how_much_is_counted_in_memory_changes_nothing(self, store: Store, project: ProjectStore, footers: int):
+    def test_how_much_is_counted_in_memory_changes_nothing(self, store, project, footers):
         """Blocks in doubt are counted again: those that begin late are, after others were forgotten."""
         in_order = sorted(range(20), key=lambda name: page_key(a_url(name), UrlRules()))
         contents = {
@@ -89,7 +89,7 @@ class TestOneDomain:
         assert analyze(store, project, most_blocks=16) == exact
         assert [cleaned(project, name) for name in range(20)] == texts
 
-    def test_a_redesign_in_the_middle_leaves_nothing_of_either_design(self, store: Store, project: ProjectStore):
+    def test_a_redesign_in_the_middle_leaves_nothing_of_either_design(self, store, project):
         """Of all pages each banner is on half: fewer than repeat."""
         names = [f"{word}{number}" for word in ("old", "new") for number in range(10)]
         banners = {name: BANNER if name.startswith("old") else FOOTER for name in names}
@@ -103,9 +103,7 @@ class TestOneDomain:
         assert [rule.evidence for rule in {one.rule for one in removals_in(decision).values()}] == ["on 10 of 10 pages"]
         assert not [name for name in names if banners[name] in (cleaned(project, name) or "")]
 
-    def test_html_loses_the_blocks_that_repeat_at_one_place_and_originals_stay(
-        self, store: Store, project: ProjectStore
-    ) -> None:
+    def test_html_loses_the_blocks_that_repeat_at_one_place_and_originals_stay(self, store, project):
         put_html(project, range(6), BANNER, "Menu")
 
         result = analyze(store, project)
@@ -116,7 +114,7 @@ class TestOneDomain:
         originals = [stored(project, name).source for name in range(6)]
         assert [page and page.content for page in originals] == [html_page(name, BANNER, "Menu") for name in range(6)]
 
-    def test_a_block_that_is_boilerplate_no_longer_comes_back(self, store: Store, project: ProjectStore) -> None:
+    def test_a_block_that_is_boilerplate_no_longer_comes_back(self, store, project):
         put_text(project, range(6), BANNER)
         analyze(store, project)
         assert BANNER not in (cleaned(project, 0) or "")
@@ -129,9 +127,7 @@ class TestOneDomain:
         (row,) = stats(store, project)
         assert row["blocks_boilerplate"] == 0
 
-    def test_parameters_of_html_cut_by_repeats_and_without_them_all_is_as_before(
-        self, store: Store, project: ProjectStore
-    ) -> None:
+    def test_parameters_of_html_cut_by_repeats_and_without_them_all_is_as_before(self, store, project):
         """A line at its own place on four of ten pages is content to the template, and repeats for who says so."""
         put(project, {a_url(n): html_page(n, BANNER, *([FOOTER] if n < 4 else [])) for n in range(10)})
         alone = Settings(patterns_enabled=False)
@@ -152,13 +148,11 @@ class TestOneDomain:
         assert [cleaned(project, name) for name in range(10)] == by_template != all_kept
 
     @table("service/a_parameter_out_of_range_is_refused")
-    def test_a_parameter_out_of_range_is_refused(
-        self, store: Store, project: ProjectStore, parameters: AnalysisParameters, message: str
-    ) -> None:
+    def test_a_parameter_out_of_range_is_refused(self, store, project, parameters, message):
         with pytest.raises(SettingError, match=message):
             analyze(store, project, **parameters)
 
-    def test_all_pages_are_never_in_memory_at_once(self, store: Store, project: ProjectStore) -> None:
+    def test_all_pages_are_never_in_memory_at_once(self, store, project):
         page = "\n\n".join(str(number) * 2_000 for number in range(10))
         put(project, {a_url(name): page + unique(name) for name in range(480)}, field="content")
 
@@ -171,7 +165,7 @@ class TestOneDomain:
 
 
 class TestTransactions:
-    def test_the_caller_of_one_domain_commits(self, store: Store, project: ProjectStore) -> None:
+    def test_the_caller_of_one_domain_commits(self, store, project):
         put_text(project, range(6), BANNER)
 
         with store.session() as session:
@@ -182,7 +176,7 @@ class TestTransactions:
 
 
 class TestWholeProject:
-    def test_domains_are_analysed_in_their_order_and_summed(self, store: Store, project: ProjectStore) -> None:
+    def test_domains_are_analysed_in_their_order_and_summed(self, store, project):
         for domain in ("b.example", "a.example"):
             put(project, {f"https://{domain}/{name}": text_page(name, BANNER) for name in range(5)}, field="content")
         put(project, {"https://c.example/": text_page("c")}, field="content")
@@ -206,7 +200,7 @@ class TestWholeProject:
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.lists(st.sampled_from([BANNER, FOOTER, "x" * 60, "short"]), max_size=4), min_size=1, max_size=12))
-def test_any_pages_keep_what_is_not_boilerplate(pages: list[list[str]]) -> None:
+def test_any_pages_keep_what_is_not_boilerplate(pages):
     """Cut and original have the same blocks, apart from those that are reported as boilerplate."""
     with Store.open("sqlite://") as store:
         project = store.project("shop")

@@ -25,7 +25,7 @@ def only(mining: Mining) -> MinedDomain:
 
 
 @pytest.mark.parametrize("batch_pages", [25, 40, 99])
-def test_batches_find_what_one_batch_finds(store: Store, project: ProjectStore, batch_pages: int) -> None:
+def test_batches_find_what_one_batch_finds(store, project, batch_pages):
     put(project, {a_url(f"posts/{number}"): post(f"p{number}") for number in range(60)})
     put(project, {a_url(f"tools/{number}"): listing(f"t{number}") for number in range(40)})
     at_once = only(mined(store, project))
@@ -38,7 +38,7 @@ def test_batches_find_what_one_batch_finds(store: Store, project: ProjectStore, 
     ]
 
 
-def test_pages_without_items_are_mined_too(store: Store, project: ProjectStore) -> None:
+def test_pages_without_items_are_mined_too(store, project):
     """Those that only lead to others give none."""
     put(project, {a_url(f"posts/{name}"): post(name) for name in ("hemp", "jute")})
     put(project, {a_url("tools/wire"): listing("wire")}, field=BARE)
@@ -48,7 +48,7 @@ def test_pages_without_items_are_mined_too(store: Store, project: ProjectStore) 
     assert (found.pages, len(found.clusters)) == (3, 2)
 
 
-def test_what_is_no_html_is_left_out_and_counted(store: Store, project: ProjectStore) -> None:
+def test_what_is_no_html_is_left_out_and_counted(store, project):
     put(project, {a_url("deep"): "<div>" * 100_000, a_url("page"): post("hemp")})
     put_text(project, ["text"])
 
@@ -57,7 +57,7 @@ def test_what_is_no_html_is_left_out_and_counted(store: Store, project: ProjectS
     assert (found.pages, found.left_out) == (1, 2)
 
 
-def test_structures_that_several_domains_share_are_families(store: Store, project: ProjectStore) -> None:
+def test_structures_that_several_domains_share_are_families(store, project):
     put(project, {f"{host}/{name}": post(name) for host in (OTHER, f"https://{DOMAIN}") for name in ("hemp", "jute")})
     put(project, {a_url("tools/wire"): listing("wire")})
 

@@ -21,7 +21,6 @@ from scrapy_dedup.store.records.records import (
     ExtractionRecord,
     Field,
     GoneRecord,
-    Record,
     SourceRecord,
     TemplateRecord,
 )
@@ -92,7 +91,7 @@ class Found:
 
 
 @pytest.fixture
-def refined(store: Store, project: ProjectStore) -> Refinement:
+def refined(store, project) -> Refinement:
     """One page whose text changes."""
     put_site(project)
     return next(page for page in Found(store, project).pages if page.source.url == URL)
@@ -102,7 +101,7 @@ class TestAnotherModel:
     """Its templates stay what crawls cut by, until somebody refines."""
 
     @pytest.fixture(autouse=True)
-    def _templates(self, project: ProjectStore) -> None:
+    def _templates(self, project) -> None:
         """The site is as the present model has it, but its templates are those of another that keeps all."""
         pages = learned_site.pages()
         knowledge = learn_site(DOMAIN, pages.items(), Settings())
@@ -115,15 +114,13 @@ class TestAnotherModel:
             knowledge.templates[one.layout] = structs.replace(one, template=keeping, model="another")
         project.write(template_record(knowledge, layout, NOON) for layout in sorted(knowledge.templates))
 
-    def test_takes_its_place_once_refining_is_through(self, store: Store, project: ProjectStore) -> None:
+    def test_takes_its_place_once_refining_is_through(self, store, project):
         Found(store, project).refiner.settle()
 
         assert {one.model for one in project.templates(DOMAIN)} == {model_hash()}
         assert Found(store, project).churn.changed == 0
 
-    def test_is_not_asked_where_fewer_pages_are_kept_than_the_site_was_learned_from(
-        self, store: Store, project: ProjectStore
-    ) -> None:
+    def test_is_not_asked_where_fewer_pages_are_kept_than_the_site_was_learned_from(self, store, project):
         rest = next(one for one in project.templates(DOMAIN) if one.layout == REST)
         record = {name: getattr(rest, name) for name in TemplateRecord.__struct_fields__}
         project.write([TemplateRecord(**record | {"body": dict(rest.body) | {"pages": 60}})])
@@ -142,14 +139,8 @@ class TestFinding:
         ],
     )
     def test_pages_that_cannot_be_sent_anew_are_passed_over_with_the_reason(
-        self,
-        store: Store,
-        project: ProjectStore,
-        content: str,
-        document: dict[str, Any],
-        records: list[Record],
-        why: PassedOver,
-    ) -> None:
+        self, store, project, content, document, records, why
+    ):
         put_site(project)
         put(project, URL, content, **document)
         project.write(records)
@@ -159,9 +150,7 @@ class TestFinding:
         assert found.churn.passed_over == {why: 1}
         assert URL not in {page.source.url for page in found.pages}
 
-    def test_pages_that_another_model_judged_by_themselves_are_judged_again(
-        self, store: Store, project: ProjectStore
-    ) -> None:
+    def test_pages_that_another_model_judged_by_themselves_are_judged_again(self, store, project):
         put(project, URL, POST)
         put(project, a_url("posts/rope"), learned_site.post("rope"))
         by_another = SourceRecord(KEY, URL, DOMAIN, "html", POST, NOON, report={"model": "another"})
@@ -173,12 +162,11 @@ class TestFinding:
         assert found.churn.passed_over == {PassedOver.NO_KNOWLEDGE: 1}
 
     @pytest.mark.parametrize("method", ["html", "text"])
-    def test_other_methods_leave_out_what_repeats(self, store: Store, project: ProjectStore, method: Any) -> None:
+    def test_other_methods_leave_out_what_repeats(self, store, project, method):
         chosen = replace(Settings(), boilerplate_method=method)
         for name in range(6):
             put(project, a_url(name), f"<p>{BANNER}</p><p>{text_page(name)}</p>")
         reading = read_again(a_source(content=f"<p>{BANNER}</p>"), chosen)
-        assert reading is not None
         ((fingerprint, _, _),) = reading.blocks()
         project.write([BoilerplateRecord(DOMAIN, method, (to_hex(fingerprint),), pages_analyzed=6)])
 
@@ -198,9 +186,7 @@ class TestWriting:
     def write(self, store: Store, project: ProjectStore, page: Refinement) -> int:
         return write_refined(store, project, Settings(), records_of(page.source, page.cleaned, LATER))
 
-    def test_text_figures_and_decision_change_together_and_outcomes_stay(
-        self, store: Store, project: ProjectStore, refined: Refinement
-    ) -> None:
+    def test_text_figures_and_decision_change_together_and_outcomes_stay(self, store, project, refined):
         kept = an_outcome([an_item()])
         project.write([kept])
 
@@ -208,17 +194,13 @@ class TestWriting:
 
         stored = project.page(KEY)
         assert written == 1
-        assert stored is not None
-        assert stored.document is not None
         assert store_text(project) == refined.cleaned.content
         assert stored.document.chars_out == refined.cleaned.chars_out < (stored.document.chars_in or 0)
         assert stored.document.content_hash == OLD
         assert [one.layer for one in project.decisions(KEY)] == ["boilerplate"]
         assert [one.items for one in project.extractions_of(KEY)] == [kept.items]
 
-    def test_page_of_which_a_newer_version_came_stays_as_it_is(
-        self, store: Store, project: ProjectStore, refined: Refinement
-    ) -> None:
+    def test_page_of_which_a_newer_version_came_stays_as_it_is(self, store, project, refined):
         put(project, URL, "<p>Newer", last_changed_at=LATER)
 
         assert self.write(store, project, refined) == 0
@@ -228,6 +210,4 @@ class TestWriting:
 
 def store_text(project: ProjectStore) -> str | None:
     stored = project.page(KEY)
-    assert stored is not None
-    assert stored.source is not None
     return stored.source.cleaned_content

@@ -19,7 +19,6 @@ from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.service.templates.site_learning import learn_site
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains.layouts import StoredPicture
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.core.builders import parsed
 from tests.service.learned_site import put_site
@@ -70,7 +69,7 @@ def drawn(html: str, url: str, site: SiteKnowledge | None, **other: Any) -> tupl
     return given, boxes_of(page, given, snapshot, found, height=4_000)
 
 
-def test_a_page_of_many_blocks_has_few_boxes_each_of_an_element_that_was_sent(knowledge: SiteKnowledge) -> None:
+def test_a_page_of_many_blocks_has_few_boxes_each_of_an_element_that_was_sent(knowledge):
     given, boxes = drawn(article(3), url_of("a", 3), knowledge)
 
     assert 3 <= len(boxes) < 15
@@ -90,7 +89,6 @@ FIXED = (
 def number_of(html: str, text: str) -> int:
     page = page_of(html)
     given = numbered(html, page)
-    assert given is not None
     return next(n for n, block in zip(given.of_blocks, page.blocks, strict=True) if text in block.text)
 
 
@@ -102,7 +100,7 @@ def number_of(html: str, text: str) -> int:
         pytest.param(Flag.NO_SIZE | Flag.CLIPPED, "Rope", BoxKind.UNSEEN, "clipped, of no size", id="two-ways"),
     ],
 )
-def test_what_lies_over_the_page_and_what_nobody_sees_is_told(flag: Flag, text: str, kind: BoxKind, label: str) -> None:
+def test_what_lies_over_the_page_and_what_nobody_sees_is_told(flag, text, kind, label):
     html = FIXED.format(PROSE)
     page = page_of(html)
     given = numbered(html, page)
@@ -115,7 +113,7 @@ def test_what_lies_over_the_page_and_what_nobody_sees_is_told(flag: Flag, text: 
     assert label in next(box for box in boxes if box.kind is kind).label
 
 
-def test_boxes_end_where_the_picture_ends(knowledge: SiteKnowledge) -> None:
+def test_boxes_end_where_the_picture_ends(knowledge):
     html, url = article(3), url_of("a", 3)
     page = page_of(html)
     given = numbered(html, page)
@@ -129,7 +127,7 @@ def test_boxes_end_where_the_picture_ends(knowledge: SiteKnowledge) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(alphabet="<>/ abdivpulin=\"'!-", max_size=400), st.integers(0, 3_000))
-def test_no_page_whatever_it_is_raises(source: str, height: int) -> None:
+def test_no_page_whatever_it_is_raises(source, height):
     page = parsed(f"<body>{source}<p>End</p>")
     given = numbered(f"<body>{source}<p>End</p>", page)
     if given is None:
@@ -148,18 +146,17 @@ class TestPicturesOfAReport:
             url = f"https://{STORED_DOMAIN}/{layout}"
             project.put_picture(StoredPicture(STORED_DOMAIN, layout, url, NOON, 10, 10, boxes, b"x" * size))
 
-    def test_they_stand_with_their_layouts(self, store: Store, project: ProjectStore) -> None:
+    def test_they_stand_with_their_layouts(self, store, project):
         layouts = put_site(project)
         self.put(project, {layouts["article"]: 9})
 
         found = {each.kind: each for each in shown_layouts(store, project)[0].layouts}
 
         picture = found["article"].picture
-        assert picture is not None
         assert (picture.png, len(picture.boxes)) == (b"x" * 9, 1)
         assert found["listing"].picture is None
 
-    def test_together_they_have_so_much_room(self, store: Store, project: ProjectStore) -> None:
+    def test_together_they_have_so_much_room(self, store, project):
         layouts = put_site(project)
         self.put(project, {layouts["article"]: PICTURE_BYTES, layouts["listing"]: 1})
 

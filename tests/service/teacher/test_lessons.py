@@ -43,14 +43,14 @@ def with_all(known: SiteKnowledge, **changes: Any) -> SiteKnowledge:
         pytest.param({"confidence": 0.1, "overrides": (Override("drop", "h1"),)}, "", id="decided-by-hand"),
     ],
 )
-def test_of_a_known_domain_layouts_are_shown_that_are_doubted(known: SiteKnowledge, changes: dict[str, Any], why: str):
+def test_of_a_known_domain_layouts_are_shown_that_are_doubted(known, changes, why):
     course = plan_course(DOMAIN, at_hand(20, 12), with_all(known, **changes), SETTINGS)
 
     assert all(why in lesson.why and bool(lesson.why) is bool(why) for lesson in course.lessons)
     assert bool(course.pages_to_show) is bool(why)
 
 
-def test_what_was_learned_from_more_pages_is_not_lost(known: SiteKnowledge) -> None:
+def test_what_was_learned_from_more_pages_is_not_lost(known):
     course = plan_course(DOMAIN, at_hand(8), known, SETTINGS, shows_all=True)
 
     after = learn_course(course, SETTINGS)

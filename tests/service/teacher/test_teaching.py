@@ -32,7 +32,6 @@ def taught() -> Watched:
 
 
 def layout_of(learner: SiteLearner) -> int:
-    assert learner.knowledge is not None
     return next(layout for layout in learner.knowledge.templates if layout != REST)
 
 
@@ -44,7 +43,7 @@ def offered(waiting: PagesToShow, taught: Watched, numbers: range) -> list[str]:
     return [page.reason for page in iter(waiting.take, None)]
 
 
-def test_a_layout_has_so_many_pages_and_no_more(taught: Watched) -> None:
+def test_a_layout_has_so_many_pages_and_no_more(taught):
     waiting = PagesToShow(NEW)
 
     assert offered(waiting, taught, range(20, 60)) == ["no browser has seen it"] * 2
@@ -52,21 +51,21 @@ def test_a_layout_has_so_many_pages_and_no_more(taught: Watched) -> None:
     assert not waiting.is_over
 
 
-def test_the_budget_of_a_crawl_ends_all(taught: Watched) -> None:
+def test_the_budget_of_a_crawl_ends_all(taught):
     waiting = PagesToShow(replace(NEW, teacher_pages=1))
 
     assert len(offered(waiting, taught, range(20, 30))) == 1
     assert waiting.is_over
 
 
-def test_the_budget_of_a_domain_counts_all_its_layouts(taught: Watched) -> None:
+def test_the_budget_of_a_domain_counts_all_its_layouts(taught):
     waiting = PagesToShow(replace(NEW, teacher_domain_pages=1))
 
     assert len(offered(waiting, taught, range(20, 30))) == 1
     assert not waiting.is_over
 
 
-def test_a_page_that_was_not_shown_costs_nothing_but_only_so_often(taught: Watched) -> None:
+def test_a_page_that_was_not_shown_costs_nothing_but_only_so_often(taught):
     waiting, learner = PagesToShow(replace(NEW, teacher_layout_pages=1)), taught.learner
     shown = 0
     for number in range(20, 30):

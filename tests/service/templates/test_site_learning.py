@@ -16,7 +16,7 @@ def known() -> SiteKnowledge:
 
 
 class TestTooFew:
-    def test_nothing_is_learned_from_four_pages(self) -> None:
+    def test_nothing_is_learned_from_four_pages(self):
         known = learn_site(DOMAIN, pages(4), TEXT)
 
         assert known.templates == {}
@@ -24,14 +24,14 @@ class TestTooFew:
 
 
 class TestKnowledge:
-    def test_comes_back_from_json_and_cuts_alike(self, known: SiteKnowledge) -> None:
+    def test_comes_back_from_json_and_cuts_alike(self, known):
         back = SiteKnowledge.from_json(known.to_json())
 
         assert back.to_json() == known.to_json()
         for url, html in [(url_of("a", 99), article(99)), (url_of("list", 99), listing(99))]:
             assert clean_page(html, url, back, TEXT) == clean_page(html, url, known, TEXT)
 
-    def test_a_page_it_never_saw_keeps_its_own_text_alone(self, known: SiteKnowledge) -> None:
+    def test_a_page_it_never_saw_keeps_its_own_text_alone(self, known):
         found = clean_page(article(99), url_of("a", 99), known, TEXT)
 
         assert found.how == "template"
@@ -42,7 +42,7 @@ class TestUntrustedPages:
     """What users of a site can write is evidence, too."""
 
     @pytest.mark.parametrize("wears", ["menu", "content"])
-    def test_ten_of_sixty_pages_change_nothing_for_the_others(self, wears: str) -> None:
+    def test_ten_of_sixty_pages_change_nothing_for_the_others(self, wears):
         """They repeat the sentences of a page, as its menu or its content is called, and more often than it does."""
         honest = pages(50)
         victim = own_text(7)

@@ -18,7 +18,7 @@ def a_sample(found: list[tuple[str, str]], most: int = 10) -> SiteSample:
 
 
 class TestKeptWhole:
-    def test_html_of_the_first_few_is_kept(self) -> None:
+    def test_html_of_the_first_few_is_kept(self):
         found = dict(pages(30))
         sample = a_sample(list(found.items()))
 
@@ -54,7 +54,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("room", "asked", "reads"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
-def test_so_much_is_held(room: int, asked: str, reads: dict[str, int]) -> None:
+def test_so_much_is_held(room, asked, reads):
     recent = RecentKnowledge(room * (len(ONE) + 1))
     places = {name: Place() for name in reads}
 

@@ -37,7 +37,7 @@ def learned(number: int, shown: int, **looks: Any) -> SiteKnowledge:
     return learn_sample(DOMAIN, sample, TEXT, [snapshot_of(url, html, **looks) for url, html in found[:shown]])
 
 
-def test_a_young_site_has_a_template_by_what_a_browser_showed() -> None:
+def test_a_young_site_has_a_template_by_what_a_browser_showed():
     known = learned(3, shown=2)
     rest = known.templates[REST]
 
@@ -48,14 +48,14 @@ def test_a_young_site_has_a_template_by_what_a_browser_showed() -> None:
     assert "cookies" not in text
 
 
-def test_without_a_browser_five_pages_teach_and_with_it_three() -> None:
+def test_without_a_browser_five_pages_teach_and_with_it_three():
     assert learned(5, shown=0).templates
     assert learned(4, shown=0).templates == {}
     assert learned(3, shown=1).templates
     assert learned(2, shown=2).templates == {}
 
 
-def test_layouts_of_which_a_page_was_shown_have_visual_templates() -> None:
+def test_layouts_of_which_a_page_was_shown_have_visual_templates():
     found = pages(12, 8)
     sample = sample_of(found)
     wanted = [one for one in found if "/a/" in one[0]][:2]
@@ -66,7 +66,7 @@ def test_layouts_of_which_a_page_was_shown_have_visual_templates() -> None:
     assert {one.state for one in known.templates.values()} == {"live"}
 
 
-def test_a_browser_that_saw_everything_the_wrong_way_round_does_not_get_its_way() -> None:
+def test_a_browser_that_saw_everything_the_wrong_way_round_does_not_get_its_way():
     found = pages(12)
     sample = sample_of(found)
     snapshots = []

@@ -29,7 +29,6 @@ from scrapy_dedup.store.records.records import (
     SourceRecord,
     VisitRecord,
 )
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.conftest import on_both
 from tests.service.stored_pages import DOMAIN, NOON, a_url, html_page
@@ -38,7 +37,7 @@ HOUR = timedelta(hours=1)
 
 
 @pytest.fixture
-def project(store: Store) -> ProjectStore:
+def project(store) -> ProjectStore:
     return store.project("shop", KeepPolicy(pages=3))
 
 
@@ -78,10 +77,10 @@ class TestSince:
             pytest.param("0d", NOON, id="now"),
         ],
     )
-    def test_a_date_or_an_age_is_an_instant(self, project: ProjectStore, said: str, at: datetime) -> None:
+    def test_a_date_or_an_age_is_an_instant(self, project, said, at):
         assert since(project, said, NOON) == Since(at)
 
-    def test_a_beginning_that_runs_share_is_refused_with_their_ids(self, project: ProjectStore) -> None:
+    def test_a_beginning_that_runs_share_is_refused_with_their_ids(self, project):
         """Of 17 runs two have the same first digit."""
         runs = [str(begin(project, hours)) for hours in range(17)]
         first = next(digit for digit in "0123456789abcdef" if sum(run[0] == digit for run in runs) > 1)
@@ -93,7 +92,7 @@ class TestSince:
 
 class TestWhichChanges:
     @on_both
-    def test_new_changed_and_removed_pages_in_the_order_of_time(self, project: ProjectStore) -> None:
+    def test_new_changed_and_removed_pages_in_the_order_of_time(self, project):
         run = begin(project, 0)
         visit(project, "c", "removed", 3, http_status=404)
         visit(project, "a", "new", 1)
@@ -123,7 +122,7 @@ class TestDiff:
         changes = iterate_changes(project, Since(NOON), ChangesChoice(diff=True), Settings(**settings))
         return [(each.diff, each.no_diff) for each in changes if each.visit.verdict == "changed"]
 
-    def test_what_an_earlier_run_wrote_down_is_not(self, project: ProjectStore) -> None:
+    def test_what_an_earlier_run_wrote_down_is_not(self, project):
         begin(project, 0)
         decision = DecisionRecord(page_key(a_url(1)), "unchanged", "changed", "differs", NOON, {"diff": "-a\n+b"})
         project.write([decision])
@@ -132,7 +131,7 @@ class TestDiff:
 
         assert self.diffs(project) == [(None, NOT_KEPT)]
 
-    def test_without_it_each_change_is_that_of_its_two_versions(self, project: ProjectStore) -> None:
+    def test_without_it_each_change_is_that_of_its_two_versions(self, project):
         visit(project, 1, "new", 0, OLD)
         visit(project, 1, "changed", 1, NEW)
         visit(project, 1, "unchanged", 2)
@@ -140,12 +139,10 @@ class TestDiff:
 
         (first, _), (second, _) = self.diffs(project)
 
-        assert first is not None
         assert first.splitlines()[3:] == ["-Tea costs 3 euros.", "+Tea costs 4 euros."]
-        assert second is not None
         assert second.splitlines()[3:] == ["-Tea costs 4 euros.", "+Tea costs 5 euros."]
 
-    def test_what_repeats_on_the_site_is_no_change(self, project: ProjectStore) -> None:
+    def test_what_repeats_on_the_site_is_no_change(self, project):
         visit(project, 1, "new", 0, html_page(1, "Monday", "Tea costs 3 euros."))
         visit(project, 1, "changed", 1, html_page(1, "Tuesday", "Tea costs 4 euros."))
         pages = [parse_page(html_page(1, day)) for day in ("Monday", "Tuesday")]
@@ -154,7 +151,6 @@ class TestDiff:
 
         ((diff, _),) = self.diffs(project)
 
-        assert diff is not None
         assert diff.splitlines()[3:] == ["-Tea costs 3 euros.", "+Tea costs 4 euros."]
 
     @pytest.mark.parametrize(
@@ -166,9 +162,7 @@ class TestDiff:
             pytest.param([OLD, NEW + " " * 2_000], {"max_page_bytes": 1_000}, NO_TEXT, id="too-large"),
         ],
     )
-    def test_where_there_is_none_it_says_why(
-        self, project: ProjectStore, versions: list[str | None], settings: dict[str, Any], reason: str
-    ) -> None:
+    def test_where_there_is_none_it_says_why(self, project, versions, settings, reason):
         for hours, html in enumerate(versions):
             visit(project, 1, "changed" if hours == len(versions) - 1 else "new", hours, html)
 

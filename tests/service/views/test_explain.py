@@ -21,7 +21,7 @@ def analyze(store: Store, project: ProjectStore, settings: Settings | None = Non
 
 
 class TestRemovedBlocks:
-    def test_each_has_layer_rule_and_evidence_as_often_as_the_page_has_it(self, store: Store, project: ProjectStore):
+    def test_each_has_layer_rule_and_evidence_as_often_as_the_page_has_it(self, store, project):
         put_html(project, range(7), FOOTER, BANNER, BANNER)
         put_html(project, range(7, 10), FOOTER)
         analyze(store, project, Settings(boilerplate_method="html"))
@@ -35,7 +35,7 @@ class TestRemovedBlocks:
         assert {block.layer for block in found.removed} == {"boilerplate"}
         assert {block.rule for block in found.removed} == {"repeated block: the same place and text"}
 
-    def test_where_the_original_is_newer_the_domain_remembers(self, store: Store, project: ProjectStore) -> None:
+    def test_where_the_original_is_newer_the_domain_remembers(self, store, project):
         put_html(project, range(5), BANNER)
         analyze(store, project, Settings(boilerplate_method="html"))
         put(project, {a_url(0): html_page(0, "Another banner by now")})
@@ -44,7 +44,7 @@ class TestRemovedBlocks:
 
         assert (block.text, block.path, block.evidence) == (BANNER, "body>header>p", "on 5 of 5 pages")
 
-    def test_where_nobody_remembers_the_evidence_stays(self, store: Store, project: ProjectStore) -> None:
+    def test_where_nobody_remembers_the_evidence_stays(self, store, project):
         decision = DecisionRecord(
             page_key(a_url(1)),
             "boilerplate",
@@ -61,7 +61,7 @@ class TestRemovedBlocks:
 
 
 class TestBesideOthers:
-    def test_chunks_come_with_the_pages_that_give_them(self, store: Store, project: ProjectStore) -> None:
+    def test_chunks_come_with_the_pages_that_give_them(self, store, project):
         put_html(project, [1, 2])
         own = StoredChunk(0, "0" * 16, b"x" * 16, "added", "prose", 40, 10, "Own")
         key = page_key(a_url(2))
@@ -78,13 +78,11 @@ class TestBesideOthers:
         assert ("chunks", "2, 1 of them left out") in page.facts
 
     @table("service/the_page_that_it_is_like_is_told")
-    def test_the_page_that_it_is_like_is_told(
-        self, store: Store, project: ProjectStore, layer: str | None, name: str, told: str
-    ) -> None:
+    def test_the_page_that_it_is_like_is_told(self, store, project, layer, name, told):
         put_html(project, [1, 2])
         keeper, own = page_key(a_url(2)), page_key(a_url(1))
         values = {"title_key": None, "language": "", "sketch": None, "layer": layer, "keeper": keeper, "jaccard": 0.93}
-        project.write([SignatureRecord(page_key=own, domain=DOMAIN, text_hash=own, **values)])  # type: ignore[arg-type]
+        project.write([SignatureRecord(page_key=own, domain=DOMAIN, text_hash=own, **values)])
 
         page = page_of(explained(store, 1), NOON)
 

@@ -35,7 +35,7 @@ def followed(store: Store, project: ProjectStore, **choice: Any) -> list[str]:
         after = part.next
 
 
-def test_pages_are_chosen_by_status_and_verdict(store: Store, project: ProjectStore) -> None:
+def test_pages_are_chosen_by_status_and_verdict(store, project):
     project.write(
         [
             a_document(1, verdict="new"),
@@ -50,7 +50,7 @@ def test_pages_are_chosen_by_status_and_verdict(store: Store, project: ProjectSt
     assert sorted(followed(store, project, status="completed", limit=1)) == [a_url(1), a_url(2), a_url(4)]
 
 
-def test_a_filter_that_few_pages_pass_looks_at_a_bounded_number(store: Store, project: ProjectStore) -> None:
+def test_a_filter_that_few_pages_pass_looks_at_a_bounded_number(store, project):
     project.write([a_document(number) for number in range(LOOKED_AT + 10)])
     project.write([a_document("rare", status="failed", updated_at=a_time(-1))])
 
@@ -60,13 +60,13 @@ def test_a_filter_that_few_pages_pass_looks_at_a_bounded_number(store: Store, pr
 
 
 @given(st.text(max_size=300))
-def test_any_text_is_a_place_or_is_refused(text: str) -> None:
+def test_any_text_is_a_place_or_is_refused(text):
     with suppress(PageCursorError):
         place = place_of(text)
         assert place_of(cursor_of(place)) == place
 
 
-def test_a_page_that_is_written_again_while_a_list_is_followed_hides_no_other(store: Store, project: ProjectStore):
+def test_a_page_that_is_written_again_while_a_list_is_followed_hides_no_other(store, project):
     project.write([a_document(hour, updated_at=a_time(hour)) for hour in range(6)])
     first = list_pages(store, project, PageChoice(limit=3))
 
@@ -85,7 +85,7 @@ def found(store: Store, project: ProjectStore, words: str) -> list[str]:
     return [each.page.url for each in search_pages(store, project, SearchChoice(words)).found]
 
 
-def test_words_are_found_in_url_title_and_text_in_any_letters(store: Store, project: ProjectStore) -> None:
+def test_words_are_found_in_url_title_and_text_in_any_letters(store, project):
     put(project, "rope", "A title", "Some text.", 3)
     put(project, 2, "All about ROPE", "Some text.", 2)
     put(project, 3, "A title", "Ropes are sold here.", 1)
@@ -98,21 +98,21 @@ def test_words_are_found_in_url_title_and_text_in_any_letters(store: Store, proj
     assert search_pages(store, project, SearchChoice("rope", domain="other.example")).found == ()
 
 
-def test_all_words_must_be_there_wherever(store: Store, project: ProjectStore) -> None:
+def test_all_words_must_be_there_wherever(store, project):
     put(project, 1, "Rope", "Sold by the metre.")
     put(project, 2, "Rope", "Sold by weight.")
 
     assert found(store, project, "metre ROPE") == [a_url(1)]
 
 
-def test_hostile_words_are_plain_text(store: Store, project: ProjectStore) -> None:
+def test_hostile_words_are_plain_text(store, project):
     put(project, 1, "Rope", "Sold by the metre.")
 
     for words in (*"%_(\\\0*\ud800\u202e", "r%e", "' OR 1=1 --", "ro.e", ".*", "[a-z", '"rope"'):
         assert found(store, project, words) == []
 
 
-def test_who_goes_on_finds_each_page_once(store: Store, project: ProjectStore) -> None:
+def test_who_goes_on_finds_each_page_once(store, project):
     for hour in range(7):
         put(project, hour, "Rope" if hour % 2 else "String", None, hour)
 
@@ -126,7 +126,7 @@ def test_who_goes_on_finds_each_page_once(store: Store, project: ProjectStore) -
     assert pages == [a_url(5), a_url(3), a_url(1)]
 
 
-def test_a_search_stops_after_so_many_pages_and_goes_on(store: Store, project: ProjectStore) -> None:
+def test_a_search_stops_after_so_many_pages_and_goes_on(store, project):
     project.write([a_document(number, title="String") for number in range(PAGES + 5)])
     project.write([a_document("rope", title="Rope", updated_at=a_time(-1))])
 
@@ -137,7 +137,7 @@ def test_a_search_stops_after_so_many_pages_and_goes_on(store: Store, project: P
     assert ([each.page.url for each in second.found], second.stopped, second.next) == ([a_url("rope")], None, None)
 
 
-def test_a_search_stops_after_so_long_and_goes_on(store: Store, project: ProjectStore) -> None:
+def test_a_search_stops_after_so_long_and_goes_on(store, project):
     for hour in range(6):
         put(project, hour, "Rope", None, hour)
     a_second_each_time = count()

@@ -1,5 +1,4 @@
 from itertools import pairwise
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -8,8 +7,6 @@ from msgspec.structs import replace
 from sqlalchemy import delete
 
 from scrapy_dedup.store.domains.layouts import VERSIONS_KEPT
-from scrapy_dedup.store.records.records import TemplateRecord, TemplateStateRecord
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import LayoutTemplateRow
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import DOMAIN, a_state, a_template, a_time
@@ -31,7 +28,7 @@ def states(project: ProjectStore, layout: int = 7) -> dict[int, str]:
         pytest.param({"state": "live"}, 2, id="state"),
     ],
 )
-def test_only_another_cut_or_state_makes_a_version(project: ProjectStore, change: dict[str, Any], versions: int):
+def test_only_another_cut_or_state_makes_a_version(project, change, versions):
     first = a_template(overrides=[{"action": "drop", "selector": "h2"}])
     project.write([first])
 
@@ -45,7 +42,7 @@ def test_only_another_cut_or_state_makes_a_version(project: ProjectStore, change
     assert newest.created_at == (first if versions == 1 else again).created_at
 
 
-def test_a_live_version_retires_the_one_before_it(project: ProjectStore) -> None:
+def test_a_live_version_retires_the_one_before_it(project):
     project.write([a_template(state="live"), a_template(8, state="live")])
 
     project.write([a_template(state="live", body={}, created_at=a_time(2))])
@@ -57,13 +54,13 @@ def test_a_live_version_retires_the_one_before_it(project: ProjectStore) -> None
     assert [(one.layout, one.version) for one in project.templates(DOMAIN)] == [(7, 2), (8, 1)]
 
 
-def test_changes_of_one_batch_happen_in_their_order(project: ProjectStore) -> None:
+def test_changes_of_one_batch_happen_in_their_order(project):
     project.write([a_template(), a_state("live"), a_template(body={}), a_state("live"), a_state("live", 1)])
 
     assert states(project) == {2: "retired", 1: "live"}
 
 
-def test_the_oldest_versions_go_but_for_the_live_one(project: ProjectStore) -> None:
+def test_the_oldest_versions_go_but_for_the_live_one(project):
     project.write([a_template(state="live", body={"n": -1})])
 
     project.write(a_template(body={"n": number}) for number in range(VERSIONS_KEPT + 5))
@@ -90,9 +87,7 @@ CHANGES = st.lists(
 
 @given(CHANGES)
 @settings(max_examples=60, deadline=None)
-def test_a_layout_never_has_two_live_versions_or_two_of_a_number(
-    lasting: Store, changes: list[TemplateRecord | TemplateStateRecord]
-) -> None:
+def test_a_layout_never_has_two_live_versions_or_two_of_a_number(lasting, changes):
     lasting.project("law")
     with lasting.session() as session:
         session.execute(delete(LayoutTemplateRow))

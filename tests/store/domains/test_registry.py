@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scrapy_dedup.store.domains import lists as domain_lists
 from scrapy_dedup.store.domains import registry as domains
 from scrapy_dedup.store.domains.lists import SORTS, CursorError, DomainChoice, DomainSort
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import NOON, a_time
 
@@ -19,7 +18,7 @@ NAMES = ["example.org", "[::1]:8000", "a-b.example", "aa.example", "a_b.example"
 
 
 @pytest.fixture
-def project(lasting: Store, request: pytest.FixtureRequest) -> ProjectStore:
+def project(lasting, request) -> ProjectStore:
     """A project of its own in one store for all tests."""
     return lasting.project(request.node.name)
 
@@ -57,14 +56,14 @@ def all_pages(project: ProjectStore, sort: DomainSort, limit: int, **choice: Any
             return names
 
 
-def test_more_names_than_one_statement_takes(project: ProjectStore) -> None:
+def test_more_names_than_one_statement_takes(project):
     names = [f"{number}.example" for number in range(1_203)]
 
     assert register(project, *names) == set(names)
     assert find(project, *names).keys() == set(names)
 
 
-def test_twins_know_of_each_other_whichever_came_first(project: ProjectStore) -> None:
+def test_twins_know_of_each_other_whichever_came_first(project):
     register(project, "example.org", "www.shop.example")
     register(project, "www.example.org", "shop.example", "alone.example")
 
@@ -96,11 +95,7 @@ COLUMNS = {
 
 @pytest.mark.parametrize("descending", [False, True], ids=["up", "down"])
 @pytest.mark.parametrize("sort", SORTS)
-def test_a_list_has_each_domain_once_in_one_order_however_long_its_pages_are(
-    project: ProjectStore,
-    sort: DomainSort,
-    descending: bool,  # noqa: FBT001
-) -> None:
+def test_a_list_has_each_domain_once_in_one_order_however_long_its_pages_are(project, sort, descending):
     register(project, *NAMES)
     change(project, dict(zip(NAMES, VALUES, strict=True)))
 
@@ -116,7 +111,7 @@ def test_a_list_has_each_domain_once_in_one_order_however_long_its_pages_are(
         assert all_pages(project, sort, limit, descending=descending) == whole
 
 
-def test_a_cursor_belongs_to_its_order(project: ProjectStore) -> None:
+def test_a_cursor_belongs_to_its_order(project):
     register(project, *NAMES)
     after = listed(project, DomainChoice(limit=1)).next
 
@@ -126,7 +121,7 @@ def test_a_cursor_belongs_to_its_order(project: ProjectStore) -> None:
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.data())
-def test_whatever_a_cursor_holds_is_refused_or_read(lasting: Store, data: st.DataObject) -> None:
+def test_whatever_a_cursor_holds_is_refused_or_read(lasting, data):
 
     sort = data.draw(st.sampled_from(SORTS))
     odd = ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "2026-03-01T12:00:00", 2**63, -(2**31), 1e308]

@@ -47,9 +47,7 @@ def settle(project: ProjectStore, *names: str) -> set[str]:
 
 class TestConfidences:
     @given(batches=st.lists(st.lists(SCORES, max_size=4), max_size=4))
-    def test_counts_best_and_mean_are_those_of_all_items_however_they_were_written(
-        self, lasting: Store, batches: list[list[float]]
-    ) -> None:
+    def test_counts_best_and_mean_are_those_of_all_items_however_they_were_written(self, lasting, batches):
         project = lasting.project(str(uuid.uuid4()))
         for batch in batches:
             project.write([a_confidence(score) for score in batch])
@@ -59,13 +57,12 @@ class TestConfidences:
         if not scores:
             assert found is None
             return
-        assert found is not None
         high = sum(score >= 0.6 for score in scores)
         assert (found.high_quality_candidate_count, found.low_quality_candidate_count) == (high, len(scores) - high)
         assert found.best_confidence_score == max(scores)
         assert found.mean_confidence_score == pytest.approx(sum(scores) / len(scores), abs=1e-9)
 
-    def test_joined_twin_gives_its_items_to_the_one_that_stands_for_both(self, store: Store, project: ProjectStore):
+    def test_joined_twin_gives_its_items_to_the_one_that_stands_for_both(self, store, project):
         service = DomainService(store, project, Settings())
         bare, www = "example.com", "www.example.com"
         service.register_domains([bare, www], NOON)
@@ -89,7 +86,7 @@ def joined(store: Store, project: ProjectStore, name: str, to: str) -> None:
 
 
 class TestSettling:
-    def test_second_time_changes_nothing(self, project: ProjectStore) -> None:
+    def test_second_time_changes_nothing(self, project):
         project.write([a_document(1, chars_in=10, chars_out=5), a_confidence(0.7)])
         settle(project)
         first = registered(project)
@@ -108,9 +105,7 @@ class TestAsking:
             pytest.param(timedelta(minutes=10), True, False, id="ended"),
         ],
     )
-    def test_domains_of_killed_runs_are_made_up_for(
-        self, project: ProjectStore, heard: timedelta | None, *, ended: bool, counts: bool
-    ) -> None:
+    def test_domains_of_killed_runs_are_made_up_for(self, project, heard, *, ended, counts):
         earlier = project.begin_run(spider="s", jobdir=None, started_at=NOON)
         project.write([a_document(1, domain=OTHER)])
         if heard is not None:
@@ -124,7 +119,7 @@ class TestAsking:
 
 
 class TestRunUnderWay:
-    def test_report_that_comes_late_changes_nothing(self, project: ProjectStore) -> None:
+    def test_report_that_comes_late_changes_nothing(self, project):
         run = project.begin_run(spider="s", jobdir=None, started_at=NOON)
         project.end_run(run.id, status="finished", reason="finished", stats={"pages": 4}, finished_at=a_time(1))
         project.report_run(run.id, {"pages": 3}, a_time(2))
@@ -133,9 +128,7 @@ class TestRunUnderWay:
         assert (found.status, found.stats, found.seen_at) == ("finished", {"pages": 4}, a_time(1))
 
     @table("store/run_that_is_not_heard_was_killed")
-    def test_run_that_is_not_heard_was_killed(
-        self, project: ProjectStore, status: Any, seconds: float, *, is_silent: bool
-    ) -> None:
+    def test_run_that_is_not_heard_was_killed(self, project, status, seconds, *, is_silent):
         run = project.begin_run(spider="s", jobdir=None, started_at=a_time(-1))
         project.report_run(run.id, {}, NOON)
         if status == "finished":

@@ -10,7 +10,6 @@ from sqlalchemy import text
 from scrapy_dedup.store.engine.circuit import SLOW, Circuit
 from scrapy_dedup.store.engine.errors import AwayStoreError, StoreError
 from scrapy_dedup.store.store import Store
-from tests.databases import Server
 from tests.proxy import Proxy, proxy
 from tests.store.builders import DOMAIN, NOON, a_document, a_key
 from tests.waiting import wait_for
@@ -37,7 +36,7 @@ def line() -> Line:
 
 
 @pytest.fixture
-def circuit(line: Line) -> Iterator[Circuit]:
+def circuit(line) -> Iterator[Circuit]:
     made = Circuit(line.connect, retry=AT_ONCE)
     yield made
     made.close()
@@ -51,7 +50,7 @@ def is_open(circuit: Circuit) -> bool:
     return True
 
 
-def test_a_server_that_failed_is_away_until_a_try_succeeds(line: Line, circuit: Circuit) -> None:
+def test_a_server_that_failed_is_away_until_a_try_succeeds(line, circuit):
     line.is_there = False
     circuit.failed(StoreError("reset by peer"))
     wait_for(lambda: line.tries > 3)
@@ -62,7 +61,7 @@ def test_a_server_that_failed_is_away_until_a_try_succeeds(line: Line, circuit: 
     wait_for(lambda: is_open(circuit))
 
 
-def test_a_server_is_asked_as_before_while_it_is_only_doubted(line: Line, circuit: Circuit) -> None:
+def test_a_server_is_asked_as_before_while_it_is_only_doubted(line, circuit):
     circuit.doubt()
     assert is_open(circuit)
 
@@ -73,7 +72,7 @@ def test_a_server_is_asked_as_before_while_it_is_only_doubted(line: Line, circui
     wait_for(lambda: circuit.is_away)
 
 
-def test_only_one_thread_tries(line: Line, circuit: Circuit) -> None:
+def test_only_one_thread_tries(line, circuit):
     line.is_there = False
     before = threading.active_count()
 
@@ -83,7 +82,7 @@ def test_only_one_thread_tries(line: Line, circuit: Circuit) -> None:
     assert threading.active_count() <= before + 1
 
 
-def test_a_closed_circuit_tries_no_more(line: Line, circuit: Circuit) -> None:
+def test_a_closed_circuit_tries_no_more(line, circuit):
     line.is_there = False
     circuit.failed(StoreError("reset by peer"))
     wait_for(lambda: line.tries > 0)
@@ -94,13 +93,13 @@ def test_a_closed_circuit_tries_no_more(line: Line, circuit: Circuit) -> None:
 
 
 @pytest.fixture
-def way(postgresql: Server) -> Iterator[Proxy]:
+def way(postgresql) -> Iterator[Proxy]:
     with proxy(postgresql.port) as made:
         yield made
 
 
 @pytest.fixture
-def far(postgresql: Server, way: Proxy) -> Iterator[Store]:
+def far(postgresql, way) -> Iterator[Store]:
     """A store behind a proxy."""
     with postgresql.new_store() as url, Store.open(url.set(port=way.port), timeout=timedelta(seconds=2)) as store:
         yield store
@@ -114,7 +113,7 @@ def answers(store: Store) -> bool:
         return False
 
 
-def test_a_store_that_was_cut_off_says_so_at_once_and_is_found_again(way: Proxy, far: Store) -> None:
+def test_a_store_that_was_cut_off_says_so_at_once_and_is_found_again(way, far):
     project = far.project("shop")
     way.cut()
     with pytest.raises(StoreError):
@@ -130,7 +129,7 @@ def test_a_store_that_was_cut_off_says_so_at_once_and_is_found_again(way: Proxy,
     assert project.page(a_key(1)) is not None
 
 
-def test_nobody_waits_for_a_network_that_swallows_everything(way: Proxy, far: Store) -> None:
+def test_nobody_waits_for_a_network_that_swallows_everything(way, far):
     """Neither who asked before it was known, nor who asks then."""
     project = far.project("shop")
     assert not project.is_known(DOMAIN)
@@ -145,7 +144,7 @@ def test_nobody_waits_for_a_network_that_swallows_everything(way: Proxy, far: St
     wait_for(lambda: answers(far))
 
 
-def test_a_slow_answer_is_waited_for(postgresql: Server) -> None:
+def test_a_slow_answer_is_waited_for(postgresql):
     """A server that is busy is not one that has gone."""
     with postgresql.new_store() as url, Store.open(url) as store, store.session(read_only=True) as session:
         assert session.scalar(text(f"SELECT 1 FROM pg_sleep({SLOW.total_seconds() + 1})")) == 1

@@ -17,19 +17,19 @@ PLAIN = st.recursive(
 
 @settings(deadline=None)
 @given(ANY_TEXT)
-def test_any_text_survives_packing(text: str) -> None:
+def test_any_text_survives_packing(text):
     assert unpack_text(Packer().text(text)) == text
 
 
 @settings(deadline=None)
 @given(PLAIN)
-def test_any_plain_value_survives_packing(value: object) -> None:
+def test_any_plain_value_survives_packing(value):
     assert unpack_json(Packer().json(value)) == value
 
 
 @settings(deadline=None)
 @given(st.lists(ANY_TEXT, max_size=5))
-def test_one_packer_packs_each_text_as_if_it_were_the_first(texts: list[str]) -> None:
+def test_one_packer_packs_each_text_as_if_it_were_the_first(texts):
     packer = Packer()
 
     assert [packer.text(text) for text in texts] == [Packer().text(text) for text in texts]
@@ -37,7 +37,7 @@ def test_one_packer_packs_each_text_as_if_it_were_the_first(texts: list[str]) ->
 
 @settings(deadline=None)
 @given(ANY_TEXT)
-def test_a_column_text_fits_every_database_and_is_stable(text: str) -> None:
+def test_a_column_text_fits_every_database_and_is_stable(text):
     stored = column_text(text)
 
     stored.encode()
@@ -46,16 +46,16 @@ def test_a_column_text_fits_every_database_and_is_stable(text: str) -> None:
 
 
 @table("text/columns")
-def test_what_no_text_column_holds_is_replaced(text: str, stored: str) -> None:
+def test_what_no_text_column_holds_is_replaced(text, stored):
     assert column_text(text) == stored
 
 
 @pytest.mark.parametrize("damaged", [b"", b"no zstd", Packer().text("x" * 1000)[:-5]])
-def test_damaged_bytes_are_an_error_that_says_so(damaged: bytes) -> None:
+def test_damaged_bytes_are_an_error_that_says_so(damaged):
     with pytest.raises(DamagedError, match="cannot be unpacked"):
         unpack_text(damaged)
 
 
-def test_a_packed_text_that_is_not_json_is_an_error() -> None:
+def test_a_packed_text_that_is_not_json_is_an_error():
     with pytest.raises(DamagedError, match="not JSON"):
         unpack_json(Packer().text("{"))

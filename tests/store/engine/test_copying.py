@@ -21,7 +21,6 @@ from scrapy_dedup.store.seen_urls import SeenTable
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import Base
 from scrapy_dedup.store.writer import ProjectStore
-from tests.databases import Server
 from tests.small_disk import small_disk
 from tests.store.builders import NOON, a_document, a_key, a_source, an_alarm
 from tests.store.test_opening import change
@@ -86,7 +85,7 @@ def contents(url: URL) -> dict[str, list[tuple[object, ...]]]:
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def small(tmp_path_factory) -> Path:
     """A small store, and its backup."""
     folder = tmp_path_factory.mktemp("small")
     copied(fill(file_url(folder / "small.db")), folder / "small.backup")
@@ -94,14 +93,12 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def backup(small: Path, tmp_path: Path) -> Path:
+def backup(small, tmp_path) -> Path:
     return Path(shutil.copy(small / "small.backup", tmp_path))
 
 
 @pytest.mark.parametrize("into", ["sqlite", "postgresql", "postgresql-with-tables"])
-def test_store_in_either_database_goes_whole_into_either(
-    new_url: Callable[[], URL], tmp_path: Path, postgresql: Server, into: str
-) -> None:
+def test_store_in_either_database_goes_whole_into_either(new_url, tmp_path, postgresql, into):
     source = fill(new_url())
     with postgresql.new_store() if "tables" in into else postgresql.database() as server:
         target = file_url(tmp_path / "new.db") if into == "sqlite" else server
@@ -125,7 +122,7 @@ def test_store_in_either_database_goes_whole_into_either(
         assert len(contents(target)["sources"]) == 13
 
 
-def test_backup_is_whole_without_a_log_and_may_be_read_only(small: Path, backup: Path) -> None:
+def test_backup_is_whole_without_a_log_and_may_be_read_only(small, backup):
     backup.chmod(0o400)
     with closing(sqlite3.connect(f"{backup.as_uri()}?immutable=1", uri=True)) as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
@@ -137,7 +134,7 @@ def test_backup_is_whole_without_a_log_and_may_be_read_only(small: Path, backup:
     assert contents(file_url(backup.with_name("again.db"))) == contents(file_url(small / "small.db"))
 
 
-def test_what_crawls_write_meanwhile_is_not_in_a_copy(new_url: Callable[[], URL], tmp_path: Path) -> None:
+def test_what_crawls_write_meanwhile_is_not_in_a_copy(new_url, tmp_path):
     source = fill(new_url())
     before = contents(source)
     with Store.open(source) as store:
@@ -149,7 +146,7 @@ def test_what_crawls_write_meanwhile_is_not_in_a_copy(new_url: Callable[[], URL]
     assert contents(file_url(tmp_path / "copy.db")) == before
 
 
-def test_interrupted_copy_leaves_nothing(url: URL, tmp_path: Path, postgresql: Server) -> None:
+def test_interrupted_copy_leaves_nothing(url, tmp_path, postgresql):
     def interrupt() -> None:
         raise KeyboardInterrupt
 
@@ -171,7 +168,7 @@ def server_tables(server: URL) -> list[str]:
     return names
 
 
-def test_file_whose_copy_was_killed_is_not_there_or_whole(backup: Path, tmp_path: Path) -> None:
+def test_file_whose_copy_was_killed_is_not_there_or_whole(backup, tmp_path):
     script = (
         "import sys; from contextlib import nullcontext; from datetime import timedelta\n"
         "from scrapy_dedup.store.engine.copying import copy_store\n"
@@ -182,7 +179,6 @@ def test_file_whose_copy_was_killed_is_not_there_or_whole(backup: Path, tmp_path
     for seconds in (0, 0.1, 0.3):
         command = [sys.executable, "-c", script, f"sqlite:///{backup}", f"sqlite:///{target}"]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-            assert process.stdout is not None
             process.stdout.readline()
             time.sleep(seconds)
             process.kill()
@@ -193,7 +189,7 @@ def test_file_whose_copy_was_killed_is_not_there_or_whole(backup: Path, tmp_path
     copied(backup, target)
 
 
-def test_copy_that_finds_no_room_leaves_nothing(tmp_path: Path) -> None:
+def test_copy_that_finds_no_room_leaves_nothing(tmp_path):
     with Store.open(file_url(tmp_path / "large.db")) as store:
         pages = [a_source(n, content="".join(a_key((n, word)).hex() for word in range(800))) for n in range(200)]
         store.project("shop").write(pages)
@@ -204,7 +200,7 @@ def test_copy_that_finds_no_room_leaves_nothing(tmp_path: Path) -> None:
         assert list(disk.folder.iterdir()) == []
 
 
-def test_what_is_there_stays_as_it_is(backup: Path, tmp_path: Path, url: URL) -> None:
+def test_what_is_there_stays_as_it_is(backup, tmp_path, url):
     before = contents(fill(url))
     if url.get_backend_name() == "sqlite":
         (tmp_path / "free.db-wal").write_bytes(b"the log of a store that was moved away")
@@ -218,7 +214,7 @@ def test_what_is_there_stays_as_it_is(backup: Path, tmp_path: Path, url: URL) ->
     assert contents(url) == before
 
 
-def test_project_that_is_added_meanwhile_waits_for_the_copy(backup: Path, postgresql: Server) -> None:
+def test_project_that_is_added_meanwhile_waits_for_the_copy(backup, postgresql):
     refused: list[str] = []
 
     def add() -> None:
@@ -232,7 +228,7 @@ def test_project_that_is_added_meanwhile_waits_for_the_copy(backup: Path, postgr
         assert len(contents(server)["projects"]) == 2
 
 
-def test_server_without_room_for_a_store_is_refused(backup: Path, postgresql: Server) -> None:
+def test_server_without_room_for_a_store_is_refused(backup, postgresql):
     with postgresql.database() as server:
         postgresql.execute("CREATE TABLE theirs (n INTEGER)", str(server.database))
         with pytest.raises(StoreError, match=r"holds other tables \(theirs\)"):
@@ -243,7 +239,7 @@ def test_server_without_room_for_a_store_is_refused(backup: Path, postgresql: Se
 
 
 @pytest.mark.parametrize("revision", ["0000", "9999"])
-def test_schema_of_another_revision_is_refused_on_either_side(backup: Path, postgresql: Server, revision: str) -> None:
+def test_schema_of_another_revision_is_refused_on_either_side(backup, postgresql, revision):
     with postgresql.new_store() as server:
         postgresql.execute(f"UPDATE alembic_version SET version_num = '{revision}'", str(server.database))
         with pytest.raises(StoreError, match="revision"):
@@ -253,7 +249,7 @@ def test_schema_of_another_revision_is_refused_on_either_side(backup: Path, post
         copied(backup, backup.with_name("copy.db"))
 
 
-def test_column_of_another_name_is_refused_on_either_side(backup: Path, tmp_path: Path, postgresql: Server) -> None:
+def test_column_of_another_name_is_refused_on_either_side(backup, tmp_path, postgresql):
     with postgresql.new_store() as server:
         postgresql.execute("ALTER TABLE visits RENAME COLUMN reason TO why", str(server.database))
         for source, target in ((server, tmp_path / "new.db"), (backup, server)):
@@ -296,7 +292,7 @@ HOSTILE: dict[str, tuple[str, str]] = json.loads((CASES / "store" / "hostile_bac
 
 
 @pytest.mark.parametrize("name", [*BAD, *HOSTILE])
-def test_file_that_is_no_whole_store_is_refused(backup: Path, tmp_path: Path, name: str) -> None:
+def test_file_that_is_no_whole_store_is_refused(backup, tmp_path, name):
     if name in HOSTILE:
         statement, words = HOSTILE[name]
         change(backup, statement)

@@ -35,7 +35,7 @@ def past(project: ProjectStore, name: object = 1) -> list[str]:
     return [source_of(project, name).content or "", *(version.content for version in project.versions(a_key(name)))]
 
 
-def test_an_older_original_never_replaces_a_newer_one(store: Store) -> None:
+def test_an_older_original_never_replaces_a_newer_one(store):
     """Two crawls of one site may write at once, and one of them later than it fetched."""
     project = store.project("p", KeepPolicy(pages=3))
     project.write([a_source(content="new", fetched_at=a_time(2))])
@@ -45,7 +45,7 @@ def test_an_older_original_never_replaces_a_newer_one(store: Store) -> None:
     assert past(project) == ["new"]
 
 
-def test_beyond_the_bound_the_oldest_contents_go(store: Store) -> None:
+def test_beyond_the_bound_the_oldest_contents_go(store):
     project = store.project("p", KeepPolicy(max_bytes=10_000))
     for number in range(40):
         project.write(
@@ -61,7 +61,7 @@ def test_beyond_the_bound_the_oldest_contents_go(store: Store) -> None:
     assert source_of(project, 0).cleaned_content is None
 
 
-def test_older_versions_go_before_pages(store: Store) -> None:
+def test_older_versions_go_before_pages(store):
     project = store.project("p", KeepPolicy(pages=5, max_bytes=5_000))
     for hour in range(4):
         project.write([a_source(n, content=noise(10 * hour + n), fetched_at=a_time(hour)) for n in range(3)])
@@ -70,7 +70,7 @@ def test_older_versions_go_before_pages(store: Store) -> None:
     assert all(source_of(project, number).content for number in range(3))
 
 
-def test_neither_a_page_larger_than_the_bound_nor_its_text_is_kept(store: Store) -> None:
+def test_neither_a_page_larger_than_the_bound_nor_its_text_is_kept(store):
     project = store.project("p", KeepPolicy(max_bytes=100))
     project.write([a_source(content=noise(1))])
     assert source_of(project).content is None
@@ -81,7 +81,7 @@ def test_neither_a_page_larger_than_the_bound_nor_its_text_is_kept(store: Store)
     assert stored_bytes(store) == 0
 
 
-def test_texts_cleaned_by_an_analysis_count_too(store: Store) -> None:
+def test_texts_cleaned_by_an_analysis_count_too(store):
     project = store.project("p")
     project.write(a_source(number) for number in range(250))
 
@@ -111,9 +111,7 @@ STEPS: dict[str, Callable[[int, int], Record]] = {
     pages=st.sampled_from(["latest", 2, 3, "none"]),
     max_bytes=st.none() | st.integers(0, 3000),
 )
-def test_the_running_total_is_what_is_there_and_within_the_bound(
-    lasting: Store, steps: list[list[tuple[str, int, int]]], pages: int, max_bytes: int | None
-) -> None:
+def test_the_running_total_is_what_is_there_and_within_the_bound(lasting, steps, pages, max_bytes):
     with lasting.session() as session:
         session.execute(delete(Project))
         session.commit()
@@ -136,13 +134,13 @@ def memo(name: object = 1, content: object = "c") -> bytes:
 
 
 @pytest.mark.parametrize("value", [object(), {1, 2}, a_time(), b"bytes"])
-def test_what_would_not_come_back_as_it_is_is_not_taken(project: ProjectStore, value: object) -> None:
+def test_what_would_not_come_back_as_it_is_is_not_taken(project, value):
     with pytest.raises(TypeError, match="not JSON serializable"):
         project.write([an_extraction(items=[{"value": value}])])
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-def test_the_oldest_extractions_of_a_page_go(store: Store, *, at_once: bool) -> None:
+def test_the_oldest_extractions_of_a_page_go(store, *, at_once):
     project = store.project("p", KeepPolicy(extractions=2))
     records = [an_extraction(page, n, created_at=a_time(n)) for n in range(5) for page in (1, 2)]
     for batch in [records] if at_once else [[record] for record in records]:
@@ -165,7 +163,7 @@ def test_the_oldest_extractions_of_a_page_go(store: Store, *, at_once: bool) -> 
         pytest.param(ExtractionChoice(page_keys=[a_key(n) for n in range(1200)] + [a_key("d")]), "abc", id="many"),
     ],
 )
-def test_chosen_extractions_are_deleted(store: Store, project: ProjectStore, choice: ExtractionChoice, left: str):
+def test_chosen_extractions_are_deleted(store, project, choice, left):
     project.write(an_extraction(name, domain=f"{name}.example", created_at=a_time(n)) for n, name in enumerate("abcd"))
     project.write([a_document("a", content_hash=a_key("c")), a_document("b", content_hash=a_key("newer"))])
     other = store.project("other")

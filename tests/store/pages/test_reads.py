@@ -14,7 +14,6 @@ from scrapy_dedup.store.records.records import (
     DocumentRecord,
     SignatureRecord,
 )
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.stored_pages import DOMAIN, NOON, a_url
 
@@ -49,7 +48,7 @@ def drop(project: ProjectStore, name: object, keeper: object, layer: str, minute
 
 
 @pytest.fixture
-def filled(project: ProjectStore) -> ProjectStore:
+def filled(project) -> ProjectStore:
     """Two pages of one domain that share a chunk, one of another; four addresses that stand for the first."""
     put(project, "a", a_chunk(0, "one"), a_chunk(1, "two"), chars_out=80)
     put(project, "b", a_chunk(0, "two", "removed", key("a")), a_chunk(1, "three"))
@@ -62,20 +61,20 @@ def filled(project: ProjectStore) -> ProjectStore:
 
 
 @pytest.fixture
-def reads(store: Store, project: ProjectStore) -> Iterator[Reads]:
+def reads(store, project) -> Iterator[Reads]:
     with store.session(read_only=True) as session:
         yield Reads(session, project.id)
 
 
 @pytest.mark.usefixtures("filled")
-def test_pages_left_out_are_told_by_those_that_stand_for_them(reads: Reads) -> None:
+def test_pages_left_out_are_told_by_those_that_stand_for_them(reads):
     assert reads.dropped() == {
         "title": DroppedPages(pages=2, chars=160, chunks=4),
         "canonical": DroppedPages(pages=1, chars=80, chunks=2),
     }
 
 
-def test_the_page_that_one_is_like_is_found(reads: Reads, project: ProjectStore) -> None:
+def test_the_page_that_one_is_like_is_found(reads, project):
     for name, keeper, layer in (("a", None, None), ("b", "a", None), ("c", "a", "title")):
         like: dict[str, Any] = {"keeper": key(keeper), "jaccard": 0.95} if keeper else {}
         project.write([SignatureRecord(key(name), DOMAIN, key(name), layer=layer, **like)])

@@ -8,7 +8,6 @@ from scrapy_dedup.core.recrawl.missing import Lead
 from scrapy_dedup.store.engine.codec import pack_fingerprints
 from scrapy_dedup.store.records.records import GoneRecord, KeepPolicy, Record, ValidatorRecord
 from scrapy_dedup.store.records.stored import Run
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import (
     DOMAIN,
@@ -29,7 +28,7 @@ def begin(project: ProjectStore, hours: float = 0) -> Run:
 
 
 @pytest.mark.parametrize("bound", [1, 95])
-def test_visits_are_capped_and_the_oldest_go(store: Store, bound: int) -> None:
+def test_visits_are_capped_and_the_oldest_go(store, bound):
     project, other = store.project("p", KeepPolicy(visits=bound)), store.project("other")
     other.write([a_visit("other", at=a_time(-1))])
     run = begin(project)
@@ -43,7 +42,7 @@ def test_visits_are_capped_and_the_oldest_go(store: Store, bound: int) -> None:
     assert len(list(other.changes(a_time(-1)))) == 1
 
 
-def test_visits_are_capped_by_the_number_of_pages_where_there_are_more_than_a_few(store: Store) -> None:
+def test_visits_are_capped_by_the_number_of_pages_where_there_are_more_than_a_few(store):
     project = store.project("p", KeepPolicy(visits=5_000, visits_a_page=4))
     run = begin(project)
 
@@ -60,7 +59,7 @@ def test_visits_are_capped_by_the_number_of_pages_where_there_are_more_than_a_fe
     assert 4_500 <= most <= 5_000
 
 
-def test_validators_add_up(store: Store, project: ProjectStore) -> None:
+def test_validators_add_up(store, project):
     project.write([ValidatorRecord(DOMAIN, sent=1), ValidatorRecord(DOMAIN, sent=2, not_modified=1)])
     project.write([ValidatorRecord(DOMAIN, sent=4, useless=2, changed_304=1), ValidatorRecord("other", sent=9)])
 
@@ -91,7 +90,7 @@ STATE = {
 
 class TestPageStates:
     @pytest.mark.parametrize("status", ["processing", "failed"])
-    def test_what_was_acknowledged_outlives_a_visit_that_was_not(self, project: ProjectStore, status: str) -> None:
+    def test_what_was_acknowledged_outlives_a_visit_that_was_not(self, project, status):
         project.write([a_document(**STATE, chars_in=9)])
         before = state_of(project)
         run = begin(project)
@@ -106,7 +105,7 @@ class TestPageStates:
 
 
 class TestSeenAgain:
-    def test_a_snapshot_changes_the_visit_and_leaves_the_document(self, project: ProjectStore) -> None:
+    def test_a_snapshot_changes_the_visit_and_leaves_the_document(self, project):
         project.write([a_document(**STATE, chars_in=9)])
         before = state_of(project)
         run = begin(project)
@@ -122,7 +121,7 @@ class TestSeenAgain:
         assert {name: getattr(after, name) for name in kept} == {name: getattr(before, name) for name in kept}
         assert document_of(project).chars_in == 9
 
-    def test_a_page_that_failed_is_completed_when_it_is_seen(self, project: ProjectStore) -> None:
+    def test_a_page_that_failed_is_completed_when_it_is_seen(self, project):
         project.write([a_document(**STATE)])
         project.write([a_document(status="failed", error="E"), a_snapshot()])
 
@@ -144,9 +143,7 @@ SPLIT = "abc"
     st.lists(st.tuples(st.sampled_from(sorted(STEPS)), st.sampled_from(SPLIT), st.integers(0, 9)), max_size=12),
     st.integers(1, 4),
 )
-def test_how_records_are_split_into_batches_changes_nothing(
-    lasting: Store, steps: list[tuple[str, str, int]], size: int
-) -> None:
+def test_how_records_are_split_into_batches_changes_nothing(lasting, steps, size):
     project = lasting.project("split")
 
     def final(batches: list[list[Record]]) -> object:
@@ -165,7 +162,7 @@ def test_how_records_are_split_into_batches_changes_nothing(
 
 class TestMissing:
     @pytest.fixture(autouse=True)
-    def pages(self, project: ProjectStore) -> None:
+    def pages(self, project) -> None:
         """Four pages of a domain and one of another, seen an hour before the run begins."""
         project.write([a_document(name, updated_at=a_time(-1)) for name in "abcd"])
         project.write([a_document("e", domain="other.example", updated_at=a_time(-1))])
@@ -177,7 +174,7 @@ class TestMissing:
         assert project.count_missed(run.id, list(missing))
         return missing
 
-    def test_pages_that_a_run_did_not_see_are_missing(self, project: ProjectStore) -> None:
+    def test_pages_that_a_run_did_not_see_are_missing(self, project):
         run = begin(project)
         project.write([a_snapshot("a", at=a_time(0.5)), a_document("b", updated_at=a_time(0.5))])
 
@@ -187,9 +184,8 @@ class TestMissing:
         assert found[0].last_seen_at == a_time(-1)
         assert state_of(project, "e").missed_runs == 0
 
-    def test_what_is_known_of_pages_that_led_to_others_is_what_the_run_left(self, project: ProjectStore) -> None:
+    def test_what_is_known_of_pages_that_led_to_others_is_what_the_run_left(self, project):
         begin(project)
-        assert project.run is not None
         asked = {"status": "failed", "last_crawled_at": a_time(0.5)}
         project.write([a_snapshot("a", at=a_time(0.5)), GoneRecord(a_key("b"), a_time(0.5))])
         project.write([a_crawled_url("c", http_status=410, **asked), a_crawled_url("tried", http_status=500, **asked)])
@@ -204,7 +200,7 @@ class TestMissing:
             a_key("tried"): Lead.UNREAD,
         }
 
-    def test_page_that_is_missing_comes_with_what_led_to_it_and_what_it_answered(self, project: ProjectStore) -> None:
+    def test_page_that_is_missing_comes_with_what_led_to_it_and_what_it_answered(self, project):
         project.write([a_document("a", updated_at=a_time(-1), parent_key=a_key("list"))])
         project.write([a_document("d", updated_at=a_time(-1), parent_key=a_key("list"))])
         project.write([a_snapshot("d", at=a_time(-1), parent_key=a_key("other list"))])
@@ -213,7 +209,6 @@ class TestMissing:
         project.write([a_crawled_url("b", last_crawled_at=a_time(0.5), **gone)])
         project.write([a_crawled_url("c", last_crawled_at=a_time(-0.5), **gone)])
 
-        assert project.run is not None
         found = {
             page.url[-1]: (page.parent_key, page.asked, page.http_status)
             for page in project.missing_pages(project.run.id, [DOMAIN])
@@ -225,18 +220,18 @@ class TestMissing:
             "d": (a_key("other list"), None, None),
         }
 
-    def test_pages_of_another_spider_are_not_missing(self, project: ProjectStore) -> None:
+    def test_pages_of_another_spider_are_not_missing(self, project):
         project.begin_run(spider="other", jobdir=None, started_at=a_time(-2))
         project.write([a_document("a", updated_at=a_time(-1))])
 
         assert self.missing(project).keys() == {a_key(name) for name in "bcd"}
 
-    def test_pages_without_an_acknowledged_visit_are_not_missing(self, project: ProjectStore) -> None:
+    def test_pages_without_an_acknowledged_visit_are_not_missing(self, project):
         project.write([a_document("begun", status="processing")])
 
         assert a_key("begun") not in self.missing(project)
 
-    def test_more_pages_than_are_read_at_once_are_handed_out(self, project: ProjectStore) -> None:
+    def test_more_pages_than_are_read_at_once_are_handed_out(self, project):
         project.write(a_document(name, domain="many.example", updated_at=a_time(-1)) for name in range(1_100))
         run = begin(project)
 

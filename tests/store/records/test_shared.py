@@ -66,7 +66,7 @@ def rows(connection: Connection) -> Iterator[tuple[object, ...]]:
 
 
 class TestCandidates:
-    def test_of_a_band_that_many_pages_share_the_oldest_are_looked_at(self, project: ProjectStore) -> None:
+    def test_of_a_band_that_many_pages_share_the_oldest_are_looked_at(self, project):
         write(project, *(a_signature(number) for number in range(PAGES_OF_A_BAND)))
         write(project, *(a_signature(f"late {number}") for number in range(20)))
 
@@ -75,7 +75,7 @@ class TestCandidates:
 
 
 class TestWrite:
-    def test_a_page_that_gets_a_keeper_loses_its_bands_and_has_them_again_without(self, project: ProjectStore) -> None:
+    def test_a_page_that_gets_a_keeper_loses_its_bands_and_has_them_again_without(self, project):
         write(project, a_signature("a"))
 
         write(project, a_signature("a", keeper=a_key("k"), layer="near_duplicate", jaccard=0.95))
@@ -84,7 +84,7 @@ class TestWrite:
         write(project, a_signature("a"))
         assert (keys(project), bands(project)) == ([a_key("a")], 20)
 
-    def test_more_pages_than_one_statement_takes_are_written_and_forgotten(self, project: ProjectStore) -> None:
+    def test_more_pages_than_one_statement_takes_are_written_and_forgotten(self, project):
         many = [a_signature(number, f"{number} {number + 1}") for number in range(600)]
 
         write(project, *many)
@@ -102,9 +102,7 @@ STEPS = st.lists(
 
 @settings(max_examples=20, deadline=None)
 @given(STEPS, st.integers(1, 5))
-def test_how_pages_are_split_into_writes_changes_nothing(
-    lasting: Store, steps: list[tuple[int, str | None, bool]], size: int
-) -> None:
+def test_how_pages_are_split_into_writes_changes_nothing(lasting, steps, size):
     """And a page has the bands of its last sketch, no others."""
     project = lasting.project("split")
     records = [
@@ -126,7 +124,7 @@ def test_how_pages_are_split_into_writes_changes_nothing(
 
 
 @pytest.fixture(scope="module")
-def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProjectStore]:
+def crowded(tmp_path_factory) -> Iterator[ProjectStore]:
     path = tmp_path_factory.mktemp("crowded") / "dedup.db"
     with Store.open(f"sqlite:///{path}") as store:
         project = store.project("crowded")
@@ -134,11 +132,11 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProjectStore]:
         yield project
 
 
-def test_of_a_crowded_band_so_many_pages_are_asked_for(crowded: ProjectStore) -> None:
+def test_of_a_crowded_band_so_many_pages_are_asked_for(crowded):
     assert len(keys(crowded)) == PAGES_OF_A_BAND
 
 
-def test_a_question_is_answered_by_the_indexes(crowded: ProjectStore) -> None:
+def test_a_question_is_answered_by_the_indexes(crowded):
     with plans(crowded._database) as found:
         keys(crowded)
 
@@ -171,7 +169,7 @@ def with_text(name: object, *texts: str, left_out: Sequence[tuple[str, object]] 
         pytest.param(with_text(1, "something else"), id="changed"),
     ],
 )
-def test_a_text_moves_to_the_next_page_when_its_holder_disappears(project: ProjectStore, gone: list[Record]) -> None:
+def test_a_text_moves_to_the_next_page_when_its_holder_disappears(project, gone):
     project.write(with_text(1, "shared") + with_text(2, left_out=[("shared", 1)]))
 
     project.write(gone)
@@ -188,9 +186,7 @@ EVENTS = st.lists(st.one_of(CRAWLED, st.sampled_from(PAGES)), max_size=14)
 
 @settings(max_examples=60, deadline=None)
 @given(events=EVENTS, most=st.integers(1, 3))
-def test_every_text_lives_in_so_many_pages_whatever_comes_in_whatever_order(
-    lasting: Store, events: list[tuple[int, list[str]] | int], most: int
-) -> None:
+def test_every_text_lives_in_so_many_pages_whatever_comes_in_whatever_order(lasting, events, most):
     """A page is crawled, with other texts than before perhaps, or it is gone; texts move to whoever else has them."""
     project = lasting.project(str(uuid.uuid4()))
     having: dict[int, list[str]] = {}

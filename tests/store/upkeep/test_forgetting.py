@@ -87,11 +87,8 @@ def leave_on_free_pages(path: Path, word: str) -> None:
         connection.executescript(f"PRAGMA secure_delete = OFF; {script} PRAGMA wal_checkpoint(TRUNCATE);")
 
 
-def test_nothing_is_left_of_a_domain_in_any_table_nor_in_the_file(
-    store: Store, project: ProjectStore, url: URL
-) -> None:
+def test_nothing_is_left_of_a_domain_in_any_table_nor_in_the_file(store, project, url):
     project.begin_run(spider="site", jobdir=None, started_at=NOON)
-    assert project.run is not None
     fill(project)
     project.report_run(project.run.id, {"incomplete_domains": f"a.example {DOMAIN}", "pages": 7}, NOON)
     project.write([a_source(3, content=MARKER * 9, cleaned_content=MARKER), a_chunks(3, a_chunk(text=MARKER))])
@@ -120,9 +117,7 @@ def test_nothing_is_left_of_a_domain_in_any_table_nor_in_the_file(
 
 
 @pytest.mark.parametrize("chosen", [pytest.param(WHOLE, id="domain"), pytest.param(a_page(), id="page")])
-def test_other_pages_keep_what_they_have_and_are_given_the_texts(
-    store: Store, project: ProjectStore, chosen: ChosenRows
-) -> None:
+def test_other_pages_keep_what_they_have_and_are_given_the_texts(store, project, chosen):
     shared = a_chunk(text="shared")
     left_out = a_chunk(text="shared", state="removed", holder=a_key(1), layer="chunk")
     others: list[Record] = [
@@ -155,7 +150,7 @@ def test_other_pages_keep_what_they_have_and_are_given_the_texts(
     assert (chunk.state, chunk.holder) == ("due", None)
 
 
-def test_page_goes_and_its_neighbour_stays(store: Store, project: ProjectStore) -> None:
+def test_page_goes_and_its_neighbour_stays(store, project):
     for number in (1, 2):
         answer = an_answer(wire_key=a_key(("wire", number)), url=a_url(number))
         project.write([a_document(number), a_source(number), a_crawled_url(number), answer])
@@ -167,7 +162,7 @@ def test_page_goes_and_its_neighbour_stays(store: Store, project: ProjectStore) 
     assert filled(store)["responses"] == 1
 
 
-def test_queues_forget_the_addresses(store: Store, project: ProjectStore, url: URL) -> None:
+def test_queues_forget_the_addresses(store, project, url):
     project.write([a_crawled_url(1)])
     note_seen(project, url, a_url(1), "another", scope="job night")
 
@@ -176,7 +171,7 @@ def test_queues_forget_the_addresses(store: Store, project: ProjectStore, url: U
     assert filled(store)["seen_urls"] == 1
 
 
-def test_key_alone_stays_of_what_was_delivered_until_that_is_told_or_the_page_came_again(project: ProjectStore) -> None:
+def test_key_alone_stays_of_what_was_delivered_until_that_is_told_or_the_page_came_again(project):
     seen = {"last_seen_at": NOON}
     delivered = [a_document(number, **seen) for number in (1, 2)]
     project.write(
@@ -217,7 +212,7 @@ def counts(store: Store) -> dict[str, int]:
         return {name: session.scalar(select(func.count()).select_from(table)) or 0 for name, table in tables.items()}
 
 
-def test_all_there_is_of_a_page_that_is_gone_for_long_goes_and_nothing_else(store: Store) -> None:
+def test_all_there_is_of_a_page_that_is_gone_for_long_goes_and_nothing_else(store):
     project, other = store.project("shop", KeepPolicy(pages=2)), store.project("other")
     project.write([*everything_about("here"), a_crawled_url("alias", document_key=a_key("here"))])
     other.write([*everything_about("gone"), GoneRecord(a_key("gone"), NOON)])
@@ -251,14 +246,14 @@ def test_all_there_is_of_a_page_that_is_gone_for_long_goes_and_nothing_else(stor
         pytest.param([a_crawled_url()], id="not-gone"),
     ],
 )
-def test_page_stays_while_it_is_there_or_crawls_ask_for_it(project: ProjectStore, records: list[Record]) -> None:
+def test_page_stays_while_it_is_there_or_crawls_ask_for_it(project, records):
     project.write([a_document(), *records])
 
     assert removed(project) == [0, 0, 0]
     assert project.page(a_key()) is not None
 
 
-def test_many_pages_go_in_parts(store: Store, project: ProjectStore) -> None:
+def test_many_pages_go_in_parts(store, project):
     project.write([record for n in range(600) for record in (a_document(n), a_source(n), GoneRecord(a_key(n), NOON))])
 
     assert removed(project) == [600, 0, 0]
@@ -274,9 +269,7 @@ def a_run(project: ProjectStore, *, ended: bool = False, days: float = 0) -> uui
     return run.id
 
 
-def test_claims_and_seen_urls_go_with_runs_that_nobody_goes_on_with(
-    store: Store, project: ProjectStore, url: URL
-) -> None:
+def test_claims_and_seen_urls_go_with_runs_that_nobody_goes_on_with(store, project, url):
     finished, silent = a_run(project, ended=True), a_run(project, days=400)
     running, resumable = a_run(project), a_run(project, days=3)
     with store.session() as session:

@@ -4,7 +4,6 @@ from sqlalchemy import update
 from scrapy_dedup.store.engine.errors import DamagedStoreError
 from scrapy_dedup.store.tables.models import Memo
 from scrapy_dedup.store.upkeep.memos import MemoFigures, StoredMemos
-from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import NOON, a_key, a_time
 
 ROOMY = 10**9
@@ -15,7 +14,7 @@ def key(name: object) -> bytes:
 
 
 @pytest.mark.parametrize("change", ["cut", "altered", "emptied"])
-def test_what_was_altered_is_damaged_and_can_be_kept_anew(project: ProjectStore, change: str) -> None:
+def test_what_was_altered_is_damaged_and_can_be_kept_anew(project, change):
     memos = StoredMemos(project, ROOMY)
     memos.keep(key(1), "models.ask", '{"price":10}', NOON)
     with project.transaction(write=True) as connection:
@@ -30,7 +29,7 @@ def test_what_was_altered_is_damaged_and_can_be_kept_anew(project: ProjectStore,
     assert memos.find(key(1), None) == '{"price":12}'
 
 
-def test_beyond_the_bound_the_oldest_go(project: ProjectStore) -> None:
+def test_beyond_the_bound_the_oldest_go(project):
     """By whichever process wrote them."""
     for number in range(60):
         StoredMemos(project, 10_000).keep(key(number), "models.ask", f'"{number:0100}"', a_time(number))
@@ -43,7 +42,7 @@ def test_beyond_the_bound_the_oldest_go(project: ProjectStore) -> None:
     assert StoredMemos(project).figures() == figures
 
 
-def test_memos_are_deleted_by_their_age_or_all(project: ProjectStore) -> None:
+def test_memos_are_deleted_by_their_age_or_all(project):
     memos = StoredMemos(project, ROOMY)
     for number in range(4):
         memos.keep(key(number), "models.ask", "1", a_time(number))

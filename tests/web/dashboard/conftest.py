@@ -24,14 +24,14 @@ def filled() -> Filled:
 
 
 @pytest.fixture(scope="session")
-def dashboard(filled: Filled, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
+def dashboard(filled, tmp_path_factory) -> Iterator[Dashboard]:
     """A served store, for tests that only look."""
     with served(filled.copied(tmp_path_factory.mktemp("looked-at"))) as running:
         yield running
 
 
 @pytest.fixture
-def own_dashboard(filled: Filled, tmp_path: Path) -> Iterator[Dashboard]:
+def own_dashboard(filled, tmp_path) -> Iterator[Dashboard]:
     """A served store that a test may write to."""
     with served(filled.copied(tmp_path / "own")) as running:
         yield running

@@ -1,14 +1,13 @@
 """What is blacklisted in the browser is not asked by the next crawl, by whatever way it is found."""
 
 import pytest
-from playwright.sync_api import Browser
 
 from tests.end_to_end.crawling import ADDON, Project
 from tests.server import Answer, Site, redirect, serving
 from tests.sites import prose
 from tests.web.dashboard.filled import PROJECT
 from tests.web.dashboard.reading import text_of
-from tests.web.dashboard.serving import Dashboard, seen
+from tests.web.dashboard.serving import seen
 
 pytestmark = [pytest.mark.browser, pytest.mark.crawl]
 
@@ -36,7 +35,7 @@ def a_site(origins: list[str]) -> Site:
     return site
 
 
-def test_three_that_were_blacklisted_in_bulk_are_asked_nothing(browser: Browser, own_dashboard: Dashboard) -> None:
+def test_three_that_were_blacklisted_in_bulk_are_asked_nothing(browser, own_dashboard):
     dashboard = own_dashboard
     settings = {**ADDON, "DEDUP_PROJECT": PROJECT, "DEDUP_RESILIENCE": {"enabled": True}, "ROBOTSTXT_OBEY": True}
     project = Project(dashboard.folder, settings)

@@ -1,7 +1,7 @@
 """The configuration of a domain: fields with their errors, a look at a stored page, versions."""
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 from selectolax.lexbor import LexborHTMLParser
 
 from scrapy_dedup.core.patterns.config import SiteConfig
@@ -10,14 +10,14 @@ from tests.report.hostile import HOSTILE
 from tests.service.stored_pages import NOON
 from tests.web.dashboard.filled import HARBOUR
 from tests.web.dashboard.looking import a_changed_page, config_path, violations
-from tests.web.dashboard.serving import LOOKS, Dashboard, seen
+from tests.web.dashboard.serving import LOOKS, seen
 
 pytestmark = pytest.mark.browser
 SELECTORS = "boilerplate_css_selectors"
 EXPRESSIONS = "boilerplate_text_patterns"
 
 
-def test_what_would_go_is_shown_while_one_types(browser: Browser, dashboard: Dashboard) -> None:
+def test_what_would_go_is_shown_while_one_types(browser, dashboard):
     page = a_changed_page(dashboard)
     title = (page.title or "").partition(" · ")[0]
 
@@ -43,9 +43,7 @@ def test_what_would_go_is_shown_while_one_types(browser: Browser, dashboard: Das
     assert dashboard.project.site_config(HARBOUR) is None
 
 
-def test_without_script_a_button_shows_it_another_tries_it_and_it_is_saved(
-    browser: Browser, own_dashboard: Dashboard
-) -> None:
+def test_without_script_a_button_shows_it_another_tries_it_and_it_is_saved(browser, own_dashboard):
     page = a_changed_page(own_dashboard)
 
     with seen(browser, own_dashboard, config_path(own_dashboard, page), with_script=False) as shown:
@@ -69,7 +67,7 @@ def test_without_script_a_button_shows_it_another_tries_it_and_it_is_saved(
     assert own_dashboard.json("store", "config", "get", HARBOUR)["config"][SELECTORS] == ["main > h1", ".never-there"]
 
 
-def test_errors_stand_at_their_fields_and_nothing_is_lost(browser: Browser, own_dashboard: Dashboard) -> None:
+def test_errors_stand_at_their_fields_and_nothing_is_lost(browser, own_dashboard):
     page = a_changed_page(own_dashboard)
 
     with seen(browser, own_dashboard, config_path(own_dashboard, page), with_script=False) as shown:
@@ -88,9 +86,7 @@ def test_errors_stand_at_their_fields_and_nothing_is_lost(browser: Browser, own_
     assert stored_config(own_dashboard.project, HARBOUR) is None
 
 
-def test_change_that_somebody_else_made_meanwhile_is_not_overwritten(
-    browser: Browser, own_dashboard: Dashboard
-) -> None:
+def test_change_that_somebody_else_made_meanwhile_is_not_overwritten(browser, own_dashboard):
     project, settings = own_dashboard.project, own_dashboard.server.settings
 
     with seen(browser, own_dashboard, own_dashboard.path("domains", HARBOUR, "config")) as shown:
@@ -103,7 +99,7 @@ def test_change_that_somebody_else_made_meanwhile_is_not_overwritten(
     assert stored_config(project, HARBOUR) == SiteConfig(keep_rules=("theirs",))
 
 
-def test_hostile_entries_come_back_as_they_are_and_run_nothing(browser: Browser, own_dashboard: Dashboard) -> None:
+def test_hostile_entries_come_back_as_they_are_and_run_nothing(browser, own_dashboard):
     entry = f"  </textarea>{HOSTILE}\u202e\u2066 "
     several = SiteConfig(keep_rules=(entry,), boilerplate_text_patterns=("two\nlines",))
     project, settings = own_dashboard.project, own_dashboard.server.settings
@@ -121,14 +117,14 @@ def test_hostile_entries_come_back_as_they_are_and_run_nothing(browser: Browser,
     assert config == several.changed(SELECTORS, ["h6"])
 
 
-def test_page_of_another_domain_is_not_looked_at(dashboard: Dashboard) -> None:
+def test_page_of_another_domain_is_not_looked_at(dashboard):
     path = f"{dashboard.path('domains', HARBOUR, 'config')}?page=http://other.example/"
 
     with dashboard.client() as client:
         assert "is a page of other.example" in LexborHTMLParser(client.get(path).text).css("#preview")[0].text()
 
 
-def test_what_is_no_domain_has_no_configuration(own_dashboard: Dashboard) -> None:
+def test_what_is_no_domain_has_no_configuration(own_dashboard):
     domains = own_dashboard.path("domains")
 
     with own_dashboard.client() as client:

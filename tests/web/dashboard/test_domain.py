@@ -1,7 +1,7 @@
 """One domain on the dashboard: figures, layouts with pictures, pages, blacklist."""
 
 import pytest
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Locator, expect
 
 from scrapy_dedup.service.domains.registry import DomainService
 from scrapy_dedup.store.domains.layouts import StoredPicture
@@ -15,7 +15,7 @@ from tests.web.dashboard.serving import Dashboard, seen
 pytestmark = pytest.mark.browser
 
 
-def test_figures_are_those_of_the_commands(browser: Browser, dashboard: Dashboard) -> None:
+def test_figures_are_those_of_the_commands(browser, dashboard):
     layouts = dashboard.json("templates", "layouts", HARBOUR)["domains"][0]
     told = dashboard.json("domains", "show", HARBOUR)
 
@@ -36,7 +36,7 @@ def test_figures_are_those_of_the_commands(browser: Browser, dashboard: Dashboar
         assert figures["errors"] == str(domain["errors"])
 
 
-def test_domain_is_blacklisted_with_its_reason_and_taken_off(browser: Browser, own_dashboard: Dashboard) -> None:
+def test_domain_is_blacklisted_with_its_reason_and_taken_off(browser, own_dashboard):
     with seen(browser, own_dashboard, own_dashboard.path("domains", HARBOUR), with_script=False) as shown:
         shown.page.locator("summary", has_text="Blacklist").click()
         shown.page.get_by_label("Why").fill("<b>Copies</b> \u202e others")
@@ -54,7 +54,7 @@ def test_domain_is_blacklisted_with_its_reason_and_taken_off(browser: Browser, o
         shown.assert_clean()
 
 
-def test_layout_has_its_picture_and_alarms_are_told(browser: Browser, own_dashboard: Dashboard) -> None:
+def test_layout_has_its_picture_and_alarms_are_told(browser, own_dashboard):
     project = own_dashboard.project
     layout = from_digits(own_dashboard.json("templates", "layouts", HARBOUR)["domains"][0]["layouts"][0]["layout"])
     boxes = [{"number": 1, "x": 1, "y": 1, "width": 50, "height": 20, "kind": "content", "label": "<script>"}]

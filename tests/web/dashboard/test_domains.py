@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 from selectolax.lexbor import LexborHTMLParser
 
 from scrapy_dedup.report.numbers import whole
@@ -37,7 +37,7 @@ def status_of(dashboard: Dashboard, name: str) -> str:
     return found.status
 
 
-def test_headings_sort_as_the_command_does(dashboard: Dashboard) -> None:
+def test_headings_sort_as_the_command_does(dashboard):
     def listed(page: LexborHTMLParser) -> list[str]:
         return [link.text(strip=True) for link in page.css(".listing tbody th a")]
 
@@ -63,7 +63,7 @@ def test_headings_sort_as_the_command_does(dashboard: Dashboard) -> None:
             assert listed(opened(links(second)["From the top"])) == expected[:50]
 
 
-def test_filter_takes_parts_patterns_and_statuses(browser: Browser, dashboard: Dashboard) -> None:
+def test_filter_takes_parts_patterns_and_statuses(browser, dashboard):
     listed = everything(dashboard)
 
     with seen(browser, dashboard, dashboard.path("domains")) as shown:
@@ -86,9 +86,7 @@ def test_filter_takes_parts_patterns_and_statuses(browser: Browser, dashboard: D
         assert names(shown.page) == [one["domain_name"] for one in listed if one["status"] == "PROCESSED_HIGH_QUALITY"]
 
 
-def test_three_are_blacklisted_in_bulk_and_freed_again_without_script(
-    browser: Browser, own_dashboard: Dashboard
-) -> None:
+def test_three_are_blacklisted_in_bulk_and_freed_again_without_script(browser, own_dashboard):
     """With script: the next test, and test_blacklist_in_crawls."""
     dashboard = own_dashboard
     with seen(browser, dashboard, dashboard.path("domains"), with_script=False) as shown:
@@ -127,9 +125,7 @@ def test_three_are_blacklisted_in_bulk_and_freed_again_without_script(
         assert not shown.complaints
 
 
-def test_blacklist_ends_at_a_date_that_is_still_to_come_and_a_change_is_taken_back_once(
-    browser: Browser, own_dashboard: Dashboard
-) -> None:
+def test_blacklist_ends_at_a_date_that_is_still_to_come_and_a_change_is_taken_back_once(browser, own_dashboard):
     dashboard = own_dashboard
     today = datetime.now(UTC).date()
     with seen(browser, dashboard, dashboard.path("domains") + "?q=rope1") as shown:
@@ -165,9 +161,7 @@ def test_blacklist_ends_at_a_date_that_is_still_to_come_and_a_change_is_taken_ba
         assert status_of(dashboard, "rope1.example") == "BLACKLISTED"
 
 
-def test_pasted_names_are_registered_and_patterns_stand_for_registered_ones(
-    browser: Browser, own_dashboard: Dashboard
-) -> None:
+def test_pasted_names_are_registered_and_patterns_stand_for_registered_ones(browser, own_dashboard):
     dashboard = own_dashboard
     with seen(browser, dashboard, dashboard.path("domains")) as shown:
         shown.page.get_by_text("Paste a list of domains").click()
@@ -185,7 +179,7 @@ def test_pasted_names_are_registered_and_patterns_stand_for_registered_ones(
         assert text_of(shown, "h1") == "Blacklist 3 domains?"
 
 
-def test_nothing_chosen_and_a_lost_place_in_the_list_are_told(browser: Browser, dashboard: Dashboard) -> None:
+def test_nothing_chosen_and_a_lost_place_in_the_list_are_told(browser, dashboard):
     with seen(browser, dashboard, dashboard.path("domains"), with_script=False) as shown:
         shown.page.get_by_role("button", name="Blacklist…", exact=True).click()
         assert "No domain was chosen." in text_of(shown, "[role=alert]")

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser
 
 from tests.web.dashboard.filled import HARBOUR
 from tests.web.dashboard.looking import a_changed_page, layout_of, page_path, violations
@@ -52,14 +51,14 @@ CHECKED = ("overview", "some domains", "a run", "a page", "templates", "two vers
 
 
 @pytest.fixture(scope="module")
-def watched(browser: Browser, dashboard: Dashboard) -> Iterator[Seen]:
+def watched(browser, dashboard) -> Iterator[Seen]:
     """A page that leads from one address to the next: one of its own for each takes half a second."""
     with seen(browser, dashboard) as shown:
         yield shown
 
 
 @pytest.mark.parametrize("name", PAGES | OTHERS)
-def test_page_opens_is_accessible_fits_and_asks_nobody_else(watched: Seen, dashboard: Dashboard, name: str) -> None:
+def test_page_opens_is_accessible_fits_and_asks_nobody_else(watched, dashboard, name):
     shown = watched
     for noted in (shown.asked, shown.failed, shown.complaints):
         noted.clear()
@@ -82,9 +81,7 @@ def test_page_opens_is_accessible_fits_and_asks_nobody_else(watched: Seen, dashb
     assert shown.asked
 
 
-def test_page_without_script_has_the_same_text_fits_and_asks_nobody_else(
-    browser: Browser, dashboard: Dashboard
-) -> None:
+def test_page_without_script_has_the_same_text_fits_and_asks_nobody_else(browser, dashboard):
     def text(shown: Seen, path: str) -> str:
         shown.go(path)
         found = text_of(shown, "h1") + text_of(shown, "main .numbers, main table, main .empty, main p")
@@ -100,7 +97,7 @@ def test_page_without_script_has_the_same_text_fits_and_asks_nobody_else(
                 without.assert_clean()
 
 
-def test_whoever_uses_the_keyboard_gets_everywhere(browser: Browser, dashboard: Dashboard) -> None:
+def test_whoever_uses_the_keyboard_gets_everywhere(browser, dashboard):
     with seen(browser, dashboard, dashboard.path("domains")) as shown:
         page = shown.page
         page.keyboard.press("Tab")
@@ -121,7 +118,7 @@ def test_whoever_uses_the_keyboard_gets_everywhere(browser: Browser, dashboard: 
         assert "domain" in reached
 
 
-def test_other_projects_are_a_menu_that_needs_no_script(browser: Browser, dashboard: Dashboard) -> None:
+def test_other_projects_are_a_menu_that_needs_no_script(browser, dashboard):
     with seen(browser, dashboard, with_script=False) as shown:
         shown.page.locator(".project summary").click()
         shown.page.locator(".project a", has_text="hostile").click()
@@ -130,7 +127,7 @@ def test_other_projects_are_a_menu_that_needs_no_script(browser: Browser, dashbo
         assert not shown.failed
 
 
-def test_what_is_not_there_is_told_in_words(browser: Browser, dashboard: Dashboard) -> None:
+def test_what_is_not_there_is_told_in_words(browser, dashboard):
     project = dashboard.path()
 
     for path in ("runs/there-is-none", "%2e%2e%2f%2e%2e%2fetc%2fpasswd", "runs/%00%e2%80%ae"):

@@ -1,7 +1,7 @@
 """What was left out by mistake is kept from now on, and comes back when the domain is refined."""
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from scrapy_dedup.service.patterns import stored_config
 from tests.end_to_end.crawling import ROOT
@@ -13,9 +13,7 @@ pytestmark = pytest.mark.browser
 BLOCK = "Published since 1977. Nothing here may be reprinted without asking; we usually say yes."
 
 
-def test_kept_block_is_back_in_the_clean_text_once_the_domain_is_refined(
-    browser: Browser, own_dashboard: Dashboard, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kept_block_is_back_in_the_clean_text_once_the_domain_is_refined(browser, own_dashboard, monkeypatch):
     # The project's spiders are in this repository, which is nowhere installed.
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     page = a_changed_page(own_dashboard)
@@ -45,7 +43,7 @@ def test_kept_block_is_back_in_the_clean_text_once_the_domain_is_refined(
     assert BLOCK in (source.source.cleaned_content or "")
 
 
-def test_what_is_kept_is_taken_back_on_the_page_of_the_domain(browser: Browser, own_dashboard: Dashboard) -> None:
+def test_what_is_kept_is_taken_back_on_the_page_of_the_domain(browser, own_dashboard):
     with seen(browser, own_dashboard, own_dashboard.path("domains", HARBOUR), with_script=False) as shown:
         row = shown.page.locator("#blocks tr").filter(has_text="Port Ellery Almanac, 3 Rope Walk")
         row.locator("a.keep").click()
@@ -60,7 +58,7 @@ def test_what_is_kept_is_taken_back_on_the_page_of_the_domain(browser: Browser, 
         expect(shown.page.locator("#kept")).to_have_count(0)
 
 
-def test_what_nobody_removed_cannot_be_kept(dashboard: Dashboard) -> None:
+def test_what_nobody_removed_cannot_be_kept(dashboard):
     asked = f"{dashboard.path('keep')}?what=<script>window.__ran=1</script>"
 
     assert "lost anything by" in dashboard.refused(asked, 409)

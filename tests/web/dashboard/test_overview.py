@@ -6,7 +6,6 @@ from itertools import starmap
 
 import pytest
 from msgspec.structs import replace
-from playwright.sync_api import Browser
 from selectolax.lexbor import LexborHTMLParser
 
 from scrapy_dedup.core.errors import DedupError
@@ -14,7 +13,7 @@ from scrapy_dedup.report.numbers import percent, short, whole
 from scrapy_dedup.service.report.dashboard import front_page, quick_front_page
 from scrapy_dedup.web.dashboard.overview import Slow
 from tests.web.dashboard.reading import cells, figure, plain, text_of, unfold
-from tests.web.dashboard.serving import TOKEN, Dashboard, seen
+from tests.web.dashboard.serving import TOKEN, seen
 
 pytestmark = pytest.mark.browser
 VERDICTS = ("new", "changed", "unchanged", "removed")
@@ -22,9 +21,7 @@ VERDICTS = ("new", "changed", "unchanged", "removed")
 LONG = 60.0
 
 
-def test_sums_and_layers_are_those_of_the_report_trend_and_last_runs_those_of_runs(
-    browser: Browser, dashboard: Dashboard
-) -> None:
+def test_sums_and_layers_are_those_of_the_report_trend_and_last_runs_those_of_runs(browser, dashboard):
     told = dashboard.json("report", "--domains")
     total = told["total"]
     every = dashboard.json("report")["ledger"]["all_runs"]
@@ -77,7 +74,7 @@ def test_sums_and_layers_are_those_of_the_report_trend_and_last_runs_those_of_ru
         assert paths == [dashboard.path("runs", run["id"]) for run in runs]
 
 
-def test_sums_of_the_registry_are_those_of_all_documents_once_runs_have_ended(dashboard: Dashboard) -> None:
+def test_sums_of_the_registry_are_those_of_all_documents_once_runs_have_ended(dashboard):
     at = datetime.now(UTC)
 
     quick = quick_front_page(dashboard.store, dashboard.project, at)
@@ -86,7 +83,7 @@ def test_sums_of_the_registry_are_those_of_all_documents_once_runs_have_ended(da
     assert quick == replace(whole_page, ledger=None, is_quick=True)
 
 
-def test_alarms_and_what_to_do_in_an_empty_project_are_told(dashboard: Dashboard) -> None:
+def test_alarms_and_what_to_do_in_an_empty_project_are_told(dashboard):
     with dashboard.client() as client:
         alarmed = LexborHTMLParser(client.get(dashboard.path(project=dashboard.hostile)).text)
         empty = LexborHTMLParser(client.get(dashboard.path(project=dashboard.store.project("empty"))).text)
@@ -97,7 +94,7 @@ def test_alarms_and_what_to_do_in_an_empty_project_are_told(dashboard: Dashboard
     assert "scrapy_dedup.Addon" in empty.css(".empty")[0].text()
 
 
-def test_first_address_leads_to_the_default_project(browser: Browser, dashboard: Dashboard) -> None:
+def test_first_address_leads_to_the_default_project(browser, dashboard):
     with seen(browser, dashboard, "/") as shown:
         assert shown.page.url == dashboard.origin + dashboard.path()
         # By the address that `serve` prints, too.
@@ -116,7 +113,7 @@ class Clock:
         return self.at
 
 
-def test_dear_answer_is_kept_for_twenty_times_its_price() -> None:
+def test_dear_answer_is_kept_for_twenty_times_its_price():
     clock, made = Clock(), iter(range(10))
 
     def dear() -> int:
@@ -131,7 +128,7 @@ def test_dear_answer_is_kept_for_twenty_times_its_price() -> None:
     assert slow.page("a", dear, wait_seconds=LONG) == 1
 
 
-def test_nobody_waits_for_what_is_known_to_be_slow() -> None:
+def test_nobody_waits_for_what_is_known_to_be_slow():
     clock, go, done = Clock(), threading.Event(), threading.Event()
 
     def slow_one() -> str:
@@ -153,7 +150,7 @@ def test_nobody_waits_for_what_is_known_to_be_slow() -> None:
     assert done.wait(LONG)
 
 
-def test_error_is_told_once_and_the_next_reader_asks_again() -> None:
+def test_error_is_told_once_and_the_next_reader_asks_again():
     answers = iter([DedupError("broken"), None])
 
     def failing() -> str:

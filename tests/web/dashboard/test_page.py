@@ -3,7 +3,7 @@
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from scrapy_dedup.core.pages.fingerprints import to_hex
 from scrapy_dedup.core.urls.normal_form import page_key
@@ -13,14 +13,12 @@ from scrapy_dedup.store.writer import ProjectStore
 from tests.report.hostile import ALL, HOSTILE
 from tests.service.stored_pages import NOON
 from tests.web.dashboard.looking import a_changed_page, page_path
-from tests.web.dashboard.serving import Dashboard, seen
+from tests.web.dashboard.serving import seen
 
 pytestmark = pytest.mark.browser
 
 
-def test_page_says_what_explain_says_and_what_went_out_stands_beside_it_with_a_link_that_keeps_it(
-    browser: Browser, dashboard: Dashboard
-) -> None:
+def test_page_says_what_explain_says_and_what_went_out_stands_beside_it_with_a_link_that_keeps_it(browser, dashboard):
     page = a_changed_page(dashboard)
     told = dashboard.json("explain", page.url)
     found = explain(dashboard.store, dashboard.project.name, page.url, dashboard.server.settings)
@@ -61,9 +59,7 @@ def test_page_says_what_explain_says_and_what_went_out_stands_beside_it_with_a_l
         assert first.text[:30] in (link.text_content() or "")
 
 
-def test_stored_page_has_an_opaque_origin_runs_nothing_and_asks_for_nothing(
-    browser: Browser, own_dashboard: Dashboard
-) -> None:
+def test_stored_page_has_an_opaque_origin_runs_nothing_and_asks_for_nothing(browser, own_dashboard):
     url = "http://evil.example/frame"
     put_page(
         own_dashboard.project,
@@ -97,7 +93,7 @@ def test_stored_page_has_an_opaque_origin_runs_nothing_and_asks_for_nothing(
         assert shown.page.url.endswith(path)
 
 
-def test_raw_page_may_be_framed_by_the_dashboard_alone(dashboard: Dashboard) -> None:
+def test_raw_page_may_be_framed_by_the_dashboard_alone(dashboard):
     page = a_changed_page(dashboard)
 
     with dashboard.client() as client:
@@ -120,12 +116,12 @@ NO_PAGES = {
 }
 
 
-def test_what_is_no_page_is_said(dashboard: Dashboard) -> None:
+def test_what_is_no_page_is_said(dashboard):
     for query, (status, told) in NO_PAGES.items():
         assert told in dashboard.refused(f"{dashboard.path('page')}?{query}", status)
 
 
-def test_hostile_page_is_text_and_bounded(browser: Browser, own_dashboard: Dashboard) -> None:
+def test_hostile_page_is_text_and_bounded(browser, own_dashboard):
     url = "http://evil.example/worst"
     blocks = "".join(
         f"<p>Block {number} &lt;script&gt;window.__ran=1&lt;/script&gt; \u202e</p>" for number in range(100_000)

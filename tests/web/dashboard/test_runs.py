@@ -4,18 +4,18 @@ import threading
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from scrapy_dedup.report.numbers import whole
 from tests.web.dashboard.looking import violations
 from tests.web.dashboard.reading import cells, figure, text_of, unfold
-from tests.web.dashboard.serving import Dashboard, seen
+from tests.web.dashboard.serving import seen
 
 pytestmark = pytest.mark.browser
 VERDICTS = ("new", "changed", "unchanged", "removed")
 
 
-def test_run_says_what_the_commands_say(browser: Browser, dashboard: Dashboard) -> None:
+def test_run_says_what_the_commands_say(browser, dashboard):
     runs = dashboard.json("runs")["runs"]
     run = next(each for each in runs if each["verdicts"].get("changed"))
     ledger = dashboard.json("report", "--run", run["id"])["ledger"]["run"]
@@ -36,7 +36,7 @@ def test_run_says_what_the_commands_say(browser: Browser, dashboard: Dashboard) 
         assert href == f"{dashboard.path('page')}?key={own[0]['page_key']}"
 
 
-def test_run_that_crawls_shows_its_progress(browser: Browser, own_dashboard: Dashboard) -> None:
+def test_run_that_crawls_shows_its_progress(browser, own_dashboard):
     dashboard, project = own_dashboard, own_dashboard.project
     run = project.begin_run(spider="live", jobdir=None, started_at=datetime.now(UTC))
 
@@ -54,7 +54,7 @@ def test_run_that_crawls_shows_its_progress(browser: Browser, own_dashboard: Das
         shown.assert_clean()
 
 
-def test_run_that_went_silent_is_said_to_be_probably_dead(browser: Browser, own_dashboard: Dashboard) -> None:
+def test_run_that_went_silent_is_said_to_be_probably_dead(browser, own_dashboard):
     dashboard, project = own_dashboard, own_dashboard.project
     long_ago = datetime.now(UTC) - timedelta(hours=3)
     run = project.begin_run(spider="killed", jobdir=None, started_at=long_ago)
@@ -68,7 +68,7 @@ def test_run_that_went_silent_is_said_to_be_probably_dead(browser: Browser, own_
         )
 
 
-def test_jobs_show_their_progress_and_can_be_cancelled(browser: Browser, own_dashboard: Dashboard) -> None:
+def test_jobs_show_their_progress_and_can_be_cancelled(browser, own_dashboard):
     dashboard = own_dashboard
     looked = threading.Event()
 

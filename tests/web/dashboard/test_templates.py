@@ -1,7 +1,7 @@
 """Templates on the dashboard: figures, versions, going back to one, and what people decide."""
 
 import pytest
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Locator, expect
 
 from scrapy_dedup.service.cut.reading import read_again
 from scrapy_dedup.service.cut.site_patterns import patterns_of
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 HEADING = "main > h1"
 
 
-def test_list_and_template_say_what_the_command_says(browser: Browser, dashboard: Dashboard) -> None:
+def test_list_and_template_say_what_the_command_says(browser, dashboard):
     listed = dashboard.json("templates", "list")["templates"]
     layout = layout_of(dashboard)
     told = dashboard.json("templates", "show", HARBOUR, layout)["templates"][0]
@@ -35,9 +35,7 @@ def test_list_and_template_say_what_the_command_says(browser: Browser, dashboard
         assert shown.page.locator("#versions tbody tr").count() == len(told["versions"])
 
 
-def test_decision_is_tried_made_and_rolled_back_and_the_next_cut_follows(
-    browser: Browser, own_dashboard: Dashboard
-) -> None:
+def test_decision_is_tried_made_and_rolled_back_and_the_next_cut_follows(browser, own_dashboard):
     layout = layout_of(own_dashboard)
     title = _title(own_dashboard)
     assert title in _cut(own_dashboard)
@@ -66,7 +64,7 @@ def test_decision_is_tried_made_and_rolled_back_and_the_next_cut_follows(
         assert title in _cut(own_dashboard)
 
 
-def test_wrong_selector_is_named_at_its_field(browser: Browser, dashboard: Dashboard) -> None:
+def test_wrong_selector_is_named_at_its_field(browser, dashboard):
     path = dashboard.path("templates", HARBOUR, layout_of(dashboard))
 
     with seen(browser, dashboard, path) as shown:
@@ -80,7 +78,7 @@ def test_wrong_selector_is_named_at_its_field(browser: Browser, dashboard: Dashb
         assert not shown.has_run
 
 
-def test_what_there_is_not_is_said(dashboard: Dashboard) -> None:
+def test_what_there_is_not_is_said(dashboard):
     templates = dashboard.path("templates")
 
     assert dashboard.refused(f"{templates}/nowhere.example/rest", 404)
