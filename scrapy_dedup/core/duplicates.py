@@ -56,7 +56,18 @@ _MISSED: Final = 1e-5
 # Two unlike slots agree by chance in one byte.
 _BY_CHANCE: Final = 1 / 256
 
-_ASCII_WORD: Final = re.compile(r"\w+", re.ASCII)
+# In UTF-8: what is no letter, digit or underscore of ASCII becomes a space, capitals become small.
+_ASCII: Final = bytes(range(128))
+_SPACED: Final = "".join(chr(n).lower() if chr(n).isalnum() or n == ord("_") else " " for n in range(128)).encode()
+_SPACED_BYTES: Final = _SPACED + bytes(range(128, 256))
+# Beside ASCII most texts have but letters that need no normalising, and signs that part words as spaces do.
+_PLAIN_LETTERS: Final = "À-ÖØ-öø-ʯΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯ"
+_SIGNS: Final = (
+    "\x80-\xa9\xab-\xb1\xb4\xb6-\xb8\xbb\xbf\xd7\xf7\u2010-\u2027\u2030-\u203e\u20a0-\u20bf\u2190-\u2328\u2500-\u2adb"
+)
+_ONLY_PLAIN: Final = re.compile(f"[{_PLAIN_LETTERS}{_SIGNS}]*")
+_A_SIGN: Final = re.compile(f"[{_SIGNS}]")
+_MOST_SIGNS: Final = 32
 # Most texts have no letter that is written without spaces, and this is told ten times sooner: what is outside of these
 # ranges is none.
 _MAY_BE_UNSPACED: Final = re.compile("[\u0e00-\u1cff\u2e80-\U0010ffff]")
@@ -100,7 +111,7 @@ class _UnicodePatterns(NamedTuple):
 
 @cache
 def _unicode_patterns() -> _UnicodePatterns:
-    # Texts in ASCII need none of them.
+    # Most texts need none of them.
     import regex  # noqa: PLC0415
 
     scripts = "".join(f"\\p{{{name}}}" for name in "Han Hiragana Katakana Thai Lao Khmer Myanmar Tibetan".split())
@@ -113,8 +124,13 @@ def words(text: str) -> list[str]:
     White space, punctuation and marks of Markdown do not count; the target of
     a link would, so that a caller gives the text of a page, not its Markdown.
     """
-    if text.isascii():
-        return _ASCII_WORD.findall(text.lower())
+    raw = text.encode("utf-8", "surrogatepass")
+    others = raw.translate(None, _ASCII).decode("utf-8", "surrogatepass")
+    signs = set(_A_SIGN.findall(others))
+    if _ONLY_PLAIN.fullmatch(others) and len(signs) <= _MOST_SIGNS:
+        for sign in signs:
+            text = text.replace(sign, " ")
+        return text.lower().encode().translate(_SPACED_BYTES).decode().split()
     patterns = _unicode_patterns()
     text = unicodedata.normalize("NFC", patterns.marks.sub(r"\1", text))
     if _MAY_BE_UNSPACED.search(text):

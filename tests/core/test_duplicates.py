@@ -327,6 +327,11 @@ def test_likeness_is_mutual_and_a_share(one: str, other: str) -> None:
 
 
 @settings(max_examples=40, deadline=None)
+@given(st.text(st.characters() | st.sampled_from("aB1_ -\u2019\u2013\xd7Éßжİ\x1c\u0301")))
+def test_words_are_found_alike_beside_letters_that_are_written_without_spaces(text: str) -> None:
+    assert words(f"{text} 漢") == [*words(text), "漢"]
+
+
 @given(st.text())
 def test_any_text_has_a_sketch_or_no_words(text: str) -> None:
     found = sketch_of(shingles(text), SCOPE)
