@@ -10,19 +10,18 @@ import logging
 import re
 import sys
 import types
-from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, MutableSequence, MutableSet
 from contextlib import suppress
 from datetime import date, time, timedelta, tzinfo
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from functools import cached_property, lru_cache, partial, partialmethod
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import PurePath
 from threading import Lock, RLock
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, Final, Generic, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
@@ -56,42 +55,27 @@ _VALUES: Final[tuple[type, ...]] = (
 """What does not change, and says by its repr all that it is."""
 _PLAIN: Final = (bool, int, float, str, bytes, list, dict, set, tuple, bytearray)
 _CONTAINERS: Final = (MutableMapping, MutableSequence, MutableSet)
-_HARMLESS: Final = (
-    logging.Logger,
-    logging.LoggerAdapter,
-    logging.Handler,
-    type(Lock()),
-    type(RLock()),
-    Crawler,
-    BaseSettings,
-    StatsCollector,
-    SignalManager,
-    ExecutionEngine,
-    CodeType,
-    types.GetSetDescriptorType,
-    types.MemberDescriptorType,
-    types.MethodDescriptorType,
-    types.WrapperDescriptorType,
-    types.ClassMethodDescriptorType,
-    types.UnionType,
+_HARMLESS: Final[tuple[Any, ...]] = (
+    *(logging.Logger, logging.LoggerAdapter, logging.Handler, type(Lock()), type(RLock())),
+    *(Crawler, BaseSettings, StatsCollector, SignalManager, ExecutionEngine),
+    *(CodeType, types.GetSetDescriptorType, types.MemberDescriptorType, types.MethodDescriptorType),
+    *(types.WrapperDescriptorType, types.ClassMethodDescriptorType, types.UnionType),
 )
 """What keeps nothing that a callback would decide by; how the crawl's stats are read is looked for in the code."""
 _HARMLESS_NAMES: Final = frozenset(
-    {
-        "lxml.etree.XPath",
-        "lxml.etree.XPathEvaluator",
-        "lxml.etree.HTMLParser",
-        "lxml.etree.XMLParser",
-        "lxml.etree.XSLT",
-        "_struct.Struct",
-        "_abc._abc_data",
-    }
+    {f"lxml.etree.{name}" for name in ("XPath", "XPathEvaluator", "HTMLParser", "XMLParser", "XSLT")}
+    | {"_struct.Struct", "_abc._abc_data"}
 )
-_KNOWN_LAYOUTS: Final = frozenset(
-    {object, Generic, str, bytes, int, float, complex, list, tuple, dict, set, frozenset, bytearray, deque}
-    | {OrderedDict, defaultdict, types.SimpleNamespace, types.MappingProxyType}
-)
+_COPYING: Final = ("__reduce_ex__", "__reduce__", "__getstate__")
 _CACHED: Final = type(lru_cache(lambda: None))
+_BEHIND: Final[Mapping[type, tuple[str, ...]]] = {
+    types.MethodType: ("__func__", "__self__"),
+    staticmethod: ("__func__",),
+    classmethod: ("__func__",),
+    property: ("fget", "fset"),
+    types.CellType: ("cell_contents",),
+}
+"""What is behind something that stands for a function."""
 
 
 class Seen(NamedTuple):
@@ -140,20 +124,12 @@ class SpiderMemory:
         self._borrowed: dict[str, frozenset[str]] = {}
 
     def look(self) -> Seen:
-        """Return what is there now."""
+        """Return what is there now: of an ordinary spider in half a millisecond, of the most objects in 0.15 s."""
         return _Walk(self._spider, self._package, self._borrowed).seen()
 
 
 class _TooMuchError(Exception):
     """There is more than is looked at."""
-
-
-class _MemoryPlace:
-    """One place, as far as it was walked."""
-
-    def __init__(self) -> None:
-        self.digest = blake2b(digest_size=16)
-        self.hides: str = ""
 
 
 class _Walk:
@@ -163,7 +139,9 @@ class _Walk:
         self._spider = spider
         self._package = package
         self._borrowed = borrowed
-        self._places: dict[str, _MemoryPlace] = {}
+        self._places: dict[str, Any] = {}
+        self._hides: dict[str, str] = {}
+        """By place, the first class in it whose objects do not say what they hold."""
         self._named_by: dict[str, str] = {}
         """Of places that matter only where code names them: by which name."""
         self._own: dict[str, bool] = {}
@@ -173,7 +151,7 @@ class _Walk:
         self._classes: set[type] = set()
         self._reached: dict[str, ModuleType] = {}
         self._read: set[tuple[int, int]] = set()
-        self._stack: list[tuple[str, Any, bool]] = []
+        self._stack: list[tuple[str, Any]] = []
         self._holds_stats = False
         self._objects = 0
         self._bytes = 0
@@ -185,9 +163,13 @@ class _Walk:
             self._settle()
             self._attributes()
             self._settle()
-            self._called_otherwise()
+            # What is not for callbacks, where their code names it all the same.
+            for kind in type(self._spider).__mro__:
+                for name in (_NO_CALLBACKS - {"__init__"}) & self._words & vars(kind).keys():
+                    if self._is_own(kind.__module__):
+                        self._push(f"{kind.__module__}.{kind.__qualname__}.{name}", vars(kind)[name])
             self._settle()
-            modules = self._modules()
+            modules = [one for name, one in sorted(sys.modules.items()) if name.partition(".")[0] == self._package]
             if self._words & _OF_ANY_MODULE or {"sys", "modules"} <= self._words:
                 for module in modules:
                     self._module(module)
@@ -195,26 +177,25 @@ class _Walk:
             self._of_crawler()
             self._settle()
             hidden = self._hidden()
-            self._plain_variables(modules)
+            # Code may reach the variables of the package by ways that are not followed.
+            for module in modules:
+                self._module(module, _PLAIN)
             self._drain()
         except _TooMuchError as error:
             return Seen({}, (f"{error} holds too much to compare",))
         except Exception as error:  # noqa: BLE001 - any class may raise anything, and the crawl goes on
             return Seen({}, (f"something cannot be looked at ({type(error).__name__}: {str(error)[:200]})",))
-        return Seen({name: place.digest.digest() for name, place in self._places.items()}, hidden)
+        return Seen({name: place.digest() for name, place in self._places.items()}, hidden)
 
     def _hidden(self) -> tuple[str, ...]:
         found = [
-            f"{name} holds a {place.hides}"
-            for name, place in self._places.items()
-            if place.hides and (name not in self._named_by or self._names(self._named_by[name]))
+            f"{place} holds a {kind}"
+            for place, kind in self._hides.items()
+            if (name := self._named_by.get(place)) is None or name in self._words or self._words & _BY_ANY_NAME
         ]
         if ("stats" in self._words or self._holds_stats) and self._words & _READS_STATS:
             found.append("its code reads the crawl's stats")
         return tuple(found)
-
-    def _names(self, name: str) -> bool:
-        return name in self._words or bool(self._words & _BY_ANY_NAME)
 
     # Where it begins.
 
@@ -244,29 +225,11 @@ class _Walk:
                     self._named_by[place] = name
                     self._push(place, value)
 
-    def _modules(self) -> list[ModuleType]:
-        package = self._package
-        return [one for name, one in sorted(sys.modules.items()) if name.partition(".")[0] == package]
-
-    def _plain_variables(self, modules: Iterable[ModuleType]) -> None:
-        """Look at the variables of the whole package: code may reach them by ways that are not followed."""
-        for module in modules:
-            for name, value in list(vars(module).items()):
-                if not _is_dunder(name) and isinstance(value, _PLAIN):
-                    self._variable(module.__name__, name, value)
-
-    def _called_otherwise(self) -> None:
-        """Follow what is not for callbacks where their code names it all the same."""
-        for kind in type(self._spider).__mro__:
-            for name in (_NO_CALLBACKS - {"__init__"}) & self._words & vars(kind).keys():
-                if self._is_own(kind.__module__):
-                    self._push(f"{kind.__module__}.{kind.__qualname__}.{name}", vars(kind)[name])
-
     # One object after the other.
 
-    def _push(self, place: str, value: Any, *, is_made: bool = False) -> None:
-        """Let a value be looked at; is_made: for this walk, so that its identity says nothing."""
-        self._stack.append((place, value, is_made))
+    def _push(self, place: str, *values: Any) -> None:
+        """Let values be looked at, the last first."""
+        self._stack += ((place, value) for value in values)
 
     def _settle(self) -> None:
         """Look at all that is reached, and at the modules in modules that code turns out to name."""
@@ -280,30 +243,30 @@ class _Walk:
 
     def _drain(self) -> None:
         while self._stack:
-            place, one, is_made = self._stack.pop()
+            place, one = self._stack.pop()
             self._objects += 1
             if self._objects > _MOST_OBJECTS or self._bytes > _MOST_BYTES or len(self._stack) > _MOST_OBJECTS:
                 raise _TooMuchError(place)
-            self._one(place, one, is_made=is_made)
+            self._one(place, one)
 
     def _feed(self, place: str, text: str) -> None:
         self._bytes += len(text)
         known = self._places.get(place)
         if known is None:
-            known = self._places[place] = _MemoryPlace()
-        known.digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
+            known = self._places[place] = blake2b(digest_size=16)
+        known.update(text.encode("utf-8", "surrogatepass") + b"\0")
 
-    def _one(self, place: str, one: Any, *, is_made: bool) -> None:
+    def _one(self, place: str, one: Any) -> None:
         kind = type(one)
         if one is None or isinstance(one, _VALUES):
             self._feed(place, f"{kind.__name__} {one!r}")
             if not hasattr(one, "__dict__"):
                 return
-        if id(one) in self._met and not is_made:
+        if id(one) in self._met:
             self._feed(place, f"#{id(one)}")
             return
-        if not is_made:
-            self._met[id(one)] = one
+        # Held, so that no id is used twice.
+        self._met[id(one)] = one
         if isinstance(one, ModuleType):
             self._feed(place, f"module {one.__name__}")
             if self._is_own(one.__name__):
@@ -318,9 +281,14 @@ class _Walk:
             self._function(place, one)
         else:
             self._feed(place, f"{kind.__module__}.{kind.__qualname__}")
-            wrapped = self._wrapped(one)
-            for part, was_made in self._instance(place, one) if wrapped is None else wrapped:
-                self._push(place, part, is_made=was_made)
+            if self._is_own(kind.__module__):
+                self._class(kind)
+            try:
+                parts = self._parts(one)
+            except Exception:  # noqa: BLE001 - any class may raise anything
+                self._hides.setdefault(place, f"{kind.__module__}.{kind.__qualname__}")
+                parts = list(getattr(one, "__dict__", {}).items())
+            self._push(place, *reversed(parts))
 
     # Code.
 
@@ -343,7 +311,7 @@ class _Walk:
             self._code(one.__code__, one.__globals__, str(module))
         for value in (one.__defaults__, one.__kwdefaults__, one.__dict__):
             if value:
-                self._push(place, value, is_made=True)
+                self._push(place, value)
         for name, cell in zip(one.__code__.co_freevars, one.__closure__ or (), strict=True):
             with suppress(ValueError):  # it is empty
                 # That of functools.singledispatch only says again what is registered.
@@ -351,66 +319,64 @@ class _Walk:
                     self._feed(place, name)
                     self._push(place, cell.cell_contents)
 
-    def _code(self, code: CodeType, variables: dict[str, Any], module: str) -> None:
+    def _code(self, code: CodeType, variables: dict[str, Any], own: str) -> None:
         """Follow the names in code."""
         if (id(code), id(variables)) in self._read:
             return
         self._read.add((id(code), id(variables)))
         named = _named_in(code)
         self._words |= named.words
-        libraries = [self._variable(module, name, variables[name]) for name in named.names if name in variables]
+        libraries = [self._variable(own, name, variables[name]) for name in named.names if name in variables]
         for name in named.names:
             if name not in variables or "." in name:
-                for path in _imported_as(name, variables):
-                    if path in sys.modules:
-                        self._reach_module(sys.modules[path], libraries)
-        for owner in libraries:
-            if owner is not None:
-                self._set_on(owner, named)
-
-    def _reach_module(self, module: ModuleType, libraries: list[Any]) -> None:
-        if self._is_own(module.__name__):
-            self._module(module)
-        else:
-            libraries.append(module)
+                for module in _imported_as(name, variables):
+                    if self._is_own(module.__name__):
+                        self._module(module)
+                    else:
+                        libraries.append(module)
+        self._set_on(libraries, named.names)
 
     def _variable(self, module: str, name: str, value: Any) -> Any:
         """Look at a module's variable; return a library's module or class, on which something may be set."""
-        is_library = isinstance(value, ModuleType | type) and not self._is_own(
-            value.__name__ if isinstance(value, ModuleType) else value.__module__
-        )
-        if is_library:
+        if self._is_library(value):
             return value
-        if (module, name) in self._looked_up:
-            return None
-        self._looked_up.add((module, name))
-        if module not in self._borrowed:
-            self._borrowed[module] = borrowed_names(module, self._package)
-        if name not in self._borrowed[module]:
-            self._push(f"{module}.{name}", value)
+        if (module, name) not in self._looked_up:
+            self._looked_up.add((module, name))
+            if module not in self._borrowed:
+                self._borrowed[module] = borrowed_names(module, self._package)
+            if name not in self._borrowed[module]:
+                self._push(f"{module}.{name}", value)
         return None
 
-    def _module(self, module: ModuleType) -> None:
-        """Look at all variables of a module; at modules in it where code names them."""
-        self._reached[module.__name__] = module
+    def _is_library(self, value: Any) -> bool:
+        if isinstance(value, ModuleType):
+            return not self._is_own(value.__name__)
+        return isinstance(value, type) and not self._is_own(value.__module__)
+
+    def _module(self, module: ModuleType, kinds: Any = object) -> None:
+        """Look at all variables of a module that are of some kinds; at modules in it where code names them."""
+        if kinds is object:
+            self._reached[module.__name__] = module
         for name, value in list(vars(module).items()):
-            if not _is_dunder(name) and (not isinstance(value, ModuleType) or name in self._words):
+            is_wanted = isinstance(value, kinds) and (not isinstance(value, ModuleType) or name in self._words)
+            if is_wanted and not _is_dunder(name):
                 self._variable(module.__name__, name, value)
 
-    def _set_on(self, library: Any, named: _Named) -> None:
-        """Look at what code may have set on a library's module or class, or on one in it."""
-        waiting, met = [library], {id(sys)}
-        while waiting:
-            owner = waiting.pop()
+    def _set_on(self, libraries: list[Any], names: Iterable[str]) -> None:
+        """Look at what code may have set on libraries' modules or classes, or on some in these."""
+        met = {id(None), id(sys)}
+        while libraries:
+            owner = libraries.pop()
             if id(owner) in met:
                 continue
             met.add(id(owner))
-            for name in named.names:
+            for name in names:
                 value = vars(owner).get(name)
-                if isinstance(value, ModuleType | type):
-                    if not self._is_own(value.__name__ if isinstance(value, ModuleType) else value.__module__):
-                        waiting.append(value)
-                elif isinstance(value, _CONTAINERS) or (value is not None and self._is_own(type(value).__module__)):
+                if self._is_library(value):
+                    libraries.append(value)
+                elif isinstance(value, _CONTAINERS) or (
+                    not isinstance(value, ModuleType | type) and self._is_own(type(value).__module__)
+                ):
                     self._push(f"{owner.__name__}.{name}", value)
 
     def _class(self, kind: type) -> None:
@@ -430,49 +396,22 @@ class _Walk:
         if self._is_own(type(kind).__module__):
             self._push(f"{kind.__module__}.{kind.__qualname__}", type(kind))
 
-    # Objects.
+    def _parts(self, one: Any) -> list[Any]:
+        """Return what an object holds.
 
-    def _wrapped(self, one: Any) -> list[tuple[Any, bool]] | None:
-        """Return what is behind something that stands for a function; None where it does not."""
-        found: list[Any] | None = None
+        Raises:
+            Exception: it does not say.
+        """
         if isinstance(one, _CACHED):
             is_of_library = isinstance(one.__wrapped__, FunctionType) and not self._is_own(one.__wrapped__.__module__)
-            return [] if is_of_library else [(one.__wrapped__, False), (tuple(one.cache_info()), True)]
-        if isinstance(one, types.MethodType):
-            found = [one.__func__, one.__self__]
-        elif isinstance(one, types.BuiltinFunctionType | types.MethodWrapperType):
-            found = [one.__name__, one.__self__]
-        elif isinstance(one, staticmethod | classmethod):
-            found = [one.__func__]
-        elif isinstance(one, property):
-            found = [one.fget, one.fset]
-        elif isinstance(one, cached_property):
-            found = [one.func]
-        elif isinstance(one, partial | partialmethod):
-            return [(one.func, False), (one.args, False), (one.keywords, False)]
-        elif isinstance(one, types.CellType):
-            found = [one.cell_contents]
-        return None if found is None else [(part, False) for part in found]
-
-    def _instance(self, place: str, one: Any) -> list[tuple[Any, bool]]:
-        kind = type(one)
-        if self._is_own(kind.__module__):
-            self._class(kind)
-        parts: list[tuple[Any, bool]] = []
-        try:
-            parts += ((part, False) for part in _content(one))
-            if isinstance(one, itertools.count):
-                return [*parts, (repr(one), True)]
-            if _hides(kind):  # type: ignore[arg-type] # a class can be hashed
-                parts += ((part, True) for part in _given_out(one))
-            for name, value in _fields(one):
-                parts += ((name, False), (value, False))
-        except Exception:  # noqa: BLE001 - any class may raise anything
-            held = self._places[place]
-            held.hides = held.hides or f"{kind.__module__}.{kind.__qualname__}"
-        if self._objects + len(parts) > _MOST_OBJECTS:
-            raise _TooMuchError(place)
-        return parts[::-1]
+            return [] if is_of_library else [one.__wrapped__, tuple(one.cache_info())]
+        if (names := _BEHIND.get(type(one))) is not None:
+            return [getattr(one, name) for name in names]
+        if type(one) in (dict, types.MappingProxyType):
+            return [part for pair in one.items() for part in pair]
+        if type(one) in (list, tuple):
+            return list(one)
+        return sorted(one, key=repr) if type(one) in (set, frozenset) else _given_out(one)
 
 
 def _is_dunder(name: str) -> bool:
@@ -484,13 +423,14 @@ def _is_harmless(kind: type) -> bool:
     return f"{module}.{kind.__qualname__}" in _HARMLESS_NAMES or module.partition(".")[0] == "scrapy_dedup"
 
 
-def _imported_as(name: str, variables: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what modules a name in a function may mean: that of an import, absolute or relative."""
-    yield name
+def _imported_as(name: str, variables: Mapping[str, Any]) -> Iterator[ModuleType]:
+    """Yield the loaded modules that a name in a function may mean: that of an import, absolute or relative."""
     package = str(variables.get("__package__") or "")
+    paths = [name]
     while package:
-        yield f"{package}.{name}" if name else package
+        paths.append(f"{package}.{name}" if name else package)
         package = package.rpartition(".")[0]
+    yield from (sys.modules[path] for path in paths if path in sys.modules)
 
 
 @lru_cache(maxsize=100)
@@ -500,49 +440,19 @@ def _set_by(kind: type) -> frozenset[str]:
     return frozenset(name for one in functions for name in _named_in(one.__code__).names)
 
 
-@lru_cache(maxsize=1_000)
-def _hides(kind: type) -> bool:
-    """Say whether objects of a class hold more than their attributes and items: those of classes written in C."""
-    of_c = (types.MethodDescriptorType, types.WrapperDescriptorType)
-    unknown = (base for base in kind.__mro__ if base not in _KNOWN_LAYOUTS)
-    return any(isinstance(one, of_c) for base in unknown for one in vars(base).values())
-
-
 def _given_out(one: Any) -> list[Any]:
-    """Return what an object says of itself to be copied.
+    """Return what an object says of itself to be copied, and what it has where its class says that in a way of its own.
 
     Raises:
         Exception: it says nothing.
     """
-    if type(one).__module__ == "itertools":
+    kind = type(one)
+    if isinstance(one, itertools.count):
+        return [repr(one)]
+    if kind.__module__ == "itertools":
         raise TypeError("to copy it may consume it")
     told = one.__reduce_ex__(4)
-    if isinstance(told, str):
-        return [told]
-    parts: list[Any] = []
-    for part in told[1:]:
-        is_drawn = isinstance(part, Iterator)
-        parts += [list(itertools.islice(part, _MOST_OBJECTS)) if is_drawn else part]
-    return parts
-
-
-def _content(one: Any) -> list[Any]:
-    if isinstance(one, dict | types.MappingProxyType):
-        made = [one.default_factory] if isinstance(one, defaultdict) else []
-        return [*made, *(part for pair in one.items() for part in pair)]
-    if isinstance(one, list | tuple | deque):
-        return list(one)
-    if isinstance(one, set | frozenset):
-        return sorted(one, key=repr)
-    return [bytes(one)] if isinstance(one, bytearray) else []
-
-
-def _fields(one: Any) -> Iterator[tuple[str, Any]]:
-    yield from getattr(one, "__dict__", {}).items()
-    for kind in type(one).__mro__:
-        slots = vars(kind).get("__slots__", ())
-        for name in [slots] if isinstance(slots, str) else list(slots):
-            if not _is_dunder(name):
-                mangled = f"_{kind.__name__.lstrip('_')}{name}" if name.startswith("__") else name
-                if hasattr(one, mangled):
-                    yield name, getattr(one, mangled)
+    parts = [told] if isinstance(told, str) else list(told[1:])
+    parts = [list(itertools.islice(part, _MOST_OBJECTS)) if isinstance(part, Iterator) else part for part in parts]
+    is_usual = all(getattr(kind, name) is getattr(object, name) for name in _COPYING)
+    return parts if is_usual else [*parts, object.__getstate__(one)]
