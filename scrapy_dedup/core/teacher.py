@@ -384,7 +384,11 @@ def _surrounded(page: Page, numbered: NumberedPage, texts: Mapping[int, _Text]) 
     for number, text in texts.items():
         chars[parts[paths[number]]] += text.chars
     most = _LARGE * chars.total()
-    small = {path for path, part in parts.items() if part and (chars[part] <= most or _is_in_navigation(path))}
+    small = {
+        path
+        for path, part in parts.items()
+        if part and (chars[part] <= most or any(tag_of(step) in NAVIGATION_TAGS for step in path.split(">")))
+    }
     return frozenset(number for number, path in paths.items() if path in small)
 
 
@@ -392,13 +396,9 @@ def _named_part(path: str) -> str:
     """Return the path of the innermost element of navigation on a path; empty where there is none."""
     steps = path.split(">", MOST_STEPS)[:MOST_STEPS]
     for depth in range(len(steps), 0, -1):
-        if tag_of(steps[depth - 1]) in NAVIGATION_TAGS or _is_named(steps[depth - 1]):
+        if tag_of(steps[depth - 1]) in NAVIGATION_TAGS or any(map(is_around, parts_of(steps[depth - 1])[1:])):
             return ">".join(steps[:depth])
     return ""
-
-
-def _is_in_navigation(path: str) -> bool:
-    return any(tag_of(step) in NAVIGATION_TAGS for step in path.split(">"))
 
 
 def _in_forms(numbered: NumberedPage, texts: Mapping[int, _Text]) -> frozenset[int]:
@@ -461,10 +461,6 @@ def _below(numbered: NumberedPage, container: int) -> set[int]:
         if above in below:
             below.add(number)
     return below
-
-
-def _is_named(step: str) -> bool:
-    return any(map(is_around, parts_of(step)[1:]))
 
 
 # Menus and slides wait just outside the window; what is to be found by machines alone stands far out.
@@ -540,13 +536,11 @@ def reason_unseen(run: TextRun, snapshot: Snapshot) -> UnseenReason | None:
         return UnseenReason.NO_SIZE
     if flags & Flag.CLIPPED:
         return UnseenReason.CLIPPED
-    if flags & Flag.OFF_SCREEN and _is_far(run.box, snapshot):
+    if flags & Flag.OFF_SCREEN and (
+        run.box.x + run.box.width <= -_FAR or run.box.y + run.box.height <= -_FAR or run.box.x >= snapshot.width + _FAR
+    ):
         return UnseenReason.OFF_SCREEN
     return UnseenReason.SAME_COLOUR if flags & Flag.SAME_COLOUR else None
-
-
-def _is_far(box: Box, snapshot: Snapshot) -> bool:
-    return box.x + box.width <= -_FAR or box.y + box.height <= -_FAR or box.x >= snapshot.width + _FAR
 
 
 class SeenPage(Struct, frozen=True):

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from io import BytesIO
+from itertools import chain, islice
 from typing import Any, BinaryIO, Final, Self
 
 from itemadapter import ItemAdapter
@@ -31,10 +32,10 @@ from scrapy_dedup.plugin.runtime import on_acknowledged
 from scrapy_dedup.service.crawl.drafts import CLEANED_AGAIN, place_among_others
 from scrapy_dedup.service.cut.cleaning import as_asked
 from scrapy_dedup.service.duplicates.index import records_of as records_of_page
-from scrapy_dedup.service.stored.refining import Refinement, by_pages, records_of, write_refined
+from scrapy_dedup.service.stored.refining import PAGES_AT_ONCE, Refinement, recleaned, write_refined
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import StoreError
-from scrapy_dedup.store.records.records import PDF, PageKnowledge, Record
+from scrapy_dedup.store.records.records import PDF, PageKnowledge, Recleaned
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -73,9 +74,9 @@ class Outgoing(Struct, eq=False):
         """Note how an item left; None: it was dropped, or a pipeline failed."""
         self.passed[number] = item is not None
 
-    def records(self, at: datetime) -> list[Record]:
+    def recleaned(self) -> Recleaned:
         """Return what is written of the page once its items are safe."""
-        return records_of(self.refinement.source, self.refinement.cleaned, at, self.compared)
+        return recleaned(self.refinement.source, self.refinement.cleaned, datetime.now(UTC), self.compared)
 
 
 class Renewer:
@@ -194,13 +195,13 @@ class Keeper:
         self._settings = settings
         self._emitted = emitted
 
-    def write(self, records: list[Record]) -> None:
-        """Write what `Outgoing.records` gave, of some pages; blocks.
+    def write(self, pages: list[Recleaned]) -> None:
+        """Write what `Outgoing.recleaned` gave, of some pages; blocks.
 
         Raises:
             StoreError: nothing was written.
         """
-        self._emitted.stored += write_refined(self._store, self._project, self._settings, records)
+        self._emitted.stored += write_refined(self._store, self._project, self._settings, pages)
 
 
 class _UnderWay(Struct, eq=False):
@@ -223,10 +224,10 @@ class Emission:
         self._under_way: dict[int, _UnderWay] = {}
         self._strays: list[tuple[Any, set[Any]]] = []
         """Items that passed all pipelines as other objects, of pages that they do not name; and their feeds."""
-        self._safe: list[Record] = []
+        self._safe: list[Recleaned] = []
         self._words: Counter[str] = Counter()
         """Items that the user called safe, by their page's URL."""
-        self._unsaid: dict[str, tuple[int, list[Record]]] = {}
+        self._unsaid: dict[str, tuple[int, Recleaned]] = {}
         """Pages that are through but for the user's word: how many items they gave, and what is to be written."""
         self._waiting: Deferred[None] | None = None
         self._crawler: Crawler | None = None
@@ -325,13 +326,13 @@ class Emission:
         self._emitted.pages += 1
         self._emitted.made_anew += page.is_made_anew
         self._count("refine/pages", 1)
-        records, url = page.records(datetime.now(UTC)), page.refinement.source.url
+        written, url = page.recleaned(), page.refinement.source.url
         if self._ack != "manual":
-            self._delivery.put(records, page.waits_for, self._safe.extend)
+            self._delivery.put([written], page.waits_for, self._safe.extend)
         elif self._words[url] >= page.scraped:
-            self._safe += records
+            self._safe.append(written)
         else:
-            self._unsaid[url] = (page.scraped, records)
+            self._unsaid[url] = (page.scraped, written)
 
     def _said(self, item: Any) -> None:
         """Note the user's word that an item is safe, be it still in the pipelines or through."""
@@ -341,7 +342,7 @@ class Emission:
             return
         self._words[url] += 1
         if url in self._unsaid and self._words[url] >= self._unsaid[url][0]:
-            self._safe += self._unsaid.pop(url)[1]
+            self._safe.append(self._unsaid.pop(url)[1])
 
     def _go_on(self) -> None:
         waiting, self._waiting = self._waiting, None
@@ -351,9 +352,8 @@ class Emission:
     async def _write(self) -> None:
         """Write what is safe by now; of what waited in a file a hundred pages are in memory at a time."""
         safe, self._safe = self._safe, []
-        for some in by_pages(safe):
-            await run_in_thread(self._keeper.write, some)
-        for some in by_pages(self._delivery.released()):
+        pages = chain(safe, self._delivery.released())
+        while some := list(islice(pages, PAGES_AT_ONCE)):
             await run_in_thread(self._keeper.write, some)
 
     def _closed(self, reason: str) -> None:
@@ -451,7 +451,7 @@ class RefinedFile:
         self._renewer = renewer
         self._emitted = emitted
         self.written = Spool()
-        """Records of the pages that are in the file; not in memory."""
+        """Of the pages that are in the file; not in memory."""
 
     def add(self, lot: Iterable[Refinement]) -> None:
         """Write the items of some pages."""
@@ -462,7 +462,7 @@ class RefinedFile:
                 continue
             self._emitted.pages += 1
             self._emitted.made_anew += page.is_made_anew
-            self.written.add(page.records(datetime.now(UTC)))
+            self.written.add([page.recleaned()])
 
     def _export(self, page: Outgoing) -> bool:
         """Write the items of a page, or none of them where one cannot be written as JSON."""

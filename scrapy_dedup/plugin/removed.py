@@ -172,11 +172,6 @@ class RemovedPages:
         if not departed.missed or not self._crawl.store.count_missed(self._crawl.run.id, departed.missed):
             return
         self._count("removed/missed", len(departed.missed))
-        if not self._announces:
+        if self._looking is None:
             self._crawl.store.write(removal_records(departed.removed, datetime.now(UTC)))
             self._count("removed/pages", len(departed.removed))
-
-    @property
-    def _announces(self) -> bool:
-        """Whether pages are removed with their tombstones, once these are safe."""
-        return self._looking is not None

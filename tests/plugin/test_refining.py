@@ -15,7 +15,7 @@ from scrapy_dedup.plugin.reuse import item_entry
 from scrapy_dedup.service.cut.cleaning import Cleaned
 from scrapy_dedup.service.stored.refining import Refinement, Sent
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.records import CleanedRecord, DocumentRecord, ExtractionRecord
+from scrapy_dedup.store.records.records import ExtractionRecord
 from scrapy_dedup.store.records.stored import StoredSource
 from tests.service.stored_pages import DOMAIN, NOON, a_url
 
@@ -90,12 +90,10 @@ def test_page_is_done_and_written_once_all_of_its_items_have_left():
     half_done = page.is_done
     page.left(1, None)
 
-    document, text = page.records(NOON)
+    written = page.recleaned()
 
     assert (half_done, page.is_done) == (False, True)
     assert page.scraped == 1
-    assert isinstance(document, DocumentRecord)
-    assert (document.page_key, document.last_changed_at, document.chars_out) == (KEY, NOON, 9)
-    assert isinstance(text, CleanedRecord)
-    assert text.cleaned_content == TEXT
-    assert text.report is not None
+    assert (written.page_key, written.fetched_at, written.chars_out) == (KEY, NOON, 9)
+    assert written.cleaned_content == TEXT
+    assert written.report is not None

@@ -5,7 +5,7 @@ import pytest
 from scrapy_dedup.core.patterns.config import SiteConfig
 from scrapy_dedup.service import patterns as configs
 from scrapy_dedup.service.cut.reading import Reading, read_again
-from scrapy_dedup.service.stored.refining import Refiner, records_of, write_refined
+from scrapy_dedup.service.stored.refining import Refiner, recleaned, write_refined
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
@@ -31,7 +31,7 @@ class TestRefining:
 
         pages = [page for lot in refiner.lots(refiner.domains()) for page in lot]
         for page in pages:
-            write_refined(store, project, Settings(), records_of(page.source, page.cleaned, LATER))
+            write_refined(store, project, Settings(), [recleaned(page.source, page.cleaned, LATER)])
 
         assert len(pages) == 3
         assert all(HEADER not in page.cleaned.content for page in pages)
@@ -44,7 +44,7 @@ class TestRefining:
         configs.put_config(project, DOMAIN, SiteConfig((".nowhere",)), Settings(), NOON)
         first = Refiner(store, project, Settings())
         for page in [page for lot in first.lots(first.domains()) for page in lot]:
-            write_refined(store, project, Settings(), records_of(page.source, page.cleaned, LATER))
+            write_refined(store, project, Settings(), [recleaned(page.source, page.cleaned, LATER)])
         configs.put_config(project, DOMAIN, SiteConfig((".elsewhere",)), Settings(), NOON)
         refiner = Refiner(store, project, Settings())
 

@@ -18,6 +18,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from shutil import copyfileobj
 from typing import Any, BinaryIO, Final
@@ -33,7 +34,7 @@ from scrapy_dedup.commands.terminal import a_table, named_progress, output, prin
 from scrapy_dedup.plugin.refining import Emission, Emitted, Keeper, Lots, RefinedFile, Renewer, emit, leads_nowhere
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service.files.output import replacing_alone
-from scrapy_dedup.service.stored.refining import DomainChurn, PassedOver, Refiner, by_pages
+from scrapy_dedup.service.stored.refining import PAGES_AT_ONCE, DomainChurn, PassedOver, Refiner
 
 _DOMAINS_SHOWN: Final = 200
 _WHY: Final = {
@@ -211,7 +212,8 @@ def _to_file(path: Path, lots: Lots, renewer: Renewer, keeper: Keeper, emitted: 
         for lot in lots:
             refined.add(lot)
         emitted.complete = True
-    for some in by_pages(refined.written.take()):
+    written = refined.written.take()
+    while some := list(islice(written, PAGES_AT_ONCE)):
         keeper.write(some)
     emitted.reason = _FINISHED
 

@@ -142,14 +142,13 @@ def blocks_of(pages: Sequence[Sequence[Region]], body: float) -> list[PdfBlock]:
         for region in regions:
             _add(drafts, list(_drafts(region, number, body)))
     hyphens = Hyphens(line.text for draft in drafts for line in draft.lines)
-    sizes = sorted({rounded(draft.size) for draft in drafts if _is_larger(draft, body)}, reverse=True)
+    sizes = sorted(
+        {rounded(draft.size) for draft in drafts if draft.kind is BlockKind.HEADING and draft.size >= _LARGER * body},
+        reverse=True,
+    )
     levels = {size: min(rank, _MOST_LEVELS) for rank, size in enumerate(sizes, 1)}
     below = min(len(levels) + 1, _MOST_LEVELS + 1)
     return [_block(draft, hyphens, levels.get(rounded(draft.size), below)) for draft in drafts]
-
-
-def _is_larger(draft: _Draft, body: float) -> bool:
-    return draft.kind is BlockKind.HEADING and draft.size >= _LARGER * body
 
 
 def _block(draft: _Draft, hyphens: Hyphens, level: int) -> PdfBlock:
@@ -354,7 +353,7 @@ def arrange(reading: PdfReading) -> PdfText:
         reading.count,
         len(pages),
         title_of(reading.facts, blocks),
-        author_of(reading.facts),
+        clean_text(reading.facts.get("Author", ""))[:_LONGEST] or None,
         date_of(reading.facts),
         tuple(flag for flag in PdfFlag if flag in flags),
     )
@@ -404,11 +403,6 @@ def title_of(facts: Mapping[str, str], blocks: Sequence[PdfBlock]) -> str | None
     headings = [block for block in blocks if block.page == 1 and block.kind is BlockKind.HEADING]
     first = min(headings, key=lambda block: block.level, default=None)
     return first.text[:_LONGEST] if first else None
-
-
-def author_of(facts: Mapping[str, str]) -> str | None:
-    """Return the declared author."""
-    return clean_text(facts.get("Author", ""))[:_LONGEST] or None
 
 
 def date_of(facts: Mapping[str, str]) -> str | None:

@@ -311,7 +311,7 @@ def template_of(learned: SiteVerdicts, *, least_caution: float = 0.0) -> Templat
     return Template(
         learned.pages,
         learned.containers,
-        {path: learned.paths[path] for path in _from_above(wanted)},
+        {path: learned.paths[path] for path in sorted(wanted, key=lambda path: path.split(">"))},
         _most(learned.repeated),
         _most(learned.surrounding),
         caution=learned.caution,
@@ -338,11 +338,6 @@ def _left_out_whole(verdicts: Mapping[str, PathVerdict]) -> set[str]:
 
 def _most(counts: Mapping[int, int]) -> dict[int, int]:
     return dict(sorted(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_MOST_REPEATED]))
-
-
-def _from_above(paths: Collection[str]) -> list[str]:
-    """Return paths as an outline lists them: each element's paths together, after it."""
-    return sorted(paths, key=lambda path: path.split(">"))
 
 
 def part_of(template: Template, paths: Collection[str]) -> Template:

@@ -5,38 +5,17 @@ import logging
 import tempfile
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator
-from contextlib import suppress
 from io import BufferedReader, FileIO
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from weakref import WeakSet
 
-from msgspec import Struct, field
+from msgspec import Struct, convert, field, to_builtins
 from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FeedExporter
 
-from scrapy_dedup.core.recrawl.values import DamagedValueError, KeepLimits, Unkeepable, decode, encode
-from scrapy_dedup.store.records.records import (
-    ChunksRecord,
-    CleanedRecord,
-    ConfidenceRecord,
-    CrawledUrlRecord,
-    DecisionRecord,
-    DeliveryRecord,
-    DocumentRecord,
-    ExtractionRecord,
-    GoneRecord,
-    LeaseRecord,
-    Record,
-    SeenRecord,
-    SignatureRecord,
-    VisitRecord,
-    chunks_from,
-    chunks_values,
-    signature_from,
-    signature_values,
-)
+from scrapy_dedup.store.records.records import Recleaned, Record
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +64,7 @@ class Delivery:
         self._feeds: dict[str, _Feed] = {}
         self._released: deque[Spool] = deque()
         """What may be written now."""
-        self._taking: Iterator[Record] = iter(())
+        self._taking: Iterator[Any] = iter(())
         """What is left of the one that was released first."""
         if follows_feeds:
             connect: Callable[..., None] = crawler.signals.connect
@@ -135,7 +114,7 @@ class Delivery:
         self._last_slots = self._slots()
         return self._last_slots
 
-    def put(self, records: list[Record], waits_for: Iterable[Any], write: Callable[[list[Record]], None]) -> bool:
+    def put(self, records: list[Any], waits_for: Iterable[Any], write: Callable[[list[Any]], None]) -> bool:
         """Write records now, or when all that they wait for has come; say whether they wait."""
         slots = frozenset(waits_for)
         open_slots = frozenset(slot for slot in slots if slot not in self._closed)
@@ -148,7 +127,7 @@ class Delivery:
             return False
         return True
 
-    def released(self) -> Iterator[Record]:
+    def released(self) -> Iterator[Any]:
         """Iterate over the records that may be written now: of a whole crawl, perhaps; what is not taken waits."""
         while True:
             # Not by `yield from`: who stops half way would end what is left.
@@ -208,27 +187,7 @@ class Delivery:
         return bool(may_be)
 
 
-_HELD = (
-    DocumentRecord,
-    SeenRecord,
-    CrawledUrlRecord,
-    VisitRecord,
-    ExtractionRecord,
-    GoneRecord,
-    CleanedRecord,
-    ConfidenceRecord,
-    DecisionRecord,
-    DeliveryRecord,
-    LeaseRecord,
-)
-# Those with values in values: to a list of plain ones, and back.
-_NESTED: dict[str, tuple[Callable[[Any], list[Any]], Callable[..., Record]]] = {
-    ChunksRecord.__name__: (chunks_values, chunks_from),
-    SignatureRecord.__name__: (signature_values, signature_from),
-}
-_KINDS: dict[str, Any] = {kind.__name__: kind for kind in _HELD}
-_NAMES = {kind: kind.__struct_fields__ for kind in _KINDS.values()}
-_LIMITS = KeepLimits(depth=150, values=5_000_000, characters=500_000_000)
+_KINDS: dict[str, Any] = {kind.__name__: kind for kind in (*get_args(Record), Recleaned)}
 # So many are held in memory, and written at once: encoding them holds the reactor for some milliseconds.
 _IN_MEMORY = 250
 # Where the file cannot grow. Beyond this all is given up: half of what says that a page was seen is worse than nothing.
@@ -240,7 +199,7 @@ class Spool:
 
     def __init__(self, most_in_memory: int = _MOST_IN_MEMORY, folder: Path | None = None) -> None:
         """Take how many records may stay in memory, and where its file is to be; None: where temporary files are."""
-        self._records: list[Record] = []
+        self._records: list[Any] = []
         self._file: FileIO | None = None
         self._due = _IN_MEMORY
         self._most_in_memory = most_in_memory
@@ -248,7 +207,7 @@ class Spool:
         self.is_given_up = False
         """Whether the disk was full for so long that nothing is held any more: all its pages come again."""
 
-    def add(self, records: list[Record]) -> None:
+    def add(self, records: list[Any]) -> None:
         """Add records; they stay in memory while the disk of temporary files is full."""
         if self.is_given_up:
             return
@@ -276,16 +235,14 @@ class Spool:
             self._records.clear()
             self.close()
 
-    def take(self) -> Iterator[Record]:
+    def take(self) -> Iterator[Any]:
         """Give the records back, in order."""
         if self._file is not None:
             self._file.seek(0)
             with BufferedReader(self._file) as lines:
                 for line in lines:
-                    name, *values = json.loads(line)
-                    make = _NESTED[name][1] if name in _NESTED else _KINDS[name]
-                    with suppress(DamagedValueError):
-                        yield make(*map(decode, values))
+                    name, values = json.loads(line.decode("utf-8", "surrogatepass"))
+                    yield convert(values, _KINDS[name])
             self._file = None
         records, self._records = self._records, []
         yield from records
@@ -310,12 +267,10 @@ class Spool:
         self._records.clear()
 
 
-def _line(record: Record) -> bytes:
-    kind = type(record)
-    nested = _NESTED.get(kind.__name__)
-    plain = nested[0](record) if nested else [getattr(record, name) for name in _NAMES[kind]]
-    values = [encode(value, _LIMITS) for value in plain]
-    if any(isinstance(value, Unkeepable) for value in values):
+def _line(record: Record | Recleaned) -> bytes:
+    try:
+        told = json.dumps([type(record).__name__, to_builtins(record)], ensure_ascii=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError):
         # An outcome beyond all bounds: its page comes again.
         return b""
-    return json.dumps([kind.__name__, *values], separators=(",", ":")).encode() + b"\n"
+    return told.encode("utf-8", "surrogatepass") + b"\n"

@@ -241,11 +241,11 @@ class TrapGuard:
         """
         if not self._is_judged(request):
             return
-        is_again = self._follows_up(request)
+        is_again = bool(request.meta.get("redirect_times") or request.meta.get("retry_times"))
         until = time.monotonic() + _LONGEST_WAIT_SECONDS
         tests: tuple[str, ...] = ()
         while not is_again:
-            tests = self._tests(request)
+            tests = self.parameters.tests(request.url) if self.parameters is not None else ()
             if not self._must_wait(request, tests) or self._engine.closing():
                 break
             if time.monotonic() > until:
@@ -300,13 +300,6 @@ class TrapGuard:
             and not is_left_alone(self._runtime.settings, request)
             and not (request.dont_filter and not any(name in request.meta for name in _NOT_THE_SPIDERS))
         )
-
-    def _follows_up(self, request: Request) -> bool:
-        """Say whether a request goes on with one that was sent: it was redirected, or failed."""
-        return bool(request.meta.get("redirect_times") or request.meta.get("retry_times"))
-
-    def _tests(self, request: Request) -> tuple[str, ...]:
-        return self.parameters.tests(request.url) if self.parameters is not None else ()
 
     def _must_wait(self, request: Request, tests: tuple[str, ...]) -> bool:
         explorer = self._explorer

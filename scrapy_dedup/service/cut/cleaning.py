@@ -69,7 +69,7 @@ class Cleaned(Struct, frozen=True, dict=True):
             "cleaned_hash": self.cleaned_hash.hex(),
             "chars_in": self.chars_in,
             "chars_out": self.chars_out,
-            "removed": _by_reason(self.removed),
+            "removed": [_left_out(rule, own) for rule, own in by_rule(self.removed).items()],
         }
 
     @property
@@ -325,14 +325,6 @@ def as_asked(report: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
         layer["blocks"] += len(group["blocks"])
         layer["chars"] += group["chars"]
     return {**report, "removed": layers}
-
-
-def _by_reason(removed: list[Removed]) -> list[dict[str, Any]]:
-    """Return what was left out, one entry for each reason: most blocks of a page share one.
-
-    `scrapy dedup explain URL` shows path and text behind a fingerprint.
-    """
-    return [_left_out(rule, own) for rule, own in by_rule(removed).items()]
 
 
 def _left_out(rule: RemovalRule, removed: list[Removed]) -> dict[str, Any]:

@@ -189,7 +189,7 @@ def plan(
     url: str, known: KnownPage, settings: Settings, now: datetime, word: Word, *, is_met: bool = False
 ) -> FetchPlan:
     """Decide about a request for a page; *is_met*: the run had an answer to it."""
-    refresh = is_refreshed(url, settings)
+    refresh = any(pattern in ("*", url) or matches(pattern, url) for pattern in settings.refresh)
     situation = Situation(
         is_held=known.answer is not None and settings.keep_pages != "none",
         refresh=refresh,
@@ -219,11 +219,6 @@ def was_met(known: KnownPage, run: Run, shared_since: datetime | None) -> bool:
         state.last_crawled_at if state is not None else None,
     )
     return any(at is not None and at >= shared_since for at in times)
-
-
-def is_refreshed(url: str, settings: Settings) -> bool:
-    """Say whether the user wants a page anew in this run."""
-    return any(pattern in ("*", url) or matches(pattern, url) for pattern in settings.refresh)
 
 
 class Judgement(Struct):

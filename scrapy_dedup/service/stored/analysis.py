@@ -15,7 +15,7 @@ from scrapy_dedup.core.boilerplate.epochs import EPOCH_PAGES, MOST_BLOCKS, Epoch
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate, DomainAnalysisResult, ProjectAnalysisResult
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.patterns.config import SiteConfig
-from scrapy_dedup.service.cut.cleaning import LAYER, LAYERS, Cleaned
+from scrapy_dedup.service.cut.cleaning import LAYERS, Cleaned
 from scrapy_dedup.service.cut.reading import Reading, read_again
 from scrapy_dedup.service.cut.removals import removal_decisions
 from scrapy_dedup.service.cut.site_patterns import patterns_of
@@ -26,10 +26,10 @@ from scrapy_dedup.service.templates.site_learning import SiteSample, learn_sampl
 from scrapy_dedup.service.templates.site_records import template_record
 from scrapy_dedup.settings import COUNTING, PARAMETERS, Settings
 from scrapy_dedup.store.pages import site_configs
-from scrapy_dedup.store.records.records import Method
+from scrapy_dedup.store.records.records import Method, Recleaned
 from scrapy_dedup.store.records.stored import StoredSource
 from scrapy_dedup.store.repositories import DomainBoilerplateRepository, SourceRepository, TemplateRepository
-from scrapy_dedup.store.upkeep.recleaning import Recleaned, RecleaningRepository
+from scrapy_dedup.store.upkeep.recleaning import RecleaningRepository
 from scrapy_dedup.store.writer import ProjectStore
 
 PASSES = 2
@@ -175,15 +175,13 @@ class DomainAnalysis:
             if by_method is None:
                 continue  # a crawl stored the first page of this kind just now
             cleaned = reading.clean(by_method.boilerplate, self._settings, by_method.site, self._patterns)
-            decisions = removal_decisions(source.page_key, cleaned, self._at)
             by_method.note(reading, cleaned, self._policy.min_block_chars)
             yield Recleaned(
                 page_key=source.page_key,
                 cleaned_content=None if cleaned.content == source.cleaned_content else cleaned.content,
                 chars_in=cleaned.chars_in,
                 chars_out=cleaned.chars_out,
-                decision=next((one for one in decisions if one.layer == LAYER), None),
-                others=tuple(one for one in decisions if one.layer != LAYER),
+                decisions=removal_decisions(source.page_key, cleaned, self._at),
             )
 
     def _remember(self, found: Mapping[Method, _Found]) -> None:

@@ -5,7 +5,7 @@ Whatever reads or writes the store raises StoreError where that fails.
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import islice
@@ -21,7 +21,7 @@ from scrapy_dedup.core.metadata.choice import Metadata, metadata_of
 from scrapy_dedup.core.pages.fingerprints import content_hash, text_hash
 from scrapy_dedup.core.patterns.config import get_site_config_with_db_overrides
 from scrapy_dedup.core.urls.normal_form import page_key
-from scrapy_dedup.service.cut.cleaning import LAYER, LAYERS, Cleaned
+from scrapy_dedup.service.cut.cleaning import LAYERS, Cleaned
 from scrapy_dedup.service.cut.page_cleaning import CleanedPage
 from scrapy_dedup.service.cut.reading import Reading, read_again
 from scrapy_dedup.service.cut.removals import removal_decisions
@@ -43,15 +43,10 @@ from scrapy_dedup.store.engine.errors import DamagedStoreError
 from scrapy_dedup.store.pages import site_configs
 from scrapy_dedup.store.pages.reads import Reads
 from scrapy_dedup.store.records.records import (
-    ChunksRecord,
-    CleanedRecord,
-    DecisionRecord,
-    DocumentRecord,
     ExtractionRecord,
     Method,
     PageKnowledge,
-    Record,
-    SignatureRecord,
+    Recleaned,
     TemplateRecord,
     TemplateStateRecord,
 )
@@ -59,10 +54,8 @@ from scrapy_dedup.store.records.shared import STALE_CHUNK
 from scrapy_dedup.store.records.stored import StoredSource, StoredState
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.upkeep.recleaning import Recleaned, RecleaningRepository, Refined, is_of_version
+from scrapy_dedup.store.upkeep.recleaning import RecleaningRepository, is_of_version
 from scrapy_dedup.store.writer import ProjectStore
-
-_PAGES_WRITTEN_AT_ONCE: Final = 100
 
 Entry = Mapping[str, Any]
 """An item as it is kept."""
@@ -95,88 +88,33 @@ def _values(entry: Entry) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def records_of(
+def recleaned(
     source: StoredSource, cleaned: Cleaned, at: datetime, compared: Sequence[PageKnowledge] = ()
-) -> list[Record]:
-    """Return what is to be written of a page once its items are safe; `written` reads it back.
-
-    The document is not written as it stands: it says of which page, and of which original, the others are.
-    """
-    document = DocumentRecord(
+) -> Recleaned:
+    """Return what is to be written of a page once its items are safe."""
+    return Recleaned(
         page_key=source.page_key,
-        url=source.url,
-        domain=source.domain,
-        status="completed",
-        updated_at=at,
+        cleaned_content=cleaned.content,
         chars_in=cleaned.chars_in,
         chars_out=cleaned.chars_out,
-        last_changed_at=source.fetched_at,
+        decisions=removal_decisions(source.page_key, cleaned, at),
+        report={"cleaned": cleaned.report},
+        fetched_at=source.fetched_at,
+        compared=compared,
     )
-    decisions = removal_decisions(source.page_key, cleaned, at)
-    return [
-        document,
-        CleanedRecord(source.page_key, cleaned.content, {"cleaned": cleaned.report}),
-        *decisions,
-        *compared,
-    ]
 
 
-def write_refined(store: Store, project: ProjectStore, settings: Settings, records: Iterable[Record]) -> int:
+def write_refined(store: Store, project: ProjectStore, settings: Settings, pages: Sequence[Recleaned]) -> int:
     """Bring the store up to date, all in one transaction; return how many pages still were those that were cleaned.
 
     Raises:
         StoreError: the store failed; nothing was written.
     """
-    pages = list(_pages(records))
     with store.session() as session:
         repository = RecleaningRepository(session, project.id, layer=LAYERS, keep_decisions=settings.keep_decisions)
         written = repository.write_refined(pages)
         session.commit()
     return written
-
-
-def _pages(records: Iterable[Record]) -> Iterator[Refined]:
-    group: list[Record] = []
-    for record in records:
-        if isinstance(record, DocumentRecord) and group:
-            yield _page(group)
-            group = []
-        group.append(record)
-    if group:
-        yield _page(group)
-
-
-def _page(group: Sequence[Record]) -> Refined:
-    document = group[0]
-    assert isinstance(document, DocumentRecord)
-    assert document.last_changed_at is not None
-    decisions = [one for one in group if isinstance(one, DecisionRecord)]
-    text = next((one for one in group if isinstance(one, CleanedRecord)), None)
-    recleaned = Recleaned(
-        page_key=document.page_key,
-        cleaned_content=text.cleaned_content if text is not None else None,
-        report=text.report if text is not None else None,
-        chars_in=document.chars_in or 0,
-        chars_out=document.chars_out or 0,
-        decision=next((one for one in decisions if one.layer == LAYER), None),
-        others=tuple(one for one in decisions if one.layer != LAYER),
-    )
-    compared = tuple(one for one in group if isinstance(one, SignatureRecord | ChunksRecord))
-    return Refined(recleaned, document.last_changed_at, compared)
-
-
-def by_pages(records: Iterable[Record]) -> Iterator[list[Record]]:
-    """Yield the records of a hundred pages at a time: each page's begin with its document."""
-    some: list[Record] = []
-    pages = 0
-    for record in records:
-        pages += isinstance(record, DocumentRecord)
-        if pages > _PAGES_WRITTEN_AT_ONCE:
-            yield some
-            some, pages = [], 1
-        some.append(record)
-    if some:
-        yield some
 
 
 class KnownSite(Struct, frozen=True):

@@ -10,13 +10,12 @@ from enum import IntEnum
 from typing import Any, Final, Literal, NamedTuple
 
 from msgspec import Struct, field
-from msgspec.structs import asdict, astuple
 
 from scrapy_dedup.core.chunks.chunks import StoredChunk
 from scrapy_dedup.core.duplicates import Sketch
 
 
-class SignatureRecord(Struct, frozen=True):
+class SignatureRecord(Struct, frozen=True, tag=True):
     """A page as others may find it; it replaces what is stored of the page.
 
     Pages with a keeper are not found by their sketch, only keepers are: so the
@@ -40,7 +39,7 @@ class SignatureRecord(Struct, frozen=True):
         return self.sketch.bands if self.sketch is not None and self.keeper is None else ()
 
 
-class ChunksRecord(Struct, frozen=True):
+class ChunksRecord(Struct, frozen=True, tag=True):
     """All chunks of a page; they replace those of an earlier version.
 
     Attributes:
@@ -52,7 +51,7 @@ class ChunksRecord(Struct, frozen=True):
     most_holders: int = 1
 
 
-class ForgetRecord(Struct, frozen=True):
+class ForgetRecord(Struct, frozen=True, tag=True):
     """A page's text does not count any more: its items failed, or another page stands for it.
 
     Attributes:
@@ -96,32 +95,6 @@ class Twin(Struct, frozen=True):
     text_hash: bytes
     dropped: bool
     """Another page stood for it."""
-
-
-def chunks_values(record: ChunksRecord) -> list[Any]:
-    """Return a record as plain values; `chunks_from` reads them back."""
-    return [record.page_key, [list(astuple(one)) for one in record.chunks], record.most_holders]
-
-
-def chunks_from(page_key: bytes, chunks: list[list[Any]], most_holders: int) -> ChunksRecord:
-    """Return the record behind `chunks_values`."""
-    return ChunksRecord(page_key, tuple(StoredChunk(*one) for one in chunks), most_holders)
-
-
-def signature_values(record: SignatureRecord) -> list[Any]:
-    """Return a record as plain values; `signature_from` reads them back."""
-    sketch = record.sketch
-    flat = None if sketch is None else [sketch.shingles, sketch.signature, list(sketch.bands)]
-    return [*(asdict(record) | {"sketch": flat}).values()]
-
-
-def signature_from(*values: Any) -> SignatureRecord:
-    """Return the record behind `signature_values`."""
-    named = dict(zip(SignatureRecord.__struct_fields__, values, strict=True))
-    if named["sketch"] is not None:
-        shingles, signature, bands = named["sketch"]
-        named["sketch"] = Sketch(shingles, signature, tuple(bands))
-    return SignatureRecord(**named)
 
 
 class KeepPolicy(Struct, frozen=True):
@@ -586,6 +559,29 @@ class DecisionRecord(Struct, frozen=True, forbid_unknown_fields=True):
     reason: str
     decided_at: datetime
     detail: Mapping[str, Any] | None = None
+
+
+class Recleaned(Struct, frozen=True):
+    """A stored page and what is left of it now; unlike the others it is written in a transaction of its own.
+
+    Attributes:
+        cleaned_content: None where it is what is stored already.
+        chars_in: characters of visible text before.
+        chars_out: characters of them that are kept.
+        decisions: why layers left out blocks; of a layer that left out none there is no decision any more.
+        report: what stands on an item beside it now; None: as it went out last.
+        fetched_at: of the original of a page that went out again; where another is stored by now, nothing is written.
+        compared: by what other pages are compared with such a page now.
+    """
+
+    page_key: bytes
+    cleaned_content: str | None
+    chars_in: int
+    chars_out: int
+    decisions: Sequence[DecisionRecord] = ()
+    report: Mapping[str, Any] | None = None
+    fetched_at: datetime | None = None
+    compared: Sequence[PageKnowledge] = ()
 
 
 class BlockEvidence(NamedTuple):

@@ -1,11 +1,9 @@
 """Pages that were cleaned again without a crawl: their texts, figures and reasons, changed together."""
 
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any
 
-from msgspec import Struct
 from sqlalchemy import Connection, bindparam, delete, update
 from sqlalchemy.orm import Session
 
@@ -13,46 +11,11 @@ from scrapy_dedup.store.pages import contents, site_configs, visits
 from scrapy_dedup.store.pages.visits import decision_bound
 from scrapy_dedup.store.records import shared
 from scrapy_dedup.store.records.batch import pack
-from scrapy_dedup.store.records.records import CleanedRecord, DecisionRecord, PageKnowledge
+from scrapy_dedup.store.records.records import CleanedRecord, Recleaned
 from scrapy_dedup.store.records.stored import StoredState
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.tables.models import Decision, Document
 from scrapy_dedup.store.tables.statements import change_in, table_of, upsert
-
-
-class Recleaned(Struct, frozen=True):
-    """A stored page and what is left of it now.
-
-    Attributes:
-        cleaned_content: None where it is what is stored already.
-        report: what stands on an item beside it now; None: as it went out last.
-        chars_in: characters of visible text before.
-        chars_out: characters of them that are kept.
-        decision: why the first layer left out blocks; None where it left out none.
-        others: the decisions of the other layers.
-    """
-
-    page_key: bytes
-    cleaned_content: str | None
-    chars_in: int
-    chars_out: int
-    decision: DecisionRecord | None
-    others: tuple[DecisionRecord, ...] = ()
-    report: Mapping[str, Any] | None = None
-
-
-class Refined(Struct, frozen=True):
-    """A page that went out again.
-
-    Attributes:
-        recleaned: what is left of it now.
-        fetched_at: of the original that was cleaned; where another one is stored by now, nothing is written.
-        compared: by what other pages are compared with it now.
-    """
-
-    recleaned: Recleaned
-    fetched_at: datetime
-    compared: tuple[PageKnowledge, ...] = ()
 
 
 class RecleaningRepository:
@@ -84,17 +47,17 @@ class RecleaningRepository:
         self._set_figures(connection, pages)
         self._set_decisions(connection, pages)
 
-    def write_refined(self, pages: Sequence[Refined]) -> int:
-        """Store the texts, figures and decisions of some pages; return how many still were what they were.
+    def write_refined(self, pages: Sequence[Recleaned]) -> int:
+        """Store what is left of some pages that went out; return how many still were what they were.
 
         What a later crawl has learned of a page in the meantime stays.
         """
         connection = self._session.connection()
         contents.lock_project(connection, self._project_id)
-        known = visits.find_states(connection, self._project_id, [page.recleaned.page_key for page in pages])
-        still = [page for page in pages if is_of_version(known.get(page.recleaned.page_key), page.fetched_at)]
-        self.write([page.recleaned for page in still])
-        site_configs.forget_stale(connection, self._project_id, [page.recleaned.page_key for page in still])
+        known = visits.find_states(connection, self._project_id, [page.page_key for page in pages])
+        still = [page for page in pages if is_of_version(known.get(page.page_key), page.fetched_at)]
+        self.write(still)
+        site_configs.forget_stale(connection, self._project_id, [page.page_key for page in still])
         shared.write(connection, pack([one for page in still for one in page.compared], self._project_id))
         return len(still)
 
@@ -105,7 +68,7 @@ class RecleaningRepository:
         connection.execute(update(document).where(of_page), rows)
 
     def _set_decisions(self, connection: Connection, pages: Sequence[Recleaned]) -> None:
-        made = [one for page in pages for one in (page.decision, *page.others) if one is not None]
+        made = [one for page in pages for one in page.decisions]
         for layer in self._layers:
             with_one = {one.page_key for one in made if one.layer == layer}
             self._forget(layer, [page.page_key for page in pages if page.page_key not in with_one])
@@ -119,6 +82,6 @@ class RecleaningRepository:
         change_in(self._session, delete(Decision).where(*of_layer), Decision.page_key, keys)
 
 
-def is_of_version(state: StoredState | None, fetched_at: datetime) -> bool:
+def is_of_version(state: StoredState | None, fetched_at: datetime | None) -> bool:
     """Say whether an original is that of a page's last acknowledged change: of a later one the items never arrived."""
     return state is not None and state.status == "completed" and state.last_changed_at == fetched_at

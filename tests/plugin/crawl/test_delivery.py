@@ -9,8 +9,9 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FileFeedStorage, ItemFilter
 
+from scrapy_dedup.core.chunks.chunks import StoredChunk
 from scrapy_dedup.plugin.crawl.delivery import _IN_MEMORY, Delivery, Spool
-from scrapy_dedup.store.records.records import GoneRecord, Record
+from scrapy_dedup.store.records.records import ChunksRecord, GoneRecord, Recleaned, Record, SignatureRecord
 from tests.plugin.builders import a_crawler
 from tests.small_disk import small_disk
 from tests.store.builders import NOON, a_crawled_url, a_document, a_key, a_snapshot, a_visit
@@ -181,7 +182,8 @@ def test_an_item_is_refused_where_there_are_feeds_and_none_takes_it():
     assert [feeds.delivery.refuses(item) for item in ({"boat": True}, {})] == [False, True]
 
 
-EVERY_KIND: list[Record] = [
+CHUNKS = ChunksRecord(a_key(1), (StoredChunk(0, "id", b"\xff", "added", "text", 3, 3, "two\n", holder=a_key(2)),))
+EVERY_KIND: list[Record | Recleaned] = [
     a_document(
         1, content_hash=b"\xff" * 32, blocks=b"\x00\x01", title="\ud800 \x00 ü", interval_seconds=1.5, lastmod=NOON
     ),
@@ -189,6 +191,15 @@ EVERY_KIND: list[Record] = [
     a_crawled_url(1),
     a_visit(1, change_class="title", callback_run=True),
     GoneRecord(a_key(1), NOON),
+    Recleaned(
+        a_key(1),
+        "\ud83d",
+        9,
+        5,
+        [],
+        fetched_at=NOON,
+        compared=[SignatureRecord(a_key(1), "a.example", b"text"), CHUNKS],
+    ),
 ]
 
 

@@ -10,7 +10,7 @@ from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
 from scrapy_dedup.service.cut.page_cleaning import clean_page
 from scrapy_dedup.service.cut.reading import read_again
 from scrapy_dedup.service.model_file import model_hash
-from scrapy_dedup.service.stored.refining import DomainChurn, PassedOver, Refinement, Refiner, records_of, write_refined
+from scrapy_dedup.service.stored.refining import DomainChurn, PassedOver, Refinement, Refiner, recleaned, write_refined
 from scrapy_dedup.service.templates.site_knowledge import REST
 from scrapy_dedup.service.templates.site_learning import learn_site
 from scrapy_dedup.service.templates.site_records import template_record
@@ -184,7 +184,7 @@ def a_source(**fields: Any) -> StoredSource:
 
 class TestWriting:
     def write(self, store: Store, project: ProjectStore, page: Refinement) -> int:
-        return write_refined(store, project, Settings(), records_of(page.source, page.cleaned, LATER))
+        return write_refined(store, project, Settings(), [recleaned(page.source, page.cleaned, LATER)])
 
     def test_text_figures_and_decision_change_together_and_outcomes_stay(self, store, project, refined):
         kept = an_outcome([an_item()])
