@@ -1,14 +1,15 @@
 """Kept blocks to text, HTML or Markdown."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from html import escape, unescape
+from operator import itemgetter
 from typing import Literal, NamedTuple
 
-from scrapy_dedup.core.pages.blocks import CELLS, Block, Page
+from scrapy_dedup.core.pages.blocks import CELLS, Block, Page, Step
 from scrapy_dedup.core.pages.gather import RAISED
-from scrapy_dedup.core.pages.tags import Tag
+from scrapy_dedup.core.pages.tags import BODY, Place, Tag
 from scrapy_dedup.core.urls.normal_form import base_of, target_of
 
 Output = Literal["markdown", "text", "html"]
@@ -142,12 +143,35 @@ def _marked(found: re.Match[str]) -> str:
     return source[:-1] + _BACKSLASH + source[-1] if source[0] == "]" else _BACKSLASH + source
 
 
+def kept_pictures(page: Page, keep: Sequence[bool]) -> Iterator[bool]:
+    """Yield for each picture without text of its own, in order, whether it is kept: as the text beside it is.
+
+    Of the blocks before and after it counts the one with which it shares the deeper element, else the one after it: the
+    photographs at the end of an article are the article's, whatever is left out below it.
+    """
+    after = [*_beside(reversed(page.walk.steps), keep)][::-1]
+    for before, behind in zip(_beside(page.walk.steps, keep), after, strict=True):
+        yield max(behind, before, key=itemgetter(0))[1]
+
+
+def _beside(steps: Iterable[Step], keep: Sequence[bool]) -> Iterator[tuple[int, bool]]:
+    """Yield for each picture how deep an element holds it and the block met last, and whether that is kept."""
+    here, depth, lowest, is_kept = BODY, 0, -1, False
+    for step in steps:
+        if isinstance(step, Place):
+            depth += (step.outer is here) - (here.outer is step)
+            lowest, here = min(lowest, depth), step
+        elif isinstance(step, Tag):
+            yield lowest, is_kept
+        else:
+            lowest, is_kept = depth, keep[step]
+
+
 class _Complete(NamedTuple):
-    """An element with its end tag that is drawn when a kept block follows: an empty cell, or one with pictures."""
+    """An element with its end tag that waits for a kept block, as an empty cell does, or is drawn for its pictures."""
 
     html: str
     has_picture: bool
-    without_pictures: str
 
 
 class _HtmlDrawing:
@@ -163,26 +187,26 @@ class _HtmlDrawing:
         self.names: list[str] = []
         self.filled: list[bool] = []
         self.pres = 0
-        self.pictures = 0
 
     def draw(self, page: Page, keep: Sequence[bool]) -> str:
         """Return the kept blocks in the structure that holds them."""
         if len(keep) != len(page.blocks):
             raise ValueError(f"{len(keep)} values for {len(page.blocks)} blocks")
+        pictures = kept_pictures(page, keep)
         for event in page.skeleton:
             if isinstance(event, int):
                 if keep[event]:
                     self.block(page.blocks[event])
-                elif self.pictures:
-                    self.forget_pictures()
             elif event.closing:
                 self.close(event.name)
             elif event.name == "img":
-                self.pictures += 1
-                self.pending.append(_Complete(self.start_tag(event), has_picture=True, without_pictures=""))
+                if next(pictures):
+                    self.pending.append(_Complete(self.start_tag(event), has_picture=True))
             else:
                 self.open(event)
-        return "".join(self.parts)
+        return "".join(
+            [*self.parts, *(one.html for one in self.pending if isinstance(one, _Complete) and one.has_picture)]
+        )
 
     def open(self, tag: Tag) -> None:
         self.pending.append(self.start_tag(tag) if tag.attributes else f"<{tag.name}>")
@@ -214,22 +238,15 @@ class _HtmlDrawing:
             return
         start = pending.pop()
         if name in CELLS:
-            pending.append(_Complete(f"{start}{shown}{end}", pictures, f"{start}{end}"))
+            pending.append(_Complete(f"{start}{shown}{end}", pictures))
         elif pictures:
-            pending.append(_Complete(f"{start}{shown}{end}", has_picture=True, without_pictures=""))
-
-    def forget_pictures(self) -> None:
-        """Leave out pictures before a block that is left out."""
-        self.pictures = 0
-        bare = [one if isinstance(one, str) else one._replace(html=one.without_pictures) for one in self.pending]
-        self.pending = [one for one in bare if isinstance(one, str) or one.html]
+            pending.append(_Complete(f"{start}{shown}{end}", has_picture=True))
 
     def block(self, block: Block) -> None:
         parts = self.parts
         if self.pending:
             parts.extend([one if isinstance(one, str) else one.html for one in self.pending])
             self.pending.clear()
-            self.pictures = 0
         inner = self.inner(block)
         holder = self.names[-1] if self.names else ""
         if holder not in _HOLDERS:

@@ -1,6 +1,7 @@
 """The tags of serialised HTML, each read once and then known, and where in a page their elements stand."""
 
 import re
+from collections.abc import Iterator
 from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
@@ -41,6 +42,7 @@ _DRAWN_ATTRIBUTES = {
     "td": ("colspan", "rowspan"),
     "th": ("colspan", "rowspan"),
 }
+_PICTURE_ATTRIBUTES = ("data-src", "data-lazy-src", "data-original", "src")
 CURRENCY = (
     r"(?:[$\u00a2-\u00a5\u20a0-\u20cf]"
     r"|\b(?:eur|usd|gbp|chf|jpy|cny|inr|sek|nok|dkk|pln|czk|huf|cad|aud|nzd|brl|kr|z\u0142)\b)"
@@ -119,8 +121,10 @@ def read_tag(source: str) -> Token:
         return Token(_END_ROLES.get(name, Role.BLOCK_END), Tag(name, (), closing=True))
     attributes = _attributes(source)
     role = _ROLES.get(name, Role.BLOCK)
-    if role is Role.IMAGE and not _is_drawable(attributes.get("src", "")):
-        role = Role.PASS
+    if role is Role.IMAGE:
+        attributes["src"] = next(filter(_is_drawable, _addresses(attributes)), "")
+        if not attributes["src"]:
+            role = Role.PASS
     shown: tuple[tuple[str, str], ...] = ()
     if attributes and (wanted := _DRAWN_ATTRIBUTES.get(name)):
         values = [(key, _drawn_value(key, plain(attributes.get(key, "")))) for key in wanted]
@@ -157,6 +161,13 @@ _ROLES = dict.fromkeys(UNSEEN, Role.UNSEEN) | dict.fromkeys(LITERAL, Role.LITERA
 _ROLES |= dict.fromkeys(INLINE, Role.PASS) | dict.fromkeys(MARKED, Role.MARK) | dict.fromkeys(VOID - INLINE, Role.VOID)
 _ROLES |= {"br": Role.BREAK, "img": Role.IMAGE}
 _END_ROLES = dict.fromkeys(_ROLES, Role.PASS) | dict.fromkeys(MARKED, Role.MARK_END)
+
+
+def _addresses(attributes: dict[str, str]) -> Iterator[str]:
+    """Yield where a picture may be had: what stands in `src` until it is seen may be a placeholder, of one dot."""
+    yield from (attributes.get(name, "") for name in _PICTURE_ATTRIBUTES)
+    for name in ("srcset", "data-srcset", "data-lazy-srcset"):
+        yield attributes.get(name, "").strip().partition(" ")[0].rstrip(",")
 
 
 def _is_drawable(source: str) -> bool:

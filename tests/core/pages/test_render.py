@@ -51,7 +51,7 @@ class TestHtml:
         assert drawn(html, "html", drop) == expected
 
     @table("render/pictures")
-    def test_pictures_go_with_the_block_after_them(self, html, drop, expected):
+    def test_pictures_go_with_the_text_beside_them(self, html, drop, expected):
         assert drawn(html, "html", drop) == expected
 
     @table("render/tables")
