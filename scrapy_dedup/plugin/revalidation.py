@@ -155,8 +155,8 @@ class RevalidationMiddleware:
         """Say whether pages may be left alone without having been asked for."""
         settings = self._runtime.settings
         fresh = settings.fresh_for
-        waits = bool(fresh.default) or bool(fresh.rules) or settings.adaptive or plan.lastmod is not None
-        return waits or settings.title_trust == "always"
+        waits = fresh.default or fresh.rules or settings.adaptive or settings.title_trust == "always"
+        return bool(waits) or (settings.sitemap_lastmod and plan.lastmod is not None)
 
     def _hold(self, request: Request, response: Response) -> None:
         now = datetime.now(UTC)

@@ -95,17 +95,22 @@ def sitemap(site: ChangingSite, dates: dict[str, str]) -> Answer:
     return Answer(body, content_type="application/xml")
 
 
-def test_dates_of_a_sitemap_spare_fetches_once_they_were_shown_to_be_true(make_project, server):
-    site, project = ChangingSite(server, 20), make_project("dated", **ADDON)
-    pages = {site.url(name) for name in site.names}
-    asked: list[set[str]] = []
-    history: list[dict[str, str]] = [{}, {}, {"p3": "2031-01-01"}]
-    for dates in history:
-        site.publish(others={"/sitemap.xml": sitemap(site, dates)})
+@pytest.mark.parametrize(
+    ("announced", "asked", "counts"),
+    [
+        pytest.param(True, ["p3"], [(21, 0)], id="dates-of-changes"),
+        pytest.param(False, None, [(0, 1)], id="dates-that-never-change"),
+    ],
+)
+def test_dates_of_a_sitemap_spare_fetches_once_they_announced_changes(announced, asked, counts, make_project, server):
+    """The same dates for pages that are the same prove nothing, on however many pages."""
+    site, project = ChangingSite(server, 20), make_project("dated", **ADDON, DEDUP_SITEMAP_LASTMOD=True)
+    changed = dict.fromkeys(site.names, 2) if announced else {}
+    for versions in ({}, changed, {**changed, "p3": 3}):
+        dates = {name: f"203{version}-01-01" for name, version in versions.items() if announced}
+        site.publish(versions=versions, others={"/sitemap.xml": sitemap(site, dates)})
         crawled = project.crawl("of-sitemap", "-a", f"start={site.url('sitemap.xml')}")
-        asked.append(pages & set(site.asked))
 
-    assert [len(of_crawl) for of_crawl in asked] == [20, 20, 1]
-    assert asked[-1] == {site.url("p3")}
-    assert crawled.count("unchanged/lastmod") == 19
-    assert rows(project, "SELECT lastmod_right, lastmod_wrong FROM domain_validators") == [(20, 0)]
+    assert {site.url(name) for name in asked or site.names} == set(site.asked) - {site.url("sitemap.xml")}
+    assert site.names_of([line for line in crawled.stored if line["report"]["verdict"] == "changed"]) == ["p3"]
+    assert rows(project, "SELECT lastmod_right, lastmod_wrong FROM domain_validators") == counts

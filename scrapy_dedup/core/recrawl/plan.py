@@ -338,20 +338,21 @@ class ValidatorTrust(Struct, frozen=True):
 
 
 class LastmodTrust(Struct, frozen=True):
-    """What a domain's sitemap dates were worth where the page was fetched all the same.
+    """How many of a domain's changes its sitemap's dates announced, where the page was fetched all the same.
 
-    A date that says "changed" of a page that had not only costs a fetch, and is not counted.
+    Pages that had not changed prove nothing: most of them do not, whatever their dates say. A date that never changes
+    would be right about all of them.
     """
 
     right: int = 0
-    """The date said unchanged, and the page was."""
+    """The page had changed, and so had its date."""
     wrong: int = 0
-    """The date said unchanged, but the page had changed."""
+    """The page had changed, but not its date."""
 
     def judge(self, policy: TrustPolicy = DEFAULT_TRUST) -> Trust:
         """Return whether pages may be left alone because of their date: only once it was shown to be true."""
         checks = self.right + self.wrong
-        reason = f"lastmod was right in {self.right} of {checks} checks"
+        reason = f"lastmod announced {self.right} of {checks} changes"
         return Trust(checks >= policy.min_checks and self.wrong <= policy.wrong_share * checks, reason)
 
     def halved(self) -> "LastmodTrust":

@@ -279,7 +279,7 @@ def word_kept(plan: FetchPlan, judgement: Judgement) -> ValidatorRecord | None:
         not_modified=int(conditional and not whole),
         useless=int(conditional and whole and unchanged),
         changed_304=int(whole and not unchanged and was_304 and same),
-        lastmod_right=int(said is True and unchanged),
+        lastmod_right=int(said is False and not unchanged),
         lastmod_wrong=int(said is True and not unchanged),
     )
     return None if record == ValidatorRecord(state.domain) else record

@@ -524,7 +524,7 @@ class ValidatorRecord(Struct, frozen=True):
         not_modified: of these, answered by 304.
         useless: of these, answered by 200 although the content was equal.
         changed_304: full answers that had changed although a 304 had said otherwise.
-        lastmod_right: pages that had not changed, as the date in the sitemap said.
+        lastmod_right: pages that had changed, as the date in the sitemap said.
         lastmod_wrong: pages that had changed although the date said otherwise.
     """
 

@@ -211,7 +211,7 @@ def test_dates_are_believed_once_shown_to_be_true(counts, *, trusted):
 
 
 def test_reasons_have_the_counts():
-    assert LastmodTrust(412, 18).judge().reason == "lastmod was right in 412 of 430 checks"
+    assert LastmodTrust(412, 18).judge().reason == "lastmod announced 412 of 430 changes"
     assert ValidatorTrust(9, 3, 6).judge().reason == "3 of 9 unchanged pages were not sent again"
     assert ValidatorTrust(9, 9, 0, 9).judge().reason == "9 pages had changed behind their validators"
 
