@@ -115,7 +115,7 @@ class ProjectStore:
     held_responses = asks(contents.find_responses)
     held_texts = asks(contents.find_texts)
     deliveries = asks(contents.deliveries)
-    has_pages = asks(visits.has_pages)
+    has_history = asks(visits.has_history)
     live_pages = asks(visits.live_pages)
     urls_asked = asks(visits.urls_asked)
     count_missed = asks(visits.count_missed, lock=True)

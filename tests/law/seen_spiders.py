@@ -11,6 +11,7 @@ from scrapy import FormRequest, Request, Spider
 from scrapy.downloadermiddlewares.retry import get_retry_request
 from scrapy.exceptions import DropItem
 from scrapy.http import Response
+from scrapy.spiders import XMLFeedSpider
 
 from tests.law.site import ORIGIN
 from tests.law.spiders import CALLED, AwaitingSpider
@@ -40,6 +41,16 @@ class HtmlSpider(PathsSpider):
 
     def items(self, response: Any) -> Iterator[Any]:
         yield {"url": response.url, "html": response.text}
+
+
+class EntriesSpider(XMLFeedSpider):
+    """Takes all that it yields from a feed, of other pages."""
+
+    name = "entries"
+    start_urls = [f"{ORIGIN}/feed.xml"]  # noqa: RUF012 - as its base class has it
+
+    def parse_node(self, response: Any, node: Any) -> Any:  # noqa: ARG002 - Scrapy's signature
+        return {"url": node.xpath("link/text()").get(), "price": node.xpath("price/text()").get()}
 
 
 class SkuSpider(PathsSpider):

@@ -642,6 +642,18 @@ class TestCrawlsAgain:
         assert len(self.items(beside, [all_of_them], settings=dropping)[0]) == 19
         assert self.items(beside, [all_of_them, without, without, all_of_them]) == [["p/15"], [], [], ["/p/3"]]
 
+    def test_feed_alone_gives_its_new_entries(self, crawls: Crawls, tmp_path: Path) -> None:
+        beside = Beside(crawls, tmp_path, "EntriesSpider", DEDUP_UNCHANGED="skip")
+        found = []
+        for price in (10, 10, 12):
+            entry = "<item><link>http://shop.example/{0}</link><price>{1}</price></item>"
+            entries = "".join(entry.format(at, price if at == 3 else 7) for at in range(8))
+            feed = Answer(body=f"<rss><channel>{entries}</channel></rss>".encode(), content_type="application/rss+xml")
+            _, crawl = beside.crawl(FixedWorld({"/feed.xml": feed}))
+            found.append([item["price"] for item in crawl.items])
+
+        assert found == [["7", "7", "7", "10", "7", "7", "7", "7"], [], ["12"]]
+
     def test_callbacks_that_do_more_than_they_yield_run_again(self, crawls, tmp_path):
         beside = Beside(crawls, tmp_path, "CarryingSpider", DEDUP_REUSE="body", DEDUP_AUDIT=0)
         starts = [f"/p/{number}" for number in range(6)]

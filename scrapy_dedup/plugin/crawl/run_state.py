@@ -110,7 +110,7 @@ def begin_run(crawler: Crawler, store: Store, settings: Settings, rules: UrlRule
     # A name may be given when the spider is made.
     kind = crawler.spidercls
     spider = crawler.spider.name if crawler.spider else getattr(kind, "name", None) or kind.__name__
-    has_history = project.has_pages()
+    has_history = project.has_history()
     check_feeds(settings, crawler.settings, has_history=has_history)
     run = project.begin_run(
         spider=spider,

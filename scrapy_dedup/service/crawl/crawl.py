@@ -248,7 +248,7 @@ class Crawl:
     settings: Settings
     count: Count
     has_history: bool = True
-    """Whether any page was met before it."""
+    """Whether any page, or feed, was met before it."""
     rows: list[Record] = dataclasses.field(default_factory=list)
     """What waits to be written, in order."""
     learners: dict[tuple[str, Method], Learner] = dataclasses.field(default_factory=dict)

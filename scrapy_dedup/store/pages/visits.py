@@ -47,6 +47,7 @@ from scrapy_dedup.store.tables.models import (
     CrawledUrl,
     CrawlRun,
     Decision,
+    DeliveryRow,
     Document,
     DomainValidators,
     Extraction,
@@ -259,10 +260,10 @@ def blocks_of_domain(connection: Connection, project_id: uuid.UUID, domain: str,
     return [blocks for (blocks,) in connection.execute(some) if blocks is not None]
 
 
-def has_pages(connection: Connection, project_id: uuid.UUID) -> bool:
-    """Return whether the project has any document."""
-    one = select(Document.page_key).where(Document.project_id == project_id).limit(1)
-    return connection.execute(one).first() is not None
+def has_history(connection: Connection, project_id: uuid.UUID) -> bool:
+    """Return whether the project has any document, or items that a feed gave, which is none."""
+    asked = (select(table.page_key).where(table.project_id == project_id).limit(1) for table in (Document, DeliveryRow))
+    return any(connection.execute(one).first() is not None for one in asked)
 
 
 # A table that is full shrinks to this share, so that counting and cutting are rare.
