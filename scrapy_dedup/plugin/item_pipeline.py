@@ -458,7 +458,7 @@ class DedupPipeline:
         earlier.items[noted.stands] -= 1
         self._runtime.count("unchanged/dropped")
         self._runtime.count("items/dropped")
-        raise DuplicateItem(f"dedup: unchanged: the last visit gave this item: {visit.url}", keeper)
+        raise DuplicateItem(f"dedup: {visit.url}: unchanged: the last visit gave this item", keeper)
 
     def _is_all_text(self, item: Any, visit: Visit) -> bool:
         """Say whether an item has nothing but its URL, and its page has another text now."""
@@ -582,7 +582,7 @@ class DedupPipeline:
         runtime.count("items/dropped")
         if keeper is not None:
             runtime.crawl.note_drop(draft, layer, duplicate.reason, keeper, datetime.now(UTC))
-        raise DuplicateItem(f"dedup: {layer}: {duplicate.reason}: {draft.url}", keeper)
+        raise DuplicateItem(f"dedup: {draft.url}: {layer}: {duplicate.reason}", keeper)
 
     async def _learn(self, item_page: ItemPage) -> Learner:
         """Let the domain learn from the page; wait for its siblings while the domain is unknown."""

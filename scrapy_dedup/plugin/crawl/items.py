@@ -208,9 +208,8 @@ class ItemFields:
         if _has_field(item, adapter, CONTENT):
             return True
         if self._is_news(item, CONTENT):
-            kind = type(item).__name__
-            line = "cleaned_content = scrapy.Field()" if hasattr(item, "fields") else f"{CONTENT}: str | None = None"
-            logger.warning("%s has no field %s and goes out uncleaned; add to the class: %s", kind, CONTENT, line)
+            line = "%s has no field %s and goes out uncleaned; add to the class: %s"
+            logger.warning(line, type(item).__name__, CONTENT, _declaration(item, CONTENT))
         return False
 
     def warn_of_own(self, item: Any, adapter: ItemAdapter, settings: Settings) -> None:
@@ -225,7 +224,7 @@ class ItemFields:
                 logger.warning(line, type(item).__name__, name, hint)
 
     def put(self, item: Any, adapter: ItemAdapter, name: str, value: Any) -> None:
-        """Set a field; leave it out, with one warning, where the class does not declare it."""
+        """Set a field; leave it out, and say so once, where the class does not declare it."""
         if _has_field(item, adapter, name):
             try:
                 adapter[name] = plain(value)
@@ -235,12 +234,19 @@ class ItemFields:
                 # Of a class that is frozen, or that checks values; the item is the crawl's own copy.
                 object.__setattr__(item, name, plain(value))
         elif self._is_news(item, name):
-            logger.warning("%s has no field %s: left out", type(item).__name__, name)
+            line = "%s has no field %s, which would be set; to have it, add to the class: %s"
+            logger.info(line, type(item).__name__, name, _declaration(item, name))
 
     def _is_news(self, item: Any, name: str) -> bool:
         known = (type(item), name) in self._told
         self._told.add((type(item), name))
         return not known
+
+
+def _declaration(item: Any, name: str) -> str:
+    """Return the line by which an item's class declares a field."""
+    kind = "dict" if name == REPORT else "str"
+    return f"{name} = scrapy.Field()" if isinstance(item, Item) else f"{name}: {kind} | None = None"
 
 
 def _has_field(item: Any, adapter: ItemAdapter, name: str) -> bool:
