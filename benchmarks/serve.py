@@ -28,8 +28,9 @@ from benchmarks.serve_beside import beside
 from benchmarks.serve_rows import BEGIN, RUNS, domain_of, run_of, url_of
 from benchmarks.serve_store import KNOWN_DOMAINS, PROJECT, Size, domains_of_pages, fill
 from scrapy_dedup.core.addresses import hosts_of
-from scrapy_dedup.service.views.page_lists import ListPlace, cursor_of
+from scrapy_dedup.service.views.page_lists import ListPlace
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.engine.codec import to_cursor
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.web.app import make_app
 from scrapy_dedup.web.security import Access
@@ -70,7 +71,7 @@ class Asker:
     def pages(self) -> str:
         """Return a place in a list of pages, wherever."""
         at = BEGIN + timedelta(seconds=self.chosen.randrange(self.size.pages))
-        return self._after(cursor_of(ListPlace(at, self.chosen.randbytes(16))))
+        return self._after(to_cursor(ListPlace(at, self.chosen.randbytes(16))) or "")
 
     def later(self, name: str) -> str:
         """Return a place in a list that was answered before."""

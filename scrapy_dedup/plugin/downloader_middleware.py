@@ -10,7 +10,9 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 
+from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.core.urls.normal_form import extract_domain
+from scrapy_dedup.core.urls.seen import KeyTable
 from scrapy_dedup.plugin.crawl.engine_state import EngineState
 from scrapy_dedup.plugin.crawl.overrides import is_left_alone, with_request
 from scrapy_dedup.plugin.crawl.requests import redirected_from
@@ -20,7 +22,6 @@ from scrapy_dedup.plugin.fingerprinter import request_url
 from scrapy_dedup.plugin.reuse import RUNNING
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.unchanged import Unchanged
-from scrapy_dedup.service.recrawl.deliveries import Names
 from scrapy_dedup.settings import Settings
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class DedupDownloaderMiddleware:
         self._recrawl = Unchanged(self._runtime)
         self._rendering = _rendering(self._runtime)
         self._failures: set[type[Exception]] = set()
-        self._requested = Names()
+        self._requested = KeyTable("B")
         """Fingerprints of all requests, where the layer is in the shadow."""
 
     @classmethod
@@ -136,9 +137,10 @@ class DedupDownloaderMiddleware:
         fingerprint_of = runtime.crawler.request_fingerprinter.fingerprint
         fingerprint = fingerprint_of(meant)
         if in_shadow:
-            if self._requested.has(fingerprint):
+            key = parts_hash(fingerprint)
+            if key in self._requested:
                 runtime.count("shadow/url/requests")
-            self._requested.add(fingerprint)
+            self._requested.put(key, 0)
         elif fingerprint != fingerprint_of(request) and duplicates.request_seen(meant):
             runtime.count("url/dropped")
             runtime.note_redirects(redirected_from(request), request.url)

@@ -474,7 +474,7 @@ class DedupPipeline:
         if visit is None or not item_page.stands_for_page:
             # It names a page that is not its response's: that page's own items are still to come.
             return
-        if not (self._runtime.crawl.given.add(key) and visit.comes_again):
+        if not (self._runtime.crawl.given.setdefault(key, 0) and visit.comes_again):
             return
         if item_page.settings.shadows("url"):
             self._runtime.count("shadow/url/items")

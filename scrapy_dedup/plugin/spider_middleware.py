@@ -8,7 +8,9 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 
+from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.core.recrawl.values import encode
+from scrapy_dedup.core.urls.seen import KeyTable
 from scrapy_dedup.plugin.crawl.engine_state import EngineState, untie
 from scrapy_dedup.plugin.crawl.items import detached
 from scrapy_dedup.plugin.crawl.overrides import is_left_alone, with_request
@@ -18,7 +20,6 @@ from scrapy_dedup.plugin.dupefilter import RepeatedLinks
 from scrapy_dedup.plugin.reuse import carried_by, watched
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.service.crawl.commits import Recorded
-from scrapy_dedup.service.recrawl.deliveries import Names
 
 
 class CallbackOutput:
@@ -82,7 +83,7 @@ class DedupSpiderMiddleware:
         self._crawler = crawler
         self._repeated = RepeatedLinks(crawler)
         self._readmits = self._runtime.crawl.run.lost_requests
-        self._readmitted = Names()
+        self._readmitted = KeyTable("B")
         self._notes_parents = self._runtime.settings.emit_removed and self._runtime.settings.acts("unchanged")
 
     @classmethod
@@ -213,10 +214,11 @@ class DedupSpiderMiddleware:
         """After a kill: let a request past the duplicate filter once, which remembers what was lost."""
         if request.dont_filter:
             return request
-        fingerprint = self._crawler.request_fingerprinter.fingerprint(request)
-        if self._readmitted.has(fingerprint):
+        # By 128 bits: with ten million of them two are one by 10^-25.
+        key = parts_hash(self._crawler.request_fingerprinter.fingerprint(request))
+        if key in self._readmitted:
             return request
-        self._readmitted.add(fingerprint)
+        self._readmitted.put(key, 0)
         if (duplicates := EngineState(self._crawler).duplicate_filter()) is not None:
             # So that it drops the next one, where it would.
             duplicates.request_seen(request)

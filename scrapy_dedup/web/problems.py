@@ -27,10 +27,10 @@ from scrapy_dedup.service.stored.template_upkeep import TemplateChoiceError
 from scrapy_dedup.service.templates.layout_figures import UnknownLayoutError
 from scrapy_dedup.service.views.changes import SinceError
 from scrapy_dedup.service.views.explain import UrlError
-from scrapy_dedup.service.views.page_lists import PageCursorError, SearchError
+from scrapy_dedup.service.views.page_lists import SearchError
 from scrapy_dedup.service.views.undoing import UndoError
 from scrapy_dedup.settings import SettingError
-from scrapy_dedup.store.domains.lists import CursorError
+from scrapy_dedup.store.engine.codec import CursorError
 from scrapy_dedup.store.engine.errors import StoreError
 
 PROBLEM: Final = "application/problem+json"
@@ -117,7 +117,6 @@ _STATUSES: Final[tuple[tuple[type[DedupError], int], ...]] = (
     (UndoError, 409),
     (ConfigChangedError, 409),
     (CursorError, 422),
-    (PageCursorError, 422),
     (SearchError, 422),
     (DomainNameError, 422),
     (UnknownDomainError, 404),

@@ -28,6 +28,7 @@ from scrapy_dedup.core.runs import DropWatch
 from scrapy_dedup.core.templates.templates import WINDOW
 from scrapy_dedup.core.urls.canonical import Address
 from scrapy_dedup.core.urls.normal_form import UrlRules, page_key
+from scrapy_dedup.core.urls.seen import KeyTable
 from scrapy_dedup.service.crawl.commits import alias_kind
 from scrapy_dedup.service.crawl.drafts import Draft, source_record
 from scrapy_dedup.service.cut.cleaning import Cleaned, counts_of
@@ -49,7 +50,6 @@ from scrapy_dedup.service.learning import (
     to_rest,
 )
 from scrapy_dedup.service.policies import repeat_policy
-from scrapy_dedup.service.recrawl.deliveries import Given
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.service.teacher.teaching import PagesToShow, PageToShow
 from scrapy_dedup.service.templates.site_records import site_of
@@ -255,7 +255,10 @@ class Crawl:
     """Those met last come last."""
     small: dict[tuple[str, Method], BoilerplateRecord] = dataclasses.field(default_factory=dict)
     """What is to be remembered, after a complete run, of domains that were let go with too few pages to learn from."""
-    given: Given = dataclasses.field(default_factory=Given)
+    given: KeyTable = dataclasses.field(default_factory=lambda: KeyTable("B"))
+    """Pages of which the run gives items; 1: an earlier part of it gave them. A page that was forgotten would go out
+    again, so none is.
+    """
     aliases: Aliases = dataclasses.field(default_factory=Aliases)
     evidence: RunEvidence = dataclasses.field(default_factory=RunEvidence)
     """What proves that an item went out already."""
@@ -530,7 +533,7 @@ class Crawl:
         """Take over what an earlier part of this run completed; blocks, for the start of a crawl."""
         keys = list(self.store.finished_keys(self.run.id))
         for key in keys:
-            self.given.add(key, earlier=True)
+            self.given.put(key, 1)
         if not self.settings.canonical_enabled:
             return
         for start in range(0, len(keys), _DOCUMENTS_AT_ONCE):

@@ -33,7 +33,7 @@ from scrapy_dedup.service.domains.twins import settle_twins
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains import lists as domain_lists
 from scrapy_dedup.store.domains import registry as domains
-from scrapy_dedup.store.domains.lists import CursorError, DomainChoice, DomainCounts, DomainList
+from scrapy_dedup.store.domains.lists import DomainChoice, DomainCounts, DomainList
 from scrapy_dedup.store.domains.registry import StoredDomain
 from scrapy_dedup.store.engine.codec import optional_text
 from scrapy_dedup.store.records.records import DecisionRecord
@@ -42,7 +42,6 @@ from scrapy_dedup.store.writer import ProjectStore
 
 __all__ = [
     "ChosenDomains",
-    "CursorError",
     "DomainChoice",
     "DomainCounts",
     "DomainList",

@@ -3,7 +3,6 @@
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
-from hashlib import blake2b
 from typing import Final
 
 from msgspec import Struct, field
@@ -11,39 +10,12 @@ from msgspec import Struct, field
 from scrapy_dedup.core.duplicates import ITEM_BYTES, pack_fields, unpack_fields
 from scrapy_dedup.core.recrawl.plan import GONE
 from scrapy_dedup.core.recrawl.verdicts import VerdictKind
-from scrapy_dedup.core.urls.seen import KEY_BYTES, KeyTable
+from scrapy_dedup.core.urls.seen import KeyTable
 from scrapy_dedup.store.writer import ProjectStore
 
 _KINDS: Final = tuple(VerdictKind)
 # Beside its kind, in the number of a page.
 _READ: Final = 1 << len(_KINDS).bit_length()
-
-
-class Given:
-    """Keys of the pages that a run gives items of, and which of them an earlier part of the run has given.
-
-    None is ever forgotten: after a kill a page that came again would go out again. Whole keys are held: none is taken
-    for another.
-    """
-
-    def __init__(self) -> None:
-        self._table = KeyTable("B")
-
-    def __len__(self) -> int:
-        """Return how many pages there are."""
-        return len(self._table)
-
-    def __contains__(self, key: bytes) -> bool:
-        """Say whether items of a page are given."""
-        return key in self._table
-
-    def add(self, key: bytes, *, earlier: bool = False) -> bool:
-        """Add a page; return whether an earlier part of the run has given its items."""
-        return bool(self._table.setdefault(key, int(earlier)))
-
-    def discard(self, key: bytes) -> None:
-        """Forget a page: its items were lost."""
-        self._table.discard(key)
 
 
 class RecentPages:
@@ -104,30 +76,6 @@ class PagesMet:
     def had(self, kind: VerdictKind) -> bool:
         """Say whether any page was of a kind."""
         return kind in self._had
-
-
-class Names:
-    """A set of names of any kind, by 128 bits of their hashes: with ten million of them two are one by 10^-25."""
-
-    def __init__(self) -> None:
-        self._table = KeyTable("B")
-
-    def __len__(self) -> int:
-        """Return how many there are."""
-        return len(self._table)
-
-    def has(self, *parts: bytes) -> bool:
-        """Say whether the name that is made of some parts is there."""
-        return _hashed(parts) in self._table
-
-    def add(self, *parts: bytes) -> None:
-        """Add the name that is made of some parts."""
-        self._table.put(_hashed(parts), 0)
-
-
-def _hashed(parts: Iterable[bytes]) -> bytes:
-    whole = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
-    return blake2b(whole, digest_size=KEY_BYTES).digest()
 
 
 _KEY_BYTES: Final = 16

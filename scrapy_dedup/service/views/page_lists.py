@@ -10,21 +10,21 @@ so long and no more, and says where it stopped: whoever wants to know goes on fr
 makes it quick.
 """
 
-import base64
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, Literal, TypeVar
+from typing import Final, Literal
 
-from msgspec import DecodeError, Struct, json
+from msgspec import Struct
 
 from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.store.engine.codec import from_cursor, to_cursor
 from scrapy_dedup.store.pages.reads import ListedPage, ListPlace, PageLists
 from scrapy_dedup.store.records.records import DocumentStatus, Verdict
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
-__all__ = ["MOST_AT_ONCE", "ListPlace", "ListedPage", "PageChoice", "PageCursorError", "PageList", "list_pages"]
+__all__ = ["MOST_AT_ONCE", "ListPlace", "ListedPage", "PageChoice", "PageList", "list_pages"]
 
 MOST_AT_ONCE: Final = 1_000
 """Pages of one list at most."""
@@ -34,12 +34,6 @@ LOOKED_AT: Final = 5_000
 
 _COUNTED: Final = 10_000
 _READ_AT_ONCE: Final = 500
-
-Place = TypeVar("Place")
-
-
-class PageCursorError(DedupError):
-    """The text is no place in a list of pages."""
 
 
 class PageChoice(Struct, frozen=True):
@@ -75,17 +69,17 @@ def list_pages(store: Store, project: ProjectStore, choice: PageChoice) -> PageL
     """Return the pages that were written last, newest first.
 
     Raises:
-        PageCursorError: `after` is not the `next` of any list.
+        CursorError: `after` is not the `next` of any list.
         StoreError: the store failed.
     """
-    after = place_of(choice.after)
+    after = from_cursor(choice.after, ListPlace)
     limit = min(max(choice.limit, 1), MOST_AT_ONCE)
     with store.session(read_only=True) as session:
         lists = PageLists(session, project.id, choice.domain)
         is_whole = choice.status is None and choice.verdict is None
         pages, next_place = _whole(lists, after, limit) if is_whole else _filtered(lists, after, limit, choice)
         total = lists.count(_COUNTED) if is_whole else None
-    return PageList(tuple(pages), cursor_of(next_place), total)
+    return PageList(tuple(pages), to_cursor(next_place), total)
 
 
 def _whole(lists: PageLists, after: ListPlace | None, limit: int) -> tuple[list[ListedPage], ListPlace | None]:
@@ -113,39 +107,6 @@ def _filtered(
 def place_after(page: ListedPage) -> ListPlace:
     """Return the place behind a page."""
     return ListPlace(page.updated_at, page.page_key)
-
-
-def cursor_of(place: ListPlace | None) -> str | None:
-    """Return a place as text that can stand in a URL, None of None."""
-    return to_cursor(place) if place is not None else None
-
-
-def place_of(cursor: str | None) -> ListPlace | None:
-    """Return the place that `cursor_of` wrote, None of None.
-
-    Raises:
-        PageCursorError: it wrote no such text.
-    """
-    return from_cursor(cursor, ListPlace) if cursor is not None else None
-
-
-def to_cursor(place: Any) -> str:
-    """Return a place of any list as text that can stand in a URL."""
-    return base64.urlsafe_b64encode(json.encode(place)).decode().rstrip("=")
-
-
-def from_cursor(cursor: str, kind: type[Place]) -> Place:
-    """Return the place of some kind that `to_cursor` wrote.
-
-    Raises:
-        PageCursorError: it wrote no such text.
-    """
-    padded = cursor + "=" * (-len(cursor) % 4)
-    try:
-        return json.decode(base64.b64decode(padded, altchars=b"-_", validate=True), type=kind)
-    except (DecodeError, ValueError, RecursionError) as error:
-        shown = ascii(cursor[:60])
-        raise PageCursorError(f"after={shown}: is not the `next` of a list; leave it out to begin anew") from error
 
 
 PAGES: Final = 10_000
@@ -218,10 +179,10 @@ def search_pages(
 
     Raises:
         SearchError: there are no words, or too many.
-        PageCursorError: `after` is not the `next` of any search.
+        CursorError: `after` is not the `next` of any search.
         StoreError: the store failed.
     """
-    words, after = words_of(choice.words), place_of(choice.after)
+    words, after = words_of(choice.words), from_cursor(choice.after, ListPlace)
     limit = min(max(choice.limit, 1), MOST_FOUND)
     until = clock() + SECONDS
     found: list[FoundPage] = []
@@ -239,7 +200,7 @@ def search_pages(
             match = match_of(page, text, words)
             if match is not None:
                 found.append(match)
-    return SearchResults(words, tuple(found), looked_at, stopped, None if is_over else cursor_of(after))
+    return SearchResults(words, tuple(found), looked_at, stopped, None if is_over else to_cursor(after))
 
 
 def words_of(said: str) -> tuple[str, ...]:

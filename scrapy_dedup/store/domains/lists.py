@@ -3,21 +3,19 @@
 A list goes on after the last row that was seen, by an index: it takes as long for the last page as for the first.
 """
 
-import base64
-import json
 import uuid
 from collections.abc import Collection, Mapping
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from datetime import datetime
+from types import GenericAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 from sqlalchemy import Column, ColumnElement, Connection, Select, case, false, func, select, tuple_
 
 from scrapy_dedup.core.domains import DomainStatus, name_pattern
-from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.store.domains.registry import LIKE_ESCAPE, StoredDomain, like, of_project
-from scrapy_dedup.store.engine.codec import column_text
+from scrapy_dedup.store.engine.codec import CursorError, column_text, from_cursor, to_cursor
 from scrapy_dedup.store.tables.models import CrawledUrl, Document, Domain
 from scrapy_dedup.store.tables.statements import rows_in, same_page, table_of
 
@@ -36,19 +34,15 @@ _COLUMNS: Final[Mapping[str, Column[Any]]] = {
     "boilerplate": _DOMAINS.boilerplate_share,
     "crawled": _DOMAINS.last_crawled_at,
 }
-_TYPES: Final[Mapping[str, type]] = {
+_NUMBER: Final = Meta(gt=-(2**31), lt=2**31)
+_TYPES: Final[Mapping[str, Any]] = {
     "name": str,
     "status": str,
-    "pages": int,
-    "confidence": float,
-    "boilerplate": float,
-    "crawled": datetime,
+    "pages": Annotated[int, _NUMBER],
+    "confidence": Annotated[float, _NUMBER],
+    "boilerplate": Annotated[float, _NUMBER],
+    "crawled": Annotated[datetime, Meta(tz=True)],
 }
-_MOST_CURSOR_CHARS: Final = 2_000
-
-
-class CursorError(DedupError):
-    """A cursor is none, or that of another list."""
 
 
 class DomainChoice(Struct, frozen=True):
@@ -119,7 +113,7 @@ def list_domains(connection: Connection, project_id: uuid.UUID, choice: DomainCh
     """
     choice = replace(choice, limit=max(1, min(choice.limit, MOST_ROWS)))
     chosen = _conditions(project_id, choice)
-    after = _place(choice) if choice.after is not None else None
+    after = _place(choice, choice.after) if choice.after is not None else None
     rows = _rows(connection, of_project(project_id).where(*chosen), choice, after)
     more = len(rows) > choice.limit
     if after is None and not more:
@@ -183,48 +177,19 @@ def _read(
     return [StoredDomain(*row) for row in connection.execute(ordered)]
 
 
-def _cursor(choice: DomainChoice, last: StoredDomain) -> str:
+def _cursor(choice: DomainChoice, last: StoredDomain) -> str | None:
     value = getattr(last, _COLUMNS[choice.sort].key)
-    told = value.isoformat() if isinstance(value, datetime) else value
-    packed = json.dumps([choice.sort, choice.descending, told, last.domain_name], separators=(",", ":"))
-    return base64.urlsafe_b64encode(packed.encode()).decode().rstrip("=")
+    return to_cursor([choice.sort, choice.descending, value, last.domain_name])
 
 
-def _place(choice: DomainChoice) -> _Place:
+def _place(choice: DomainChoice, cursor: str) -> _Place:
     """Return where a list goes on; whatever a cursor holds, the database gets a value of its column."""
-    text = choice.after or ""
-    try:
-        return _unpacked(choice, text)
-    except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        raise CursorError(f"cursor {text[:40]!r}: it is of no such list; ask for the first page again") from error
-
-
-def _unpacked(choice: DomainChoice, text: str) -> _Place:
-    if len(text) > _MOST_CURSOR_CHARS:
-        raise ValueError(len(text))
-    packed = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    sort, descending, value, name = json.loads(packed)
-    if (sort, descending) != (choice.sort, choice.descending) or not isinstance(name, str):
-        raise ValueError(sort)
-    return _Place(_checked(choice.sort, value), column_text(name))
-
-
-def _checked(sort: DomainSort, value: object) -> object:
-    """Return a value that the column of an order can be compared with."""
-    python = _TYPES[sort]
-    if value is None and _COLUMNS[sort].nullable:
-        return None
-    if python is datetime and isinstance(value, str):
-        at = datetime.fromisoformat(value)
-        if at.tzinfo is not None:
-            return at.astimezone(UTC)
-    if python is str and isinstance(value, str):
-        return column_text(value)
-    if python is float and isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 2**31:
-        return float(value)
-    if python is int and isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**31:
-        return value
-    raise ValueError(value)
+    kind = GenericAlias(tuple, (str, bool, _TYPES[choice.sort] | None, str))
+    sort, descending, value, name = from_cursor(cursor, kind)
+    is_missing = value is None and not _COLUMNS[choice.sort].nullable
+    if (sort, descending) != (choice.sort, choice.descending) or is_missing:
+        raise CursorError(cursor)
+    return _Place(column_text(value) if isinstance(value, str) else value, column_text(name))
 
 
 class DomainSums(Struct, frozen=True):

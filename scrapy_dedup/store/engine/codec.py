@@ -1,5 +1,6 @@
 """How contents, evidence and details are packed, and which text a column can hold."""
 
+import base64
 import json
 import sys
 from array import array
@@ -8,8 +9,10 @@ from functools import cache
 from operator import attrgetter
 from typing import Any
 
-from msgspec import Struct
+from msgspec import DecodeError, Struct
+from msgspec import json as typed_json
 
+from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.store.engine.errors import DamagedError
 
 if sys.version_info >= (3, 14):
@@ -178,3 +181,30 @@ def _little_endian(words: "array[int]") -> "array[int]":
     if sys.byteorder == "big":
         words.byteswap()
     return words
+
+
+class CursorError(DedupError):
+    """A cursor is none, or that of another list."""
+
+    def __init__(self, cursor: str) -> None:
+        super().__init__(f"after={cursor[:60]!a}: is no `next` of this list; leave it out for the first page again")
+
+
+def to_cursor(place: Any) -> str | None:
+    """Return a place of a list as text that can stand in a URL; None of None."""
+    return None if place is None else base64.urlsafe_b64encode(typed_json.encode(place)).decode().rstrip("=")
+
+
+def from_cursor(cursor: str | None, kind: Any) -> Any:
+    """Return the place of some type that `to_cursor` wrote; None of None.
+
+    Raises:
+        CursorError: it wrote no such text.
+    """
+    if cursor is None:
+        return None
+    padded = cursor + "=" * (-len(cursor) % 4)
+    try:
+        return typed_json.decode(base64.b64decode(padded, altchars=b"-_", validate=True), type=kind)
+    except (DecodeError, ValueError, RecursionError) as error:
+        raise CursorError(cursor) from error

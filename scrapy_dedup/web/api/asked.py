@@ -1,6 +1,5 @@
 """What handlers are given: whose project, which domain, and what all operations have in common."""
 
-from datetime import UTC, datetime
 from typing import Annotated, Final
 
 from fastapi import Depends, Path, Query, Request
@@ -16,11 +15,6 @@ PREFIX: Final = "/api/v1"
 MOST_ON_A_PAGE: Final = 1_000
 LONGEST: Final = 2_000
 _PROJECT: Final = "A project, by its name or its UUID."
-
-
-def now() -> datetime:
-    """Return the instant, in UTC."""
-    return datetime.now(UTC)
 
 
 ProjectInPath = Annotated[str, Path(description=_PROJECT, max_length=500, examples=["shop"])]

@@ -11,7 +11,8 @@ from scrapy_dedup.service import patterns as configs
 from scrapy_dedup.service.cut.reading import read_again
 from scrapy_dedup.service.views.explain import keys_of
 from scrapy_dedup.service.views.undoing import find, find_kept, kept_things, undo
-from scrapy_dedup.web.api.asked import LONGEST, Body, DomainInPath, DomainInQuery, DryRun, Here, Switch, UrlInQuery, now
+from scrapy_dedup.store.tables.columns import now
+from scrapy_dedup.web.api.asked import LONGEST, Body, DomainInPath, DomainInQuery, DryRun, Here, Switch, UrlInQuery
 from scrapy_dedup.web.problems import ProblemError
 from scrapy_dedup.web.server import OpenProject
 

@@ -11,7 +11,8 @@ from scrapy_dedup.core.domains import DomainStatus
 from scrapy_dedup.service.domains.candidates import candidates_of
 from scrapy_dedup.service.domains.registry import ChosenDomains, DomainService, UnknownDomainError
 from scrapy_dedup.store.domains.lists import DomainChoice
-from scrapy_dedup.web.api.asked import LONGEST, After, Body, DomainInPath, DryRun, Here, Limit, Named, Switch, now
+from scrapy_dedup.store.tables.columns import now
+from scrapy_dedup.web.api.asked import LONGEST, After, Body, DomainInPath, DryRun, Here, Limit, Named, Switch
 from scrapy_dedup.web.problems import ProblemError
 from scrapy_dedup.web.server import OpenProject
 

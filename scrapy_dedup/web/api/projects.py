@@ -11,7 +11,8 @@ from scrapy_dedup.service.jobs import Progress
 from scrapy_dedup.service.report.overview import make_report, named_run, overview
 from scrapy_dedup.service.stored.analysis import PASSES, DomainDedupService, pages_to_analyze, settings_of_analysis
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.web.api.asked import DryRun, Here, now
+from scrapy_dedup.store.tables.columns import now
+from scrapy_dedup.web.api.asked import DryRun, Here
 from scrapy_dedup.web.api.jobs import JobAnswer, job_started, prefers_async
 from scrapy_dedup.web.problems import AsciiResponse, ProblemError
 from scrapy_dedup.web.server import OpenProject, server_of

@@ -21,9 +21,10 @@ from scrapy_dedup.service.views.changes import (
     iterate_changes,
     since,
 )
-from scrapy_dedup.service.views.page_lists import from_cursor, to_cursor
+from scrapy_dedup.store.engine.codec import from_cursor, to_cursor
 from scrapy_dedup.store.records.stored import RunFigures
-from scrapy_dedup.web.api.asked import After, DomainInQuery, Here, Limit, now
+from scrapy_dedup.store.tables.columns import now
+from scrapy_dedup.web.api.asked import After, DomainInQuery, Here, Limit
 from scrapy_dedup.web.problems import ProblemError
 from scrapy_dedup.web.server import OpenProject
 
@@ -114,7 +115,7 @@ def _from(asked: OpenProject, place: ChangesPlace, choice: ChangesChoice) -> Ite
 
 
 def _going_on(cursor: str) -> ChangesPlace:
-    place = from_cursor(cursor, ChangesPlace)
+    place: ChangesPlace = from_cursor(cursor, ChangesPlace)
     try:
         # The store compares in UTC, which has no such instant at the edge of all years.
         at = place.start.at.astimezone(UTC)

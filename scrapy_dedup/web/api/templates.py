@@ -11,6 +11,7 @@ from scrapy_dedup.answers import templates as answers
 from scrapy_dedup.service.stored import template_upkeep as upkeep
 from scrapy_dedup.service.stored.template_upkeep import TemplateDesk
 from scrapy_dedup.service.templates.layout_figures import domain_layouts, find_layout
+from scrapy_dedup.store.tables.columns import now
 from scrapy_dedup.web.api.asked import (
     LONGEST,
     After,
@@ -21,7 +22,6 @@ from scrapy_dedup.web.api.asked import (
     LayoutInPath,
     Limit,
     Switch,
-    now,
 )
 from scrapy_dedup.web.problems import ProblemError
 from scrapy_dedup.web.server import OpenProject

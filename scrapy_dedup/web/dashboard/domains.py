@@ -34,12 +34,12 @@ from scrapy_dedup.service.templates.layout_figures import (
     domain_layouts,
     name_of,
 )
-from scrapy_dedup.service.views.page_lists import PageChoice, PageCursorError, PageList, list_pages
+from scrapy_dedup.service.views.page_lists import PageChoice, PageList, list_pages
 from scrapy_dedup.service.views.undoing import KeptEntry, KeptKind, find, find_kept, foresee, kept_things, undo
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains.layouts import PictureFacts
-from scrapy_dedup.store.domains.lists import CursorError
 from scrapy_dedup.store.domains.registry import StoredDomain
+from scrapy_dedup.store.engine.codec import CursorError
 from scrapy_dedup.store.pages.reads import Reads
 from scrapy_dedup.store.records.records import from_digits
 from scrapy_dedup.store.records.stored import RepeatedBlock, StoredAlarm
@@ -96,7 +96,7 @@ def domain_view(
     """Return what is shown of a domain, with its pages behind a cursor; None where nothing is known of it.
 
     Raises:
-        PageCursorError: the part begins at no place of its list.
+        CursorError: the part begins at no place of its list.
         StoreError: the store failed.
     """
     store, project = known
@@ -221,7 +221,7 @@ def one_domain(here: Here, domain: DomainInPath) -> Response:
     """Return the page about a domain; `after` says which part of its pages."""
     try:
         view = domain_view(here.known, domain, here.settings, datetime.now(UTC), here.asked("after", 300))
-    except PageCursorError:
+    except CursorError:
         return here.back_to(here.path("domains", domain), Flash("That part of the list is gone.", "wrong"))
     if view is None:
         raise ProblemError(404, f"this project knows nothing of the domain {domain}")

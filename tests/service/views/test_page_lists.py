@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 from scrapy_dedup.service.views.page_lists import (
     LOOKED_AT,
     PAGES,
+    ListPlace,
     PageChoice,
-    PageCursorError,
     SearchChoice,
-    cursor_of,
     list_pages,
-    place_of,
     search_pages,
 )
+from scrapy_dedup.store.engine.codec import CursorError, from_cursor, to_cursor
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import DOMAIN, a_document, a_key, a_source, a_time, a_url
@@ -61,9 +60,9 @@ def test_a_filter_that_few_pages_pass_looks_at_a_bounded_number(store, project):
 
 @given(st.text(max_size=300))
 def test_any_text_is_a_place_or_is_refused(text):
-    with suppress(PageCursorError):
-        place = place_of(text)
-        assert place_of(cursor_of(place)) == place
+    with suppress(CursorError):
+        place = from_cursor(text, ListPlace)
+        assert from_cursor(to_cursor(place), ListPlace) == place
 
 
 def test_a_page_that_is_written_again_while_a_list_is_followed_hides_no_other(store, project):
