@@ -28,9 +28,9 @@ from benchmarks.serve_beside import beside
 from benchmarks.serve_rows import BEGIN, RUNS, domain_of, run_of, url_of
 from benchmarks.serve_store import KNOWN_DOMAINS, PROJECT, Size, domains_of_pages, fill
 from scrapy_dedup.core.addresses import hosts_of
-from scrapy_dedup.service.views.page_lists import ListPlace
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.codec import to_cursor
+from scrapy_dedup.store.pages.reads import ListPlace
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.web.app import make_app
 from scrapy_dedup.web.security import Access

@@ -10,7 +10,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from scrapy_dedup.core.domains import domain_name
-from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.errors import MissingError
 from scrapy_dedup.core.urls.normal_form import extract_domain, is_public_suffix, page_key
 from scrapy_dedup.service.store_policies import stored_rules
 from scrapy_dedup.service.views.explain import UrlError, keys_of
@@ -25,7 +25,7 @@ from scrapy_dedup.store.writer import ProjectStore
 _NAMED = 5
 
 
-class UnknownProjectError(DedupError):
+class UnknownProjectError(MissingError):
     """There is no project of that name in the store."""
 
 

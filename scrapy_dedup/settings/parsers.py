@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
 from msgspec import Struct
 
-from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.errors import InvalidError
 from scrapy_dedup.core.recrawl.plan import FreshRule
 
 SWITCH = "True or False"
@@ -250,7 +250,7 @@ KEEP_PAGES: Final = Kind(_keep_pages, "latest, none, or a number of versions")
 CLASS: Final = Kind(lambda value: value, "a class or its import path")
 
 
-class SettingError(DedupError):
+class SettingError(InvalidError):
     """A setting is not known, or its value is none that it can have."""
 
 

@@ -12,25 +12,9 @@ from msgspec import Struct, field
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Match
 
-from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.pages.marking import SelectorError
-from scrapy_dedup.core.patterns.config import SiteConfigError
-from scrapy_dedup.core.patterns.expressions import PatternError
+from scrapy_dedup.core.errors import DedupError, InvalidError, MissingError
 from scrapy_dedup.report.drawing import draw
-from scrapy_dedup.service.domains.registry import DomainNameError, UnknownDomainError
 from scrapy_dedup.service.jobs import TooManyJobsError
-from scrapy_dedup.service.patterns import ConfigChangedError
-from scrapy_dedup.service.projects import UnknownProjectError
-from scrapy_dedup.service.report.overview import UnknownRunError
-from scrapy_dedup.service.stored.analysis import NoPagesError
-from scrapy_dedup.service.stored.template_upkeep import TemplateChoiceError
-from scrapy_dedup.service.templates.layout_figures import UnknownLayoutError
-from scrapy_dedup.service.views.changes import SinceError
-from scrapy_dedup.service.views.explain import UrlError
-from scrapy_dedup.service.views.page_lists import SearchError
-from scrapy_dedup.service.views.undoing import UndoError
-from scrapy_dedup.settings import SettingError
-from scrapy_dedup.store.engine.codec import CursorError
 from scrapy_dedup.store.engine.errors import StoreError
 
 PROBLEM: Final = "application/problem+json"
@@ -102,34 +86,14 @@ def refused(path: str, problem: Problem) -> Response:
     return problem_response(problem) if path.startswith("/api/") else problem_page(problem)
 
 
-_STATUSES: Final[tuple[tuple[type[DedupError], int], ...]] = (
-    (UnknownProjectError, 404),
-    (UnknownLayoutError, 404),
-    (UnknownRunError, 404),
-    (NoPagesError, 404),
-    (TemplateChoiceError, 409),
-    (UrlError, 422),
-    (SinceError, 422),
-    (SelectorError, 422),
-    (PatternError, 422),
-    (SiteConfigError, 422),
-    (SettingError, 422),
-    (UndoError, 409),
-    (ConfigChangedError, 409),
-    (CursorError, 422),
-    (SearchError, 422),
-    (DomainNameError, 422),
-    (UnknownDomainError, 404),
-    (TooManyJobsError, 429),
-    (StoreError, 503),
-)
+_STATUSES: Final = {MissingError: 404, InvalidError: 422, TooManyJobsError: 429, StoreError: 503}
 
 
 def problem_of(error: DedupError) -> Problem:
     """Return what an error of ours says to a client; nothing in it is secret."""
     if isinstance(error, ProblemError):
         return error.problem
-    status = next((status for kind, status in _STATUSES if isinstance(error, kind)), 409)
+    status = next((status for kind, status in _STATUSES.items() if isinstance(error, kind)), 409)
     is_busy = status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS)
     return Problem(status, str(error), {"Retry-After": "5"} if is_busy else {})
 

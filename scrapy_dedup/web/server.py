@@ -1,4 +1,7 @@
-"""What all handlers share: the store, the settings, the jobs, and the project that a request is about."""
+"""What all handlers share: the store, the settings, the jobs, and the project that a request is about.
+
+Whatever reads or writes the store raises StoreError where that fails.
+"""
 
 from pathlib import Path
 from typing import Self
@@ -30,11 +33,7 @@ class Server(Struct, frozen=True):
     folder: Path = Path()
 
     def default_project(self) -> ProjectStore:
-        """Return the project that is shown where none is asked for; one that does not exist yet is added.
-
-        Raises:
-            StoreError: the store failed.
-        """
+        """Return the project that is shown where none is asked for; one that does not exist yet is added."""
         return self.store.project(self.project)
 
 
@@ -56,7 +55,6 @@ class OpenProject(Struct, frozen=True):
 
         Raises:
             UnknownProjectError: there is none.
-            StoreError: the store failed.
         """
         return cls(request, project_of(server_of(request).store, id_or_name))
 

@@ -8,10 +8,11 @@ from msgspec.structs import replace
 
 from scrapy_dedup.service.stored.template_upkeep import SelectorLine, ShownTemplate
 from scrapy_dedup.service.templates.layout_figures import DomainLayout
-from scrapy_dedup.service.views.page_lists import ListedPage, PageList
+from scrapy_dedup.service.views.page_lists import PageList
 from scrapy_dedup.service.views.undoing import KeptEntry, KeptKind
 from scrapy_dedup.store.domains.layouts import PictureFacts
 from scrapy_dedup.store.domains.registry import StoredDomain
+from scrapy_dedup.store.pages.reads import ListedPage
 from scrapy_dedup.store.records.stored import LayoutFigures, RepeatedBlock, StoredAlarm, StoredTemplate, TemplateFigures
 from scrapy_dedup.web.dashboard.domains import DomainView, LayoutView
 from scrapy_dedup.web.dashboard.templates import TemplateView

@@ -11,7 +11,7 @@ from lxml import etree, html  # type: ignore[import-untyped]
 from msgspec import Struct
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
-from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.errors import DedupError, InvalidError
 from scrapy_dedup.core.pages.blocks import Page, parse_tree
 from scrapy_dedup.core.pages.gather import Gatherer
 from scrapy_dedup.core.pages.tags import BODY, Place
@@ -57,7 +57,7 @@ _NUMBER: Final = re.compile(r"\d+")
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
-class SelectorError(DedupError):
+class SelectorError(InvalidError):
     """The text is no selector."""
 
 

@@ -7,14 +7,14 @@ from typing import Any, Final, Self
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.errors import InvalidError
 
 MOST_ENTRIES: Final = 2_000
 _MOST_KEPT: Final = 100_000
 _MOST_CHARS: Final = 10_000
 
 
-class SiteConfigError(DedupError):
+class SiteConfigError(InvalidError):
     """A site's configuration cannot be used."""
 
 

@@ -12,7 +12,7 @@ import re2
 from msgspec import Struct
 from msgspec.structs import replace
 
-from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.errors import InvalidError
 from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.pages.render import render, without_permalinks
 from scrapy_dedup.core.pages.tags import Tag, plain
@@ -113,7 +113,7 @@ _OUTSIDE: Final = (
 _HEX_DIGITS: Final = {"u": 4, "U": 8}
 
 
-class PatternError(DedupError):
+class PatternError(InvalidError):
     """The text is no expression that can be used."""
 
 

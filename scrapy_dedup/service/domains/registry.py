@@ -28,7 +28,7 @@ from scrapy_dedup.core.domains import (
     is_pattern,
     unblacklisted,
 )
-from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.errors import DedupError, InvalidError, MissingError
 from scrapy_dedup.service.domains.twins import settle_twins
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains import lists as domain_lists
@@ -40,17 +40,6 @@ from scrapy_dedup.store.records.records import DecisionRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
-__all__ = [
-    "ChosenDomains",
-    "DomainChoice",
-    "DomainCounts",
-    "DomainList",
-    "DomainNameError",
-    "DomainService",
-    "DomainStatus",
-    "StoredDomain",
-    "UnknownDomainError",
-]
 _SHOWN_CHARS = 100
 _Answer = TypeVar("_Answer")
 
@@ -309,11 +298,11 @@ class DomainService:
             return answer
 
 
-class UnknownDomainError(DedupError):
+class UnknownDomainError(MissingError):
     """A domain is not registered."""
 
 
-class DomainNameError(DedupError):
+class DomainNameError(InvalidError):
     """A text names no domain."""
 
 

@@ -15,7 +15,7 @@ from msgspec import Struct, convert
 from msgspec.structs import replace
 from sqlalchemy.orm import Session
 
-from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.errors import MissingError
 from scrapy_dedup.core.pages.fingerprints import to_hex
 from scrapy_dedup.core.runs import DropAlarm
 from scrapy_dedup.core.teacher import Vision
@@ -157,7 +157,7 @@ def overview(store: Store, project: ProjectStore) -> Overview:
     return Overview(project.name, tuple(sorted(domains, key=lambda each: (-each.removed_share, each.domain))))
 
 
-class UnknownRunError(DedupError):
+class UnknownRunError(MissingError):
     """A project has no run of that id."""
 
 

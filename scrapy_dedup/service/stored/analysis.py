@@ -1,4 +1,7 @@
-"""Analyses of what repeats on the stored pages of domains and projects, for commands, REST and MCP."""
+"""Analyses of what repeats on the stored pages of domains and projects, for commands, REST and MCP.
+
+Whatever reads or writes the store raises StoreError where that fails.
+"""
 
 import uuid
 from collections import Counter
@@ -13,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from scrapy_dedup.core.boilerplate.epochs import EPOCH_PAGES, MOST_BLOCKS, Epochs
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate, DomainAnalysisResult, ProjectAnalysisResult
-from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.errors import MissingError
 from scrapy_dedup.core.patterns.config import SiteConfig
 from scrapy_dedup.service.cut.cleaning import LAYERS, Cleaned
 from scrapy_dedup.service.cut.reading import Reading, read_again
@@ -107,11 +110,7 @@ class DomainAnalysis:
         self._patterns = patterns_of(settings, decided, domain)
 
     def run(self) -> DomainAnalysisResult:
-        """Find what repeats, and write every page without it; returns what was found.
-
-        Raises:
-            StoreError: the store failed.
-        """
+        """Find what repeats, and write every page without it; returns what was found."""
         counts = self._count()
         settled = self._settled(counts)
         site = learn_sample(self._domain, self._sample, self._settings) if "template" in counts else None
@@ -211,7 +210,7 @@ class DomainAnalysis:
         TemplateRepository(self._session, self._project_id).add(records)
 
 
-class NoPagesError(DedupError):
+class NoPagesError(MissingError):
     """There is nothing to analyse; the message says what to do."""
 
 
@@ -272,7 +271,6 @@ class DomainDedupService:
 
         Raises:
             SettingError: a parameter is out of its range.
-            StoreError: the store failed.
         """
         chosen = settings_of_analysis(self._settings, parameters)
         analysis = DomainAnalysis(self._session, chosen, project_id, domain, parameters)

@@ -1,4 +1,7 @@
-"""The structure miner over stored pages: what kinds of pages a domain has, and what those of a kind share."""
+"""The structure miner over stored pages: what kinds of pages a domain has, and what those of a kind share.
+
+Whatever reads or writes the store raises StoreError where that fails.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -83,7 +86,6 @@ def pages_to_mine(store: Store, project: ProjectStore, domain: str | None = None
 
     Raises:
         NoPagesError: none is, of the domain that was asked for or of all.
-        StoreError: the store failed.
     """
     with store.session(read_only=True) as session:
         kept = dict(SourceRepository(session).get_domains_for_project(project.id, bare=True))
@@ -109,11 +111,7 @@ def mine_stored(
     *,
     batch_pages: int,
 ) -> Mining:
-    """Mine the stored pages of domains, in batches: of so many pages what is needed of them is in memory at a time.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Mine the stored pages of domains, in batches: of so many pages what is needed of them is in memory at a time."""
     mined: list[MinedDomain] = []
     clusters: dict[str, list[Cluster]] = {}
     for domain in sorted(domains):

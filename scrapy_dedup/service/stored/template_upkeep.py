@@ -1,4 +1,7 @@
-"""What a person does to templates: look at one, compare two, decide about a selector, go back to a former version."""
+"""What a person does to templates: look at one, compare two, decide about a selector, go back to a former version.
+
+Whatever reads or writes the store raises StoreError where that fails.
+"""
 
 import math
 from collections import Counter
@@ -116,7 +119,6 @@ def export_templates(project: ProjectStore, domain: str | None = None) -> dict[s
 
     Raises:
         UnknownLayoutError: there is none.
-        StoreError: the store failed.
     """
     wanted = {(one.domain, one.layout, one.version) for one, _ in list_templates(project, domain)}
     domains = sorted({name for name, _, _ in wanted})
@@ -295,7 +297,6 @@ def list_templates(
 
     Raises:
         UnknownLayoutError: there is none.
-        StoreError: the store failed.
     """
     found = project.template_figures(domain)
     if not found:
@@ -314,7 +315,6 @@ def show_templates(project: ProjectStore, domain: str, layout: str | None, versi
 
     Raises:
         UnknownLayoutError, TemplateChoiceError: there is none such.
-        StoreError: the store failed.
     """
     known = [figures.layout for figures, _ in list_templates(project, domain)]
     chosen = known if layout is None else [find_layout(known, layout, domain)]
@@ -326,7 +326,6 @@ def versions_of(project: ProjectStore, domain: str, layout: str) -> list[StoredT
 
     Raises:
         UnknownLayoutError, TemplateChoiceError: there is none.
-        StoreError: the store failed.
     """
     known = [figures.layout for figures, _ in list_templates(project, domain)]
     return _versions(project, domain, find_layout(known, layout, domain))
@@ -551,7 +550,6 @@ def diff_templates(project: ProjectStore, domain: str, layout: str, numbers: tup
 
     Raises:
         UnknownLayoutError, TemplateChoiceError: there is no such layout, or version.
-        StoreError: the store failed.
     """
     versions = versions_of(project, domain, layout)
     return diff(present_of(versions, numbers[0]), present_of(versions, numbers[1]))

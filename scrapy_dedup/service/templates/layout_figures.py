@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.errors import MissingError
 from scrapy_dedup.core.pages.fingerprints import to_digits
 from scrapy_dedup.store.records.stored import LayoutFigures, StoredAlarm
 from scrapy_dedup.store.tables.models import REST
@@ -18,7 +18,7 @@ REST_NAME: Final = "rest"
 _NAMED: Final = 5
 
 
-class UnknownLayoutError(DedupError):
+class UnknownLayoutError(MissingError):
     """Nothing is known of the domain or layout that was asked for."""
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
-from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.errors import InvalidError
 from scrapy_dedup.core.pages.blocks import Unparsed, parse_page
 from scrapy_dedup.core.pages.fingerprints import from_hex
 from scrapy_dedup.core.recrawl.verdicts import MainText, Passage, Repeats, main_text, unified_diff
@@ -40,7 +40,7 @@ NO_TEXT: Final = "a version cannot be parsed: it is larger or deeper than DEDUP_
 NO_PASSAGE: Final = "no passage of the main text differs"
 
 
-class SinceError(DedupError):
+class SinceError(InvalidError):
     """What was said names neither a run nor an instant."""
 
 

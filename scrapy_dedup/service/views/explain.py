@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate, Removal
 from scrapy_dedup.core.chunks.chunks import StoredChunk
-from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.errors import DedupError, InvalidError
 from scrapy_dedup.core.pages.fingerprints import to_hex
 from scrapy_dedup.core.urls.normal_form import extract_domain, normalize_url, page_key
 from scrapy_dedup.report.numbers import percent, whole
@@ -171,7 +171,7 @@ def _remembered(key: int, removal: Removal, knowledge: Iterable[StoredBoilerplat
     return JudgedBlock("", "", key, removal)
 
 
-class UrlError(DedupError):
+class UrlError(InvalidError):
     """The text is no URL of a page."""
 
 

@@ -8,6 +8,8 @@ places of the file with every page, which is what the store avoids (see the top 
 also have to agree on SQLite and PostgreSQL about what a word is. A search reads the newest pages instead, so many and
 so long and no more, and says where it stopped: whoever wants to know goes on from there. Naming a domain is what
 makes it quick.
+
+Whatever reads or writes the store raises StoreError where that fails.
 """
 
 import re
@@ -17,14 +19,12 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.errors import InvalidError
 from scrapy_dedup.store.engine.codec import from_cursor, to_cursor
 from scrapy_dedup.store.pages.reads import ListedPage, ListPlace, PageLists
 from scrapy_dedup.store.records.records import DocumentStatus, Verdict
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-
-__all__ = ["MOST_AT_ONCE", "ListPlace", "ListedPage", "PageChoice", "PageList", "list_pages"]
 
 MOST_AT_ONCE: Final = 1_000
 """Pages of one list at most."""
@@ -70,7 +70,6 @@ def list_pages(store: Store, project: ProjectStore, choice: PageChoice) -> PageL
 
     Raises:
         CursorError: `after` is not the `next` of any list.
-        StoreError: the store failed.
     """
     after = from_cursor(choice.after, ListPlace)
     limit = min(max(choice.limit, 1), MOST_AT_ONCE)
@@ -127,7 +126,7 @@ _SEARCHED_AT_ONCE: Final = 200
 Stopped = Literal["pages", "seconds"]
 
 
-class SearchError(DedupError):
+class SearchError(InvalidError):
     """There is nothing to look for."""
 
 
@@ -180,7 +179,6 @@ def search_pages(
     Raises:
         SearchError: there are no words, or too many.
         CursorError: `after` is not the `next` of any search.
-        StoreError: the store failed.
     """
     words, after = words_of(choice.words), from_cursor(choice.after, ListPlace)
     limit = min(max(choice.limit, 1), MOST_FOUND)

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import DecodeError, Struct
 from msgspec import json as typed_json
 
-from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.errors import InvalidError
 from scrapy_dedup.store.engine.errors import DamagedError
 
 if sys.version_info >= (3, 14):
@@ -183,7 +183,7 @@ def _little_endian(words: "array[int]") -> "array[int]":
     return words
 
 
-class CursorError(DedupError):
+class CursorError(InvalidError):
     """A cursor is none, or that of another list."""
 
     def __init__(self, cursor: str) -> None:

@@ -5,6 +5,8 @@ pages, another by the domain that it names.
 
 Crawls hold all other bounds as they write, and go on beside. What they cannot know is that a page, a run or a queue
 does not come back.
+
+Whatever reads or writes the store raises StoreError where that fails.
 """
 
 import re
@@ -327,9 +329,6 @@ def find_garbage(project: ProjectStore, before: datetime) -> dict[str, int]:
 
     That is: `pages` that were gone from their site, and not asked for, for long; `claims` of runs that ended without
     their workers; `seen_urls` of queues that nobody goes on with.
-
-    Raises:
-        StoreError: the store failed.
     """
     with project.transaction() as connection:
         pages = connection.scalar(select(func.count()).select_from(Document).where(*_gone(project.id, before)))
@@ -340,11 +339,7 @@ def find_garbage(project: ProjectStore, before: datetime) -> dict[str, int]:
 
 
 def remove_garbage(project: ProjectStore, before: datetime, progress: Callable[[int], None]) -> dict[str, int]:
-    """Remove it, and return what it was; what was removed when this fails, or is interrupted, stays removed.
-
-    Raises:
-        StoreError: the store failed.
-    """
+    """Remove it, and return what it was; what was removed when this fails, or is interrupted, stays removed."""
     found = {"pages": 0, "claims": 0, "seen_urls": 0}
     for name, remove in zip(found, (_remove_pages, _remove_claims, _remove_queues), strict=True):
         for number in remove(project, before):

@@ -7,16 +7,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.service.views.page_lists import (
-    LOOKED_AT,
-    PAGES,
-    ListPlace,
-    PageChoice,
-    SearchChoice,
-    list_pages,
-    search_pages,
-)
+from scrapy_dedup.service.views.page_lists import LOOKED_AT, PAGES, PageChoice, SearchChoice, list_pages, search_pages
 from scrapy_dedup.store.engine.codec import CursorError, from_cursor, to_cursor
+from scrapy_dedup.store.pages.reads import ListPlace
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import DOMAIN, a_document, a_key, a_source, a_time, a_url

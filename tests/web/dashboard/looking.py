@@ -5,7 +5,8 @@ from urllib.parse import quote
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
-from scrapy_dedup.service.views.page_lists import ListedPage, PageChoice, list_pages
+from scrapy_dedup.service.views.page_lists import PageChoice, list_pages
+from scrapy_dedup.store.pages.reads import ListedPage
 from tests.web.dashboard.filled import HARBOUR
 from tests.web.dashboard.serving import Dashboard
 
