@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from msgspec import Struct
 
-from scrapy_dedup.commands.terminal import a_table, errors, one_line, output, print_table, say, shown
+from scrapy_dedup.commands.terminal import errors, one_line, output, print_table, say, shown
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.plugin.crawl.run_state import database_url
-from scrapy_dedup.report.numbers import count, whole
+from scrapy_dedup.report.numbers import count
 from scrapy_dedup.service.packed_files import MOST_BYTES, FileRefusedError, checked_content, regular_file
 from scrapy_dedup.service.projects import Deletion, find_project
 from scrapy_dedup.service.store_policies import keep_policy
@@ -338,7 +338,6 @@ def delete(call: Call, what: str, find: Callable[[], Deletion], remove: Callable
 
 
 def _tell(deletion: Deletion, what: str) -> None:
-    table = a_table("Table", "Rows")
-    for name, rows in deletion.rows.items():
-        table.add_row(shown(name), whole(rows))
-    print_table(f"{'Deleted' if deletion.deleted else 'Would be deleted'}: {what}", table)
+    print_table(
+        f"{'Deleted' if deletion.deleted else 'Would be deleted'}: {what}", "Table, Rows", deletion.rows.items()
+    )

@@ -2,15 +2,24 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
 from scrapy_dedup.report.markup import visible
+from scrapy_dedup.report.numbers import count, whole
 
 _PIPED_WIDTH = 200
 
@@ -36,27 +45,92 @@ def errors() -> Console:
     return Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 
-def a_table(*columns: str, texts: int = 1) -> Table:
-    """Return an empty table; the first *texts* columns are text, the others numbers."""
+def print_table(
+    title: str, columns: str, rows: Iterable[Sequence[object]], *, texts: int = 1, console: Console | None = None
+) -> None:
+    """Print a table under its title, which may be longer than the table is wide.
+
+    *columns* are names, with commas between them, the first *texts* of which are texts, the others numbers. Cells are
+    foreign text, whole numbers, shares (0.42) or nothing.
+    """
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for place, name in enumerate(columns):
+    for place, name in enumerate(columns.split(", ")):
         if place < texts:
             table.add_column(name, overflow="fold", header_style="dim")
         else:
             table.add_column(name, justify="right", no_wrap=True, header_style="dim")
-    return table
-
-
-def print_table(title: str, table: Table) -> None:
-    """Print a table under its title, which may be longer than the table is wide."""
-    console = output()
-    console.print(shown(title, 300, style="bold"), soft_wrap=True)
+    for row in rows:
+        table.add_row(*map(_cell, row))
+    console = console or output()
+    if title:
+        console.print(shown(title, 300, style="bold"), soft_wrap=True)
     console.print(table)
 
 
-def say(text: str, style: str = "") -> None:
+def _cell(value: object) -> Text:
+    if isinstance(value, Text):
+        return value
+    if isinstance(value, int | float):
+        return Text(whole(value) if isinstance(value, int) else f"{value:.2f}")
+    return shown("" if value is None else str(value), 300)
+
+
+def say(text: str, style: str = "", *, limit: int = 500, indent: int = 0) -> None:
     """Print foreign text in one line, which the terminal may break."""
-    output().print(shown(text, 500, style=style), soft_wrap=True)
+    output().print(Text.assemble(" " * indent, shown(text, limit, style=style)), soft_wrap=True)
+
+
+def say_dry_run(*, dry_run: bool = True) -> None:
+    """Say that nothing was written, where that is so."""
+    if dry_run:
+        output().print(Text("Dry run: nothing was written.", style="bold"))
+
+
+def say_more(number: int, thing: str = "", *, indent: int = 0) -> None:
+    """Say how many things are not shown, if any are not."""
+    if number > 0:
+        say(
+            f"and {count(number, f'more {thing}') if thing else f'{whole(number)} more'}; --json lists them all",
+            "dim",
+            indent=indent,
+        )
+
+
+class RunBar:
+    """Tells how a run goes on: moves a bar on a terminal; elsewhere only lines are told, which a log wants."""
+
+    def __init__(self, bar: Progress | None = None, total: int | None = None) -> None:
+        """Take None for no terminal; a bar without a total only shows that something goes on."""
+        self.bar = bar
+        self.task = bar.add_task("", total=total) if bar else TaskID(0)
+
+    def phase(self, name: str) -> None:
+        """Say what is done."""
+        if self.bar:
+            self.bar.update(self.task, description=name)
+
+    def advance(self, some: int) -> None:
+        """Move the bar."""
+        if self.bar:
+            self.bar.update(self.task, advance=some)
+
+    def tell(self, line: str) -> None:
+        """Print a line on standard error, above the bar."""
+        if self.bar:
+            self.bar.console.print(shown(line, 1_000), soft_wrap=True)
+        else:
+            sys.stderr.write(one_line(line, 1_000) + "\n")
+
+
+@contextmanager
+def bar_of(*columns: ProgressColumn) -> Iterator[Progress | None]:
+    """Give a bar on standard error; None where nobody looks at it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    name = TextColumn("{task.description}", markup=False)
+    with Progress(name, BarColumn(), *columns, console=errors(), transient=True) as bar:
+        yield bar
 
 
 @contextmanager
@@ -69,10 +143,11 @@ def progress(things: str, total: int) -> Iterator[Callable[[int], None]]:
 @contextmanager
 def named_progress(total: int) -> Iterator[Callable[[str, int], None]]:
     """Give what moves a bar and names what is done, such as a domain."""
-    if not sys.stderr.isatty():
-        yield lambda _name, _number: None
-        return
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=errors(), transient=True) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda name, number: bar.update(task, description=one_line(name, 40), advance=number)
+    with bar_of(MofNCompleteColumn(), TimeRemainingColumn()) as bar:
+        task = bar.add_task("", total=total) if bar else TaskID(0)
+
+        def tell(name: str, number: int) -> None:
+            if bar:
+                bar.update(task, description=one_line(name, 40), advance=number)
+
+        yield tell

@@ -8,10 +8,8 @@ bytes_removed_total.
 
 import argparse
 
-from rich.text import Text
-
 from scrapy_dedup.commands.call import DONE, Call, CommandError, print_answer
-from scrapy_dedup.commands.terminal import a_table, named_progress, output, print_table, shown
+from scrapy_dedup.commands.terminal import named_progress, output, print_table, say_dry_run
 from scrapy_dedup.core.boilerplate.repeats import ProjectAnalysisResult
 from scrapy_dedup.report.numbers import count, short, whole
 from scrapy_dedup.service.stored.analysis import (
@@ -21,9 +19,6 @@ from scrapy_dedup.service.stored.analysis import (
     pages_to_analyze,
     settings_of_analysis,
 )
-from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.writer import ProjectStore
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -41,42 +36,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Analyse, all in one transaction; a crawl that writes to the same SQLite file meanwhile waits."""
-    settings = _chosen(call)
-    with call.opened() as (store, project):
-        result = _analysed(store, project, settings, call.options)
-    groups, dry_run = call.options.source_group, call.options.dry_run
-    if not print_answer(
-        call,
-        "projects",
-        lambda answers: answers.AnalysisAnswer.made(call.project, settings, result, groups, dry_run=dry_run),
-    ):
-        show(call, result)
-    return DONE
-
-
-def _chosen(call: Call) -> Settings:
     options = call.options
-    given: AnalysisParameters = {
-        "threshold_pct": options.threshold_pct,
-        "min_pages": options.min_pages,
-        "min_block_chars": options.min_block_chars,
-        "method": options.method,
-    }
-    return settings_of_analysis(call.settings, given)
-
-
-def _analysed(
-    store: Store, project: ProjectStore, settings: Settings, options: argparse.Namespace
-) -> ProjectAnalysisResult:
-    with store.session(read_only=options.dry_run) as session:
-        known = pages_to_analyze(session, project, options.source_group)
+    groups, dry_run = options.source_group, options.dry_run
+    given = AnalysisParameters(threshold_pct=options.threshold_pct, min_pages=options.min_pages)
+    given |= AnalysisParameters(min_block_chars=options.min_block_chars, method=options.method)
+    settings = settings_of_analysis(call.settings, given)
+    with call.opened() as (store, project), store.session(read_only=dry_run) as session:
+        known = pages_to_analyze(session, project, groups)
         domains = _asked_for(project.name, known, options)
         service = DomainDedupService(session, settings)
-        groups, dry_run = options.source_group, options.dry_run
-        with named_progress(PASSES * sum(known[domain] for domain in domains)) as progress:
-            return service.analyze_project(
-                project.id, domains, source_groups=groups, dry_run=dry_run, progress=progress
-            )
+        with named_progress(PASSES * sum(known[domain] for domain in domains)) as told:
+            how = AnalysisParameters(source_groups=groups, dry_run=dry_run, progress=told)
+            result = service.analyze_project(project.id, domains, **how)
+    told_by = (call.project, settings, result, groups)
+    if not print_answer(call, "projects", lambda answers: answers.AnalysisAnswer.made(*told_by, dry_run=dry_run)):
+        show(call, result)
+    return DONE
 
 
 def _asked_for(project: str, known: dict[str, int], options: argparse.Namespace) -> list[str]:
@@ -91,15 +66,14 @@ def _asked_for(project: str, known: dict[str, int], options: argparse.Namespace)
 
 def show(call: Call, result: ProjectAnalysisResult) -> None:
     """Print a table, domains that lose most first."""
-    table = a_table("Domain", "Pages", "With boilerplate", "Blocks", "Bytes removed")
-    for each in sorted(result.domain_results, key=lambda each: (-each.bytes_removed_total, each.domain)):
-        figures = (each.pages_analyzed, each.pages_cleaned, each.blocks_boilerplate)
-        table.add_row(shown(each.domain, 100), *map(whole, figures), short(each.bytes_removed_total))
-    print_table(f"Analysis of project {call.project}", table)
-    console = output()
-    console.print(
+    found = sorted(result.domain_results, key=lambda each: (-each.bytes_removed_total, each.domain))
+    rows = [
+        (one.domain, one.pages_analyzed, one.pages_cleaned, one.blocks_boilerplate, short(one.bytes_removed_total))
+        for one in found
+    ]
+    print_table(f"Analysis of project {call.project}", "Domain, Pages, With boilerplate, Blocks, Bytes removed", rows)
+    output().print(
         f"\n{whole(result.domains_with_boilerplate)} of {count(result.domains_analyzed, 'domain')} with boilerplate, "
         f"{count(result.total_pages_cleaned, 'page')} cut, {short(result.total_bytes_removed)} bytes removed."
     )
-    if call.options.dry_run:
-        console.print(Text("Dry run: nothing was written.", style="bold"))
+    say_dry_run(dry_run=call.options.dry_run)

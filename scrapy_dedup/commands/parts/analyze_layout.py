@@ -30,7 +30,7 @@ from msgspec import Struct
 from scrapy.settings import Settings as ScrapySettings
 
 from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
-from scrapy_dedup.commands.terminal import a_table, errors, one_line, output, print_table, shown
+from scrapy_dedup.commands.terminal import errors, one_line, print_table, say
 from scrapy_dedup.core.pages.blocks import Unparsed, parse_page
 from scrapy_dedup.core.teacher import NumberedPage, numbered
 from scrapy_dedup.core.templates.templates import selector
@@ -197,24 +197,18 @@ def _where(field: FoundField) -> str:
 
 
 def _show(found: AnalyzedPage, files: dict[str, Path]) -> None:
-    console = output()
-    console.print(shown(found.shown.url, 300, style="bold"), soft_wrap=True)
-    console.print(shown(f"Cut by the {found.how}.", 300), soft_wrap=True)
+    say(found.shown.url, "bold", limit=300)
+    say(f"Cut by the {found.how}.", limit=300)
     for name, figure in _figures(found).items():
-        console.print(shown(f"  {figure} {name}", 200))
-    fields = a_table("Field", "Value", "Where", texts=3)
-    for field in found.fields:
-        fields.add_row(field.name, shown(field.value or "not found", 100), shown(_where(field), 200))
-    console.print()
-    print_table("Title, date, author", fields)
-    boxes = a_table("What", "Why", "Boxes", texts=2)
-    for kind, label, number in boxes_told(found.boxes):
-        boxes.add_row(kind, shown(label, 120), whole(number))
-    console.print()
-    print_table("Boxes", boxes)
-    console.print()
+        say(f"{figure} {name}", indent=2)
+    say("")
+    fields = [(field.name, field.value or "not found", _where(field)) for field in found.fields]
+    print_table("Title, date, author", "Field, Value, Where", fields, texts=3)
+    say("")
+    print_table("Boxes", "What, Why, Boxes", boxes_told(found.boxes), texts=2)
+    say("")
     for file in files.values():
-        console.print(shown(str(file), 500), soft_wrap=True)
+        say(str(file))
 
 
 @contextmanager

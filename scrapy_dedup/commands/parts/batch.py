@@ -14,13 +14,13 @@ import argparse
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
 
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError, print_json
-from scrapy_dedup.commands.terminal import errors, one_line, output, shown
+from scrapy_dedup.commands.terminal import RunBar, bar_of, output, shown
 from scrapy_dedup.commands.verbs.clean import CleanOutcome, opened_knowledge, tell
 from scrapy_dedup.core.errors import DedupError
 
@@ -186,7 +186,7 @@ def _place(files: "Files", part: str, out: str, *, overwrite: bool) -> None:
 
 def _tell_plan(outcome: CleanOutcome, files: int, partitions: int, *, as_json: bool) -> None:
     if as_json:
-        domains = sorted(outcome.domains(), key=lambda one: one["domain"])
+        domains = outcome.domains()
         plan = {"files": files, "partitions": partitions, "pages": outcome.plan.pages, "domains": domains}
         print_json(plan)
         return
@@ -202,74 +202,48 @@ def _conf(given: list[str]) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-class BatchWatcher:
+class BatchWatcher(RunBar):
     """Tells of bad records, a line each; of more than a thousand, how many there are is in the summary."""
 
-    def __init__(self) -> None:
+    def __init__(self, bar: Progress | None) -> None:
+        super().__init__(bar)
         self._told = 0
+        self._ended = threading.Event()
 
     def watch(self, spark: Any) -> None:
-        """Say nothing: nobody looks."""
+        """Move the bar to how many tasks of what runs are done, every half a second."""
+        if self.bar:
+            threading.Thread(target=self._look, args=(spark.sparkContext.statusTracker(),), daemon=True).start()
 
     def phase(self, name: str) -> None:
-        """Say nothing."""
+        """Say what is done; how long it takes is known later."""
+        if self.bar:
+            self.bar.update(self.task, description=name, completed=0, total=None)
 
     def complain(self, told: str) -> None:
         """Say which record is passed over, and why."""
         self._told += 1
         if self._told <= _MOST_TOLD:
-            self._say(one_line(f"scrapy dedup: passed over: {told}", 1_000))
+            self.tell(f"scrapy dedup: passed over: {told}")
         elif self._told == _MOST_TOLD + 1:
-            self._say(f"scrapy dedup: passed over: more than {_MOST_TOLD}; the summary counts them")
+            self.tell(f"scrapy dedup: passed over: more than {_MOST_TOLD}; the summary counts them")
 
     def close(self) -> None:
         """Make room for the summary."""
-
-    def _say(self, line: str) -> None:
-        sys.stderr.write(line + "\n")
-
-
-class _SparkBar(BatchWatcher):
-    """A terminal."""
-
-    def __init__(self, bar: Progress) -> None:
-        super().__init__()
-        self._bar = bar
-        self._task = bar.add_task("", total=None)
-        self._ended = threading.Event()
-
-    def watch(self, spark: Any) -> None:
-        threading.Thread(target=self._look, args=(spark.sparkContext.statusTracker(),), daemon=True).start()
-
-    def phase(self, name: str) -> None:
-        self._bar.update(self._task, description=name, completed=0, total=None)
-
-    def close(self) -> None:
         self._ended.set()
-        self._bar.stop()
+        if self.bar:
+            self.bar.stop()
 
     def _look(self, tracker: Any) -> None:
-        """Move the bar to how many tasks of what runs are done, every half a second."""
         while not self._ended.wait(_LOOK_EVERY_SECONDS):
             stages = [found for one in tracker.getActiveStageIds() if (found := tracker.getStageInfo(one)) is not None]
             total = sum(one.numTasks for one in stages)
-            if total:
-                self._bar.update(self._task, completed=sum(one.numCompletedTasks for one in stages), total=total)
-
-    def _say(self, line: str) -> None:
-        self._bar.console.print(shown(line, 1_000), soft_wrap=True)
+            if self.bar and total:
+                self.bar.update(self.task, completed=sum(one.numCompletedTasks for one in stages), total=total)
 
 
 @contextmanager
 def watching() -> Iterator[BatchWatcher]:
     """Give who watches a run."""
-    if not sys.stderr.isatty():
-        yield BatchWatcher()
-        return
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=errors(), transient=True) as bar:
-        watcher = _SparkBar(bar)
-        try:
-            yield watcher
-        finally:
-            watcher.close()
+    with bar_of(MofNCompleteColumn(), TimeElapsedColumn()) as bar, closing(BatchWatcher(bar)) as watcher:
+        yield watcher

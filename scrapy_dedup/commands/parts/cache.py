@@ -21,7 +21,7 @@ from scrapy_dedup.commands.call import (
     print_answer,
     run_action,
 )
-from scrapy_dedup.commands.terminal import a_table, errors, output, print_table, progress, shown
+from scrapy_dedup.commands.terminal import errors, output, print_table, progress, say, shown
 from scrapy_dedup.report.numbers import count, percent, short, whole
 from scrapy_dedup.service.cache import cache
 from scrapy_dedup.service.cache.tree import count_files, export_cache, import_cache
@@ -52,13 +52,13 @@ def _stats(call: Call) -> int:
         stats = cache.cache_stats(store, project)
     if print_answer(call, "cache", lambda answers: answers.CacheStatsAnswer.of(stats)):
         return DONE
-    table = a_table("Domain", "Visits", "Hits", "Misses", "Hit rate", "304", "Bytes saved")
-    for each in [*stats.domains, *([stats.total] if len(stats.domains) != 1 else [])]:
-        name = "all" if each is stats.total else each.domain or "(unknown)"
-        pages = (whole(each.visits), whole(each.hits), whole(each.misses), percent(each.hits, each.visits))
-        table.add_row(shown(name, 100), *pages, whole(each.not_modified), short(each.bytes_saved))
+    rows = []
+    for one in [*stats.domains, *([stats.total] if len(stats.domains) != 1 else [])]:
+        name, rate = "all" if one is stats.total else one.domain or "(unknown)", percent(one.hits, one.visits)
+        rows.append((name, one.visits, one.hits, one.misses, rate, one.not_modified, short(one.bytes_saved)))
     run = f"run of {stats.run.spider}, {stats.run.started_at:%Y-%m-%d %H:%M} UTC" if stats.run else "all visits kept"
-    print_table(f"Cache of project {stats.project}: {run}", table)
+    columns = "Domain, Visits, Hits, Misses, Hit rate, 304, Bytes saved"
+    print_table(f"Cache of project {stats.project}: {run}", columns, rows)
     held = f"{count(stats.total.extractions, 'extraction')} held in {short(stats.total.packed_bytes)} bytes"
     held += f", {count(stats.memos.memos, 'memo')} in {short(stats.memos.size_bytes)}"
     output().print(f"\n{short(stats.total.bytes_received)} bytes received; {held}.")
@@ -89,7 +89,7 @@ def _show_removal(call: Call, removal: cache.CacheRemoval) -> int:
     if not print_answer(call, "cache", lambda answers: answers.CacheRemovalAnswer.of(removal)):
         memos = f" and {count(removal.memos, 'memo')}" if removal.memos else ""
         found = f"{count(removal.extractions, 'extraction')}{memos} of {short(removal.packed_bytes)} bytes"
-        _say(f"Would be deleted: {found}." if removal.dry_run else f"Deleted: {found}.")
+        say(f"Would be deleted: {found}." if removal.dry_run else f"Deleted: {found}.")
         _warn((f"{url}: there is no such page" for url in removal.unknown), len(removal.unknown))
     return NOT_DONE if removal.unknown else DONE
 
@@ -99,15 +99,15 @@ def _verify(call: Call) -> int:
     with call.opened() as (store, project), progress("pages", StoredCache(store, project.id).count_pages()) as told:
         check = cache.verify(store, project, call.settings, told, fix=fix)
     if not print_answer(call, "cache", lambda answers: answers.CacheCheckAnswer.of(check)):
-        _say(f"Checked: {count(check.pages, 'page')} with {count(check.extractions, 'extraction')}.")
+        say(f"Checked: {count(check.pages, 'page')} with {count(check.extractions, 'extraction')}.")
         _warn((f"{one.url}: {one.part}: {one.reason}" for one in check.damages), check.damaged.total())
         parts = ", ".join(f"{part} {whole(number)}" for part, number in sorted(check.damaged.items()))
         if not parts:
-            _say("All is as it was stored.")
+            say("All is as it was stored.")
         elif fix:
-            _say(f"Damaged and deleted: {parts}. Their pages come again.")
+            say(f"Damaged and deleted: {parts}. Their pages come again.")
         else:
-            _say(f"Damaged: {parts}. With --fix it is deleted, so that its pages come again.")
+            say(f"Damaged: {parts}. With --fix it is deleted, so that its pages come again.")
     return NOT_DONE if check.damaged and not fix else DONE
 
 
@@ -116,7 +116,7 @@ def _export(call: Call) -> int:
     with call.opened() as (store, project), progress("pages", StoredCache(store, project.id).count_pages()) as told:
         done = export_cache(store, project, folder, told)
     if not print_answer(call, "cache", lambda answers: answers.CacheTransferAnswer.of(done)):
-        _say(f"Exported: {count(done.pages, 'page')} to {folder}.")
+        say(f"Exported: {count(done.pages, 'page')} to {folder}.")
         _warn(done.problems, done.pages_left_out)
     return DONE
 
@@ -132,12 +132,8 @@ def _import(call: Call) -> int:
     _warn(done.problems, done.pages_left_out)
     taken = f"{count(done.pages, 'page')}, {count(done.extractions, 'extraction')}"
     held = f"in the store already, as they are or newer: {count(done.pages_held, 'page')}"
-    _say(f"{'Would be imported' if dry_run else 'Imported'}: {taken}; {held}.")
+    say(f"{'Would be imported' if dry_run else 'Imported'}: {taken}; {held}.")
     return DONE
-
-
-def _say(text: str) -> None:
-    output().print(shown(text, 2_000), soft_wrap=True)
 
 
 def _warn(lines: Iterable[str], total: int) -> None:

@@ -20,7 +20,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from scrapy_dedup.commands.call import DONE, INTERRUPTED, NOT_DONE, STANDARD_INPUT, Call, opened_input, print_answer
-from scrapy_dedup.commands.terminal import one_line, output, progress
+from scrapy_dedup.commands.terminal import one_line, progress, say_dry_run
 from scrapy_dedup.commands.verbs.domains import show_new, show_tally
 from scrapy_dedup.core.domains import CandidateOutcome
 from scrapy_dedup.service.domains.candidates import (
@@ -61,8 +61,7 @@ def run(call: Call) -> int:
     ):
         show_tally(f"Candidates of session {session}", intake.tally)
         show_new(intake.tally, [one.url for one in listing.urls if one.outcome is CandidateOutcome.NEW])
-        if options.dry_run:
-            output().print("Dry run: nothing was written.")
+        say_dry_run(dry_run=options.dry_run)
     if interrupted:
         return INTERRUPTED
     return NOT_DONE if read == intake.tally.outcomes[CandidateOutcome.INVALID] else DONE

@@ -14,8 +14,6 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
-from rich.text import Text
-
 from scrapy_dedup.commands.call import (
     DONE,
     NOT_DONE,
@@ -30,7 +28,7 @@ from scrapy_dedup.commands.call import (
     text_of,
     write_export,
 )
-from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
+from scrapy_dedup.commands.terminal import print_table, say, say_dry_run, say_more
 from scrapy_dedup.core.pages.blocks import Unparsed, parse_page
 from scrapy_dedup.core.patterns.config import KEYS, SiteConfig, SiteConfigError, checked_key
 from scrapy_dedup.core.patterns.expressions import PatternHeld
@@ -61,22 +59,20 @@ def _show_one(call: Call, domain: str, found: StoredSiteConfig | None) -> int:
     if print_answer(call, "config", lambda answers: answers.ConfigAnswer.made(domain, found)):
         return DONE
     if found is None:
-        _say(f"Nothing is decided about {domain}: sites need no configuration.")
+        say(f"Nothing is decided about {domain}: sites need no configuration.")
     else:
-        _say(f"{domain}, version {found.version}, since {found.updated_at:%Y-%m-%d %H:%M}", style="bold")
+        say(f"{domain}, version {found.version}, since {found.updated_at:%Y-%m-%d %H:%M}", style="bold")
         for key in KEYS:
             _show_entries(key, found.config.get(key, ()))
     return DONE
 
 
 def _show_entries(key: str, entries: Sequence[str]) -> None:
-    if not entries:
-        return
-    _say(f"  {key}")
-    for one in entries[:_ENTRIES_SHOWN]:
-        _say(f"    {one}")
-    if len(entries) > _ENTRIES_SHOWN:
-        _say(f"    and {whole(len(entries) - _ENTRIES_SHOWN)} more; --json lists them all", style="dim")
+    if entries:
+        say(key, indent=2)
+        for one in entries[:_ENTRIES_SHOWN]:
+            say(one, indent=4)
+        say_more(len(entries) - _ENTRIES_SHOWN, indent=4)
 
 
 def _show_changes(call: Call, outcomes: Sequence[configs.Changed | configs.TriedConfig]) -> None:
@@ -84,14 +80,11 @@ def _show_changes(call: Call, outcomes: Sequence[configs.Changed | configs.Tried
     if print_answer(call, "config", lambda answers: answers.ConfigChangesAnswer.of(changes=outcomes, dry_run=dry_run)):
         return
     for one in outcomes:
-        _say(_told(one))
-    if dry_run:
-        output().print(Text("Dry run: nothing was written.", style="bold"))
-    elif any(isinstance(one, configs.Changed) and one.stale for one in outcomes):
-        _say(
-            "scrapy dedup templates refine cleans these pages again, without callbacks; else the next crawl does.",
-            "dim",
-        )
+        say(_told(one))
+    say_dry_run(dry_run=dry_run)
+    if not dry_run and any(isinstance(one, configs.Changed) and one.stale for one in outcomes):
+        told = "scrapy dedup templates refine cleans these pages again, without callbacks; else the next crawl does."
+        say(told, "dim")
 
 
 def _told(one: configs.Changed | configs.TriedConfig) -> str:
@@ -104,11 +97,6 @@ def _told(one: configs.Changed | configs.TriedConfig) -> str:
     if not one.version:
         return f"{one.domain}: nothing is decided any more; {count(one.stale, 'page')} to be cleaned again."
     return f"{one.domain}: version {one.version} is stored; {count(one.stale, 'page')} to be cleaned again."
-
-
-def _say(text: str, style: str = "") -> None:
-    found = len(text) - len(text.lstrip())
-    output().print(Text.assemble(" " * found, shown(text, 500, style=style)), soft_wrap=True)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -134,10 +122,8 @@ def _get(call: Call) -> int:
         every = project.site_configs()
     if print_answer(call, "config", lambda answers: answers.ConfigsAnswer.made(call.project, every)):
         return DONE
-    table = a_table("Domain", *KEYS, "Version", texts=1)
-    for one in every:
-        table.add_row(shown(one.domain), *(whole(len(one.config.get(key, ()))) for key in KEYS), whole(one.version))
-    print_table(f"Configurations of project {call.project}", table)
+    rows = ((one.domain, *(len(one.config.get(key, ())) for key in KEYS), one.version) for one in every)
+    print_table(f"Configurations of project {call.project}", f"Domain, {', '.join(KEYS)}, Version", rows)
     return DONE
 
 
@@ -221,14 +207,13 @@ def _test(call: Call) -> int:
             tried = configs.try_on_page(known[1], domain, stored, call.settings)
     if print_answer(call, "config", lambda answers: answers.PatternTestAnswer.of(tried)):
         return DONE
-    table = a_table("Pattern", "First text", "Tier", "Blocks", "Characters", texts=2)
-    for one in tried.patterns:
-        table.add_row(shown(one.pattern, 100), shown(one.sample, 80), *map(whole, (one.tier, one.blocks, one.chars)))
-    print_table(f"What patterns of {tried.domain} leave out of {tried.url}", table)
+    rows = ((one.pattern, one.sample, one.tier, one.blocks, one.chars) for one in tried.patterns)
+    title = f"What patterns of {tried.domain} leave out of {tried.url}"
+    print_table(title, "Pattern, First text, Tier, Blocks, Characters", rows, texts=2)
     for pattern, reason in tried.held:
-        _say(f"Not carried out: {pattern}: {_WHY[reason]}")
+        say(f"Not carried out: {pattern}: {_WHY[reason]}")
     if not tried.patterns and not tried.held:
-        _say("No pattern matches what is left of this page once its template, or the fallback, has cut it.")
+        say("No pattern matches what is left of this page once its template, or the fallback, has cut it.")
     return DONE
 
 

@@ -7,10 +7,8 @@ import argparse
 from collections.abc import Iterable
 from typing import Final
 
-from rich.text import Text
-
 from scrapy_dedup.commands.call import DONE, Call, print_answer
-from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
+from scrapy_dedup.commands.terminal import print_table, say, shown
 from scrapy_dedup.report.numbers import whole
 from scrapy_dedup.service.templates.layout_figures import DomainLayout, DomainLayouts, domain_layouts, name_of
 
@@ -37,25 +35,19 @@ def run(call: Call) -> int:
 def show(domains: Iterable[DomainLayouts]) -> None:
     """Print a table for each domain."""
     for domain in domains:
-        table = a_table("Layout", "Kind", "Template", "Seen", "Example", "Pages", "In the last runs", texts=5)
+        rows: list[tuple[object, ...]] = []
         for each in domain.layouts:
-            figures = each.figures
-            table.add_row(
-                name_of(figures.layout),
-                shown(figures.template.kind if figures.template else "", 30),
-                _template(each),
-                _seen(each),
-                shown(figures.example_url or "", 150),
-                whole(figures.pages),
-                trend(each.pages_by_run),
-            )
-            if figures.template and figures.template.url_pattern:
-                table.add_row("", "", "", "", shown(figures.template.url_pattern, 150, style="dim"), "", "")
-        print_table(f"Layouts of {domain.domain}", table)
+            figures, known = each.figures, each.figures.template
+            words = (name_of(figures.layout), known and known.kind, _template(each), _seen(each), figures.example_url)
+            rows.append((*words, figures.pages, trend(each.pages_by_run)))
+            if known and known.url_pattern:
+                rows.append(("", "", "", "", shown(known.url_pattern, 300, style="dim"), "", ""))
+        columns = "Layout, Kind, Template, Seen, Example, Pages, In the last runs"
+        print_table(f"Layouts of {domain.domain}", columns, rows, texts=5)
         for alarm in domain.alarms:
-            output().print(shown(f"Alarm since {alarm.raised_at:%Y-%m-%d %H:%M}: {alarm.cause}", 300, style="red"))
-        output().print()
-    output().print(Text("scrapy dedup templates show DOMAIN LAYOUT tells how its pages are cut.", style="dim"))
+            say(f"Alarm since {alarm.raised_at:%Y-%m-%d %H:%M}: {alarm.cause}", "red")
+        say("")
+    say("scrapy dedup templates show DOMAIN LAYOUT tells how its pages are cut.", "dim")
 
 
 def _template(layout: DomainLayout) -> str:

@@ -24,10 +24,9 @@ from scrapy.settings import Settings as ScrapySettings
 
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, CommandError, print_json
 from scrapy_dedup.commands.parts.analyze_layout import browser_of
-from scrapy_dedup.commands.terminal import a_table, named_progress, output, print_table, shown
+from scrapy_dedup.commands.terminal import named_progress, print_table, say
 from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.plugin.teacher.run import Web, page_and_siblings, run_errand, show_page
-from scrapy_dedup.report.numbers import whole
 from scrapy_dedup.service.cut.reading import read_again
 from scrapy_dedup.service.teacher import lessons
 from scrapy_dedup.service.teacher.lessons import Course, Lesson, LookedAtPage
@@ -72,21 +71,22 @@ def tell(call: Call, taught: Taught) -> None:
         facts = {"domain": taught.domain, "dry_run": call.options.dry_run, "fetched": taught.fetched}
         print_json({"project": call.project, **facts, "browser": taught.browser, "layouts": rows})
         return
-    console = output()
-    table = a_table("Layout", "State", "Pages", "Shown", "Confidence", texts=2)
+    cells = []
     for row in rows:
         before, after = row["before"], row["after"] or row["before"]
         state = _arrow(before and before["state"], after and after["state"])
         sure = _arrow(before and f"{before['confidence']:.2f}", after and f"{after['confidence']:.2f}")
-        table.add_row(row["layout"], state, whole(row["pages"]), whole(len(row["shown"])), sure)
-    print_table(f"{'Would be shown' if call.options.dry_run else 'Learned'}: {taught.domain}", table)
+        cells.append((row["layout"], state, row["pages"], len(row["shown"]), sure))
+    title = f"{'Would be shown' if call.options.dry_run else 'Learned'}: {taught.domain}"
+    print_table(title, "Layout, State, Pages, Shown, Confidence", cells, texts=2)
     for row in rows:
         for line in _lines(row, would=call.options.dry_run):
-            console.print(shown(line, 500), soft_wrap=True)
+            say(line)
+    say("")
     if taught.after is not None:
-        console.print("\nPages that are stored are cut by it with `scrapy dedup templates refine`.")
+        say("Pages that are stored are cut by it with `scrapy dedup templates refine`.")
     elif not course.pages_to_show:
-        console.print("\nNo layout needs to be shown; --all shows pages of each.")
+        say("No layout needs to be shown; --all shows pages of each.")
 
 
 def _lines(row: dict[str, Any], *, would: bool) -> Iterator[str]:
@@ -131,11 +131,7 @@ def _figures(one: LayoutTemplate | None) -> dict[str, Any] | None:
     if one is None:
         return None
     vision = one.vision
-    return {
-        "state": one.state,
-        "source": one.source,
-        "confidence": one.confidence,
-        "reason": one.reason,
+    return {name: getattr(one, name) for name in ("state", "source", "confidence", "reason")} | {
         "shown_pages": vision.shown if vision else 0,
         "js_share": vision.js_share if vision else None,
         "needs_rendering": vision.needs_rendering if vision else False,

@@ -14,12 +14,13 @@ Nothing is written: what a crawl learns of layouts, `scrapy dedup templates layo
 import argparse
 from typing import Any, Final
 
+from msgspec import to_builtins
 from rich.text import Text
 
 from scrapy_dedup.commands.call import DONE, Call, WrongCallError, number, print_json
-from scrapy_dedup.commands.terminal import a_table, output, print_table, progress, shown
+from scrapy_dedup.commands.terminal import output, print_table, progress, say, shown
 from scrapy_dedup.core.pages.fingerprints import to_digits
-from scrapy_dedup.core.templates.mining import Family, Subtree
+from scrapy_dedup.core.templates.mining import Family
 from scrapy_dedup.report.numbers import count, percent, whole
 from scrapy_dedup.service.stored.mining import MinedCluster, MinedDomain, Mining, mine_stored, pages_to_mine
 
@@ -65,18 +66,10 @@ def run(call: Call) -> int:
 
 def as_json(mining: Mining, *, with_families: bool) -> dict[str, Any]:
     """Return what was mined as JSON has it."""
-    found: dict[str, Any] = {
-        "domains": [
-            {
-                "domain": each.domain,
-                "pages": each.pages,
-                "left_out": each.left_out,
-                "batches": each.batches,
-                "clusters": [_cluster_json(cluster) for cluster in each.clusters],
-            }
-            for each in mining.domains
-        ]
-    }
+    found: dict[str, Any] = {"domains": []}
+    for each in mining.domains:
+        clusters = [_cluster_json(cluster) for cluster in each.clusters]
+        found["domains"].append(to_builtins(each) | {"clusters": clusters})
     if with_families:
         found["families"] = [_family_json(family) for family in mining.families]
     return found
@@ -91,45 +84,34 @@ def _cluster_json(cluster: MinedCluster) -> dict[str, Any]:
         "reason": cluster.named.reason,
         "examples": list(cluster.examples),
         "url_pattern": cluster.url_pattern,
-        "common": [{**_subtree_json(one), "text": cluster.samples.get(one.path)} for one in cluster.common],
-        "varying": [_subtree_json(one) for one in cluster.varying],
+        "common": [to_builtins(one) | {"text": cluster.samples.get(one.path)} for one in cluster.common],
+        "varying": to_builtins(cluster.varying),
     }
-
-
-def _subtree_json(subtree: Subtree) -> dict[str, Any]:
-    return {"path": subtree.path, "pages": subtree.pages, "same": subtree.same, "chars": subtree.chars}
 
 
 def _family_json(family: Family) -> dict[str, Any]:
-    return {
-        "structure": to_digits(family.l2),
-        "pages": family.pages,
-        "kinds": list(family.names),
-        "domains": [{"domain": domain, "pages": pages} for domain, pages in family.domains],
-    }
+    domains = [{"domain": domain, "pages": pages} for domain, pages in family.domains]
+    return {"structure": to_digits(family.l2), "pages": family.pages, "kinds": list(family.names), "domains": domains}
 
 
 def _show(domain: MinedDomain) -> None:
-    console = output()
     left_out = f", {count(domain.left_out, 'page')} left out" if domain.left_out else ""
     batches = f" in {whole(domain.batches)} batches" if domain.batches > 1 else ""
     clusters = count(len(domain.clusters), "cluster")
-    title = f"{domain.domain}: {count(domain.pages, 'page')}{batches}, {clusters}{left_out}"
-    console.print(shown(title, 300, style="bold"), soft_wrap=True)
+    say(f"{domain.domain}: {count(domain.pages, 'page')}{batches}, {clusters}{left_out}", "bold")
     for cluster in domain.clusters[:_CLUSTERS_SHOWN]:
         _show_cluster(cluster, domain.pages)
-    if len(domain.clusters) > _CLUSTERS_SHOWN:
-        rest = domain.clusters[_CLUSTERS_SHOWN:]
+    if rest := domain.clusters[_CLUSTERS_SHOWN:]:
         pages = sum(cluster.pages for cluster in rest)
-        console.print(f"\nand {count(len(rest), 'smaller cluster')} with {count(pages, 'page')}; --json lists them all")
-    console.print()
+        say("")
+        say(f"and {count(len(rest), 'smaller cluster')} with {count(pages, 'page')}; --json lists them all")
+    say("")
 
 
 def _show_cluster(cluster: MinedCluster, pages: int) -> None:
-    console = output()
     share = f"{whole(cluster.pages)} ({percent(cluster.pages, pages)})"
     head = Text.assemble((f"\n{cluster.named.name}", "bold"), f"  {share}  ", (to_digits(cluster.layout), "dim"))
-    console.print(head, soft_wrap=True)
+    output().print(head, soft_wrap=True)
     _line("because", cluster.named.reason)
     if cluster.url_pattern:
         _line("URLs", cluster.url_pattern)
@@ -154,17 +136,14 @@ def _last_steps(path: str) -> str:
 
 def _show_families(call: Call, mining: Mining) -> None:
     if not mining.families:
-        output().print(f"No structure is shared by two of {count(len(mining.domains), 'domain')}.")
+        say(f"No structure is shared by two of {count(len(mining.domains), 'domain')}.")
         return
-    table = a_table("Structure", "Kinds", "Domains", "Shared by", "Pages", texts=3)
+    rows = []
     for family in mining.families:
         named = ", ".join(domain for domain, _ in family.domains[:_FAMILY_DOMAINS_SHOWN])
         more = len(family.domains) - _FAMILY_DOMAINS_SHOWN
-        table.add_row(
-            to_digits(family.l2),
-            shown(", ".join(family.names), 60),
-            shown(f"{named} and {more} more" if more > 0 else named, 150),
-            whole(len(family.domains)),
-            whole(family.pages),
-        )
-    print_table(f"Structures that domains of project {call.project} share", table)
+        shared_by = f"{named} and {more} more" if more > 0 else named
+        names = ", ".join(family.names)
+        rows.append((to_digits(family.l2), names, shared_by, len(family.domains), family.pages))
+    title = f"Structures that domains of project {call.project} share"
+    print_table(title, "Structure, Kinds, Domains, Shared by, Pages", rows, texts=3)

@@ -5,13 +5,11 @@ delete: `project`; `deleted` (false for a dry run); `rows`, deleted or to be del
 """
 
 import argparse
-from collections.abc import Sequence
 
 from scrapy_dedup.commands.call import DONE, Call, CommandError, WrongCallError, delete, print_answer, refuse_unasked
-from scrapy_dedup.commands.terminal import a_table, print_table, shown
-from scrapy_dedup.report.numbers import short, whole
+from scrapy_dedup.commands.terminal import print_table
+from scrapy_dedup.report.numbers import short
 from scrapy_dedup.service.projects import Deletion, delete_project, list_projects
-from scrapy_dedup.store.records.stored import ProjectFigures
 from scrapy_dedup.store.store import Store
 
 
@@ -47,13 +45,8 @@ def _list(call: Call, store: Store) -> int:
     if not projects:
         raise CommandError("the store is empty: run a crawl first, or check DEDUP_DATABASE_URL")
     if not print_answer(call, "projects", lambda answers: answers.ProjectsAnswer.of(projects=projects)):
-        _show(projects)
+        rows = (
+            (one.name, one.pages, one.runs, short(one.stored_bytes), f"{one.created_at:%Y-%m-%d}") for one in projects
+        )
+        print_table("Projects", "Name, Pages, Runs, Bytes stored, Since", rows)
     return DONE
-
-
-def _show(projects: Sequence[ProjectFigures]) -> None:
-    table = a_table("Name", "Pages", "Runs", "Bytes stored", "Since")
-    for each in projects:
-        figures = (whole(each.pages), whole(each.runs), short(each.stored_bytes))
-        table.add_row(shown(each.name, 100), *figures, f"{each.created_at:%Y-%m-%d}")
-    print_table("Projects", table)

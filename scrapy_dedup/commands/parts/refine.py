@@ -24,13 +24,12 @@ from shutil import copyfileobj
 from typing import Any, BinaryIO, Final
 
 from msgspec import Struct, to_builtins
-from rich.text import Text
 from scrapy.settings import Settings as ScrapySettings
 from scrapy.spiderloader import get_spider_loader
 from scrapy.utils.project import inside_project
 
 from scrapy_dedup.commands.call import DONE, INTERRUPTED, NOT_DONE, Call, CommandError, WrongCallError, print_json
-from scrapy_dedup.commands.terminal import a_table, named_progress, output, print_table, shown
+from scrapy_dedup.commands.terminal import named_progress, print_table, say, say_dry_run, say_more
 from scrapy_dedup.plugin.refining import Emission, Emitted, Keeper, Lots, RefinedFile, Renewer, emit, leads_nowhere
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service.files.output import replacing_alone
@@ -64,11 +63,9 @@ def tell(project: str, outcome: RefineOutcome, *, as_json: bool) -> None:
         print_json(_as_json(project, outcome))
         return
     _show(project, outcome)
-    console = output()
     for line in _lines(outcome):
-        console.print(shown(line, 1_000), soft_wrap=True)
-    if outcome.dry_run:
-        console.print(Text("Dry run: nothing was written.", style="bold"))
+        say(line, limit=1_000)
+    say_dry_run(dry_run=outcome.dry_run)
 
 
 def _as_json(project: str, outcome: RefineOutcome) -> dict[str, Any]:
@@ -96,14 +93,14 @@ def _show(project: str, outcome: RefineOutcome) -> None:
     if not changing:
         return
     changes = "Would change" if outcome.dry_run else "Changed"
-    table = a_table("Domain", "Such as", "Pages", changes, "Characters before", "After", texts=2)
     changing.sort(key=lambda churn: (-churn.changed, churn.domain))
-    for churn in changing[:_DOMAINS_SHOWN]:
-        figures = (churn.pages, churn.changed, churn.chars_before, churn.chars_after)
-        table.add_row(shown(churn.domain, 100), shown(churn.example or "", 100), *map(whole, figures))
-    print_table(f"Texts of project {project} that {'would change' if outcome.dry_run else 'changed'}", table)
-    if len(changing) > _DOMAINS_SHOWN:
-        output().print(f"and {whole(len(changing) - _DOMAINS_SHOWN)} more; --json lists them all")
+    rows = (
+        (one.domain, one.example, one.pages, one.changed, one.chars_before, one.chars_after)
+        for one in changing[:_DOMAINS_SHOWN]
+    )
+    columns = f"Domain, Such as, Pages, {changes}, Characters before, After"
+    print_table(f"Texts of project {project} that {changes.lower()}", columns, rows, texts=2)
+    say_more(len(changing) - _DOMAINS_SHOWN)
 
 
 def _lines(outcome: RefineOutcome) -> Iterator[str]:

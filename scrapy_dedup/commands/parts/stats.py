@@ -10,7 +10,7 @@ import argparse
 from rich.text import Text
 
 from scrapy_dedup.commands.call import DONE, Call, CommandError, print_answer
-from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
+from scrapy_dedup.commands.terminal import print_table, say
 from scrapy_dedup.report.numbers import count, percent, short, whole
 from scrapy_dedup.service.report.overview import Overview, overview
 from scrapy_dedup.service.stored.analysis import DomainDedupService
@@ -37,16 +37,15 @@ def run(call: Call) -> int:
 
 def show(found: Overview) -> None:
     """Print a table."""
-    table = a_table("Domain", "Pages", "Boilerplate", "Text", "Kept")
-    for each in found.domains:
-        table.add_row(shown(each.domain, 100), *_cells(each))
-    table.add_section()
-    table.add_row(Text("Total", style="bold"), *_cells(found.total))
-    print_table(f"Boilerplate by domain, project {found.project}", table)
+    rows = [(each.domain, *_cells(each)) for each in found.domains]
+    total = (Text("Total", style="bold"), *_cells(found.total))
+    title = f"Boilerplate by domain, project {found.project}"
+    print_table(title, "Domain, Pages, Boilerplate, Text, Kept", [*rows, total])
     much, all_domains = found.domains_with_much, len(found.domains)
-    output().print(f"\n{whole(much)} of {count(all_domains, 'domain')} {'exceeds' if much == 1 else 'exceed'} 10 %.")
+    say("")
+    say(f"{whole(much)} of {count(all_domains, 'domain')} {'exceeds' if much == 1 else 'exceed'} 10 %.")
 
 
-def _cells(each: DomainFigures) -> list[str]:
+def _cells(each: DomainFigures) -> tuple[object, ...]:
     removed = percent(each.chars_in - each.chars_out, each.chars_in)
-    return [whole(each.pages), removed, short(each.chars_in), short(each.chars_out)]
+    return each.pages, removed, short(each.chars_in), short(each.chars_out)

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from scrapy_dedup.commands.call import DONE, Call, WrongCallError
-from scrapy_dedup.commands.terminal import output, shown
+from scrapy_dedup.commands.terminal import output, say, shown
 from scrapy_dedup.report.markup import visible
 from scrapy_dedup.report.numbers import whole
 from scrapy_dedup.service.views.changes import (
@@ -91,20 +91,18 @@ def _print_json(call: Call, start: Since, counts: Counter[str], changes: Iterato
 
 
 def _show(call: Call, start: Since, counts: Counter[str], changes: Iterator[PageChange]) -> None:
-    console = output()
     from_when = f"run {start.run_id} began, " if start.run_id else ""
-    title = f"Changes in project {call.project} since {from_when}{start.at:%Y-%m-%d %H:%M} UTC"
-    console.print(shown(title, 500, style="bold"), soft_wrap=True)
-    group = None
+    say(f"Changes in project {call.project} since {from_when}{start.at:%Y-%m-%d %H:%M} UTC", "bold")
+    console, group = output(), None
     for change in changes:
         if change.visit.verdict != group:
             group = change.visit.verdict
-            console.print(Text(f"\n{str(group).capitalize()} ({whole(counts[str(group)])})", style="bold"))
+            say("")
+            say(f"{str(group).capitalize()} ({whole(counts[str(group)])})", "bold")
         _show_change(change, console)
-    if not counts:
-        console.print("\nNo page was found new, changed or removed.")
-        return
-    console.print("\n" + ", ".join(f"{whole(counts[verdict])} {verdict}" for verdict in VERDICTS))
+    say("")
+    found = ", ".join(f"{whole(counts[verdict])} {verdict}" for verdict in VERDICTS)
+    say(found if counts else "No page was found new, changed or removed.")
 
 
 def _show_change(change: PageChange, console: Console) -> None:
@@ -112,9 +110,9 @@ def _show_change(change: PageChange, console: Console) -> None:
     kind = f"{visit.change_class}: " if visit.change_class else ""
     url = change.url or f"a page that is no longer in the store, key {visit.page_key.hex()}"
     console.print(Text.assemble((f"{visit.at:%Y-%m-%d %H:%M}  ", "dim"), shown(url, 2_000)), soft_wrap=True)
-    console.print(Text.assemble(" " * 18, shown(kind + visit.reason, 500, style="dim")), soft_wrap=True)
+    say(kind + visit.reason, "dim", indent=18)
     if change.no_diff:
-        console.print(Text.assemble(" " * 18, shown(f"no diff: {change.no_diff}", 500, style="dim")), soft_wrap=True)
-    for line in (change.diff or "").split("\n") if change.diff else ():
+        say(f"no diff: {change.no_diff}", "dim", indent=18)
+    for line in change.diff.split("\n") if change.diff else ():
         style = _STYLES.get(line[:1], "")
         console.print(Text.assemble(" " * 18, (visible(line, _LINE_CHARS), style)), soft_wrap=True)

@@ -28,12 +28,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from msgspec import Struct, field, to_builtins
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-from rich.text import Text
+from rich.progress import Progress, TaskProgressColumn, TimeRemainingColumn
 from scrapy.settings import Settings as ScrapySettings
 
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError, number, print_json
-from scrapy_dedup.commands.terminal import a_table, errors, one_line, output, shown
+from scrapy_dedup.commands.terminal import RunBar, bar_of, errors, output, print_table, say_dry_run, say_more, shown
 from scrapy_dedup.commands.verbs.runs import show_table
 from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.plugin.crawl.run_state import database_url
@@ -104,28 +103,22 @@ class CleanOutcome(Struct):
     learned: list[Learned] = field(default_factory=list)
     tally: CleaningTally = field(default_factory=CleaningTally)
 
-    def domains(self) -> Iterator[dict[str, Any]]:
-        """Yield what is known of each domain, by name."""
-        by_name = {one.domain: one for one in self.learned}
-        plan = self.plan
+    def domains(self) -> list[dict[str, Any]]:
+        """Return what is known of each domain, by name."""
+        by_name, plan, found = {one.domain: one for one in self.learned}, self.plan, []
         for status, domains in (("known", plan.known), ("learned", plan.learned), ("small", plan.small)):
             for each in domains:
-                learned = by_name.get(each.domain)
-                failed = learned is not None and learned.failure is not None
-                yield {
-                    "domain": each.domain,
-                    "pages": each.pages,
-                    "sampled": each.sampled,
-                    "status": "failed" if failed else status,
-                    "layouts": learned.layouts if learned else 0,
-                    "templates": learned.templates if learned else 0,
-                    "failure": learned.failure if learned else None,
-                }
+                learned = by_name.get(each.domain) or Learned(each.domain, 0)
+                status_now = "failed" if learned.failure is not None else status
+                figures = {"domain": each.domain, "pages": each.pages, "sampled": each.sampled, "status": status_now}
+                names = ("layouts", "templates", "failure")
+                found.append(figures | {name: getattr(learned, name) for name in names})
+        return sorted(found, key=lambda one: one["domain"])
 
 
 def tell(outcome: CleanOutcome, *, as_json: bool, to_stderr: bool) -> None:
     """Print the outcome: as JSON, or for a person; to standard error where the pages went to standard output."""
-    domains = sorted(outcome.domains(), key=lambda one: one["domain"])
+    domains = outcome.domains()
     if as_json:
         tally = outcome.tally
         figures = {"dry_run": outcome.dry_run, "pages": tally.pages, "bad": tally.bad, "no_page": tally.no_page}
@@ -146,7 +139,7 @@ def tell(outcome: CleanOutcome, *, as_json: bool, to_stderr: bool) -> None:
         console.print(shown(f"Tokens: {_TOKENS.by}.", style="dim"))
     if outcome.dry_run:
         _show(domains)
-        console.print(Text("Dry run: nothing was written.", style="bold"))
+        say_dry_run()
 
 
 def _table(outcome: CleanOutcome) -> LedgerTable:
@@ -195,14 +188,11 @@ def _statuses(domains: list[dict[str, Any]]) -> str:
 
 def _show(domains: list[dict[str, Any]]) -> None:
     """Print a table, the largest domains first."""
-    table = a_table("Domain", "Status", "Pages", "Learned from", "Layouts", "Templates", texts=2)
+    names = ("domain", "status", "pages", "sampled", "layouts", "templates")
     largest = sorted(domains, key=lambda one: (-one["pages"], one["domain"]))
-    for one in largest[:_DOMAINS_SHOWN]:
-        figures = (one["pages"], one["sampled"], one["layouts"], one["templates"])
-        table.add_row(shown(one["domain"], 100), one_line(one["status"]), *map(whole, figures))
-    output().print(table)
-    if len(domains) > _DOMAINS_SHOWN:
-        output().print(f"and {whole(len(domains) - _DOMAINS_SHOWN)} more; --json lists them all")
+    rows = ([one[name] for name in names] for one in largest[:_DOMAINS_SHOWN])
+    print_table("", "Domain, Status, Pages, Learned from, Layouts, Templates", rows, texts=2)
+    say_more(len(domains) - _DOMAINS_SHOWN)
 
 
 STDOUT: Final = "-"
@@ -319,31 +309,16 @@ def _opened(output: str) -> Iterator[BinaryIO]:
         yield file
 
 
-class _Watcher:
-    """Moves a bar where somebody looks at it; writes down the pages that others stand for where that is wanted."""
+class _Watcher(RunBar):
+    """Writes down the pages that others stand for, too, where that is wanted."""
 
     def __init__(self, bar: Progress | None, total: int, left_out: BinaryIO | None) -> None:
-        self._bar = bar
-        self._task = bar.add_task("", total=total) if bar else None
+        super().__init__(bar, total)
         self._left_out = left_out
 
-    def phase(self, name: str) -> None:
-        """Say what is done."""
-        if self._bar and self._task is not None:
-            self._bar.update(self._task, description=name)
-
-    def advance(self, some: int) -> None:
-        """Move the bar."""
-        if self._bar and self._task is not None:
-            self._bar.update(self._task, advance=some)
-
     def complain(self, bad: BadRecord) -> None:
-        """Say which record, and why: above the bar, or as a line that a log wants."""
-        told = one_line(f"scrapy dedup: passed over: {bad.where}: {bad.reason}", 1_000)
-        if self._bar:
-            self._bar.console.print(shown(told, 1_000), soft_wrap=True)
-        else:
-            sys.stderr.write(told + "\n")
+        """Say which record, and why."""
+        self.tell(f"scrapy dedup: passed over: {bad.where}: {bad.reason}")
 
     def left_out(self, left: Mapping[str, Any]) -> None:
         """Write a line."""
@@ -354,10 +329,5 @@ class _Watcher:
 @contextmanager
 def watching(total: int, left_out: BinaryIO | None) -> Iterator[CleaningWatcher]:
     """Give who watches a run that reads so many bytes; *left_out* is where pages go that others stand for."""
-    if not sys.stderr.isatty():
-        yield _Watcher(None, total, left_out)
-        return
-    name = TextColumn("{task.description}", markup=False)
-    columns = (name, BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=errors(), transient=True) as bar:
+    with bar_of(TaskProgressColumn(), TimeRemainingColumn()) as bar:
         yield _Watcher(bar, total, left_out)

@@ -15,7 +15,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from rich.table import Table
 from rich.text import Text
 
 from scrapy_dedup.commands.call import (
@@ -30,20 +29,12 @@ from scrapy_dedup.commands.call import (
     print_json,
     run_action,
 )
-from scrapy_dedup.commands.terminal import a_table, output, print_table, say, shown
+from scrapy_dedup.commands.terminal import output, print_table, say, say_dry_run, shown
 from scrapy_dedup.core.domains import CandidateOutcome, DomainStatus, present_status
 from scrapy_dedup.report.dashboard_values import STATUSES
 from scrapy_dedup.report.numbers import count, percent, whole
 from scrapy_dedup.service.domains.candidates import CandidateTally, candidates_of
-from scrapy_dedup.service.domains.files import (
-    BadRow,
-    DomainRow,
-    ImportedDomains,
-    all_domains,
-    import_rows,
-    read_rows,
-    write_domains,
-)
+from scrapy_dedup.service.domains.files import BadRow, DomainRow, all_domains, import_rows, read_rows, write_domains
 from scrapy_dedup.service.domains.registry import ChosenDomains, DomainService, UnknownDomainError
 from scrapy_dedup.service.domains.twins import Twins, settle_twins
 from scrapy_dedup.service.packed_files import lines_of
@@ -155,11 +146,15 @@ def _changed(call: Call, service: DomainService, chosen: ChosenDomains, what: st
     now = chosen.domains if dry_run else service.matching(chosen.names)
     answered = {"project": call.project, "dry_run": dry_run, "domains": now}
     if print_answer(call, "domains", lambda answers: answers.ChangedDomainsAnswer.of(chosen, **answered)):
-        pass
-    elif what == _ADDED:
-        _show_added(chosen.new, len(chosen.domains), dry_run=dry_run)
+        return DONE if chosen.names else NOT_DONE
+    new, known = sorted(chosen.new), len(chosen.domains)
+    if what == _ADDED:
+        was = ("is" if known == 1 else "are") if dry_run else ("was" if known == 1 else "were")
+        _tell_changed(call, new, what, f", {whole(known)} {was} registered already" if known else "")
+    elif names := sorted({*(one.domain_name for one in now), *new}):
+        _tell_changed(call, names, what, f", {whole(len(new))} of them new" if new else "")
     else:
-        _show_changed(now, chosen.new, what, dry_run=dry_run)
+        say("No domain fits: nothing is changed.")
     return DONE if chosen.names else NOT_DONE
 
 
@@ -188,7 +183,11 @@ def _import(call: Call) -> int:
         done = import_rows(project, rows, datetime.now(UTC), dry_run=call.options.dry_run)
     told = {"project": call.project, "dry_run": call.options.dry_run, "refused": refused.told}
     if not print_answer(call, "domains", lambda answers: answers.ImportAnswer.of(done, **told)):
-        _show_import(done, refused.told, dry_run=call.options.dry_run)
+        would = "would be " if call.options.dry_run else ""
+        say(f"{count(done.new, 'domain')} {would}added, {whole(done.known)} known.")
+        told_of = [f"{row.where}: {row.reason}; passed over" for row in refused.told]
+        _show_some(told_of, len(told_of), "dim")
+        say_dry_run(dry_run=call.options.dry_run)
     return DONE if done.new or done.known else NOT_DONE
 
 
@@ -286,66 +285,50 @@ ACTIONS: Final = {
 
 
 _MOST_SHOWN: Final = 50
-_NOTHING_WRITTEN: Final = "Dry run: nothing was written."
 
 
 def _show_list(project: str, found: DomainList, counts: DomainCounts, at: datetime) -> None:
-    print_table(f"Domains of project {project}", _table(found.domains, at))
-    tell = output().print
+    columns = "Domain, Status, Pages, Boilerplate, Best, Mean, High, Low, Crawled"
+    print_table(f"Domains of project {project}", columns, (_row(one, at) for one in found.domains), texts=2)
     if found.next is not None:
-        tell(
-            Text(f"{whole(len(found.domains))} of {whole(found.total)}; go on with --after {found.next}"),
-            soft_wrap=True,
+        output().print(
+            f"{whole(len(found.domains))} of {whole(found.total)}; go on with --after {found.next}", soft_wrap=True
         )
     kinds = ", ".join(f"{whole(number)} {STATUSES[status]}" for status, number in counts.statuses.items())
-    tell(Text(f"\n{count(counts.total, 'domain')}: {kinds}"), soft_wrap=True)
     joined = f"; {whole(counts.joined)} joined to theirs" if counts.joined else ""
-    share = percent(counts.twins, counts.total)
-    tell(Text(f"{share} have a twin with or without www. ({whole(counts.twins)}{joined})"), soft_wrap=True)
+    twins = f"{percent(counts.twins, counts.total)} have a twin with or without www. ({whole(counts.twins)}{joined})"
+    output().print(f"\n{count(counts.total, 'domain')}: {kinds}\n{twins}", soft_wrap=True)
 
 
-def _table(found: Iterable[StoredDomain], at: datetime) -> Table:
-    table = a_table("Domain", "Status", "Pages", "Boilerplate", "Best", "Mean", "High", "Low", "Crawled", texts=2)
-    for each in found:
-        table.add_row(
-            shown(each.domain_name, 253),
-            _told_status(each, at),
-            whole(each.pages),
-            percent(max(each.chars_in - each.chars_out, 0), each.chars_in) if each.chars_in else "",
-            _score(each.best_confidence_score),
-            _score(each.mean_confidence_score),
-            whole(each.high_quality_candidate_count),
-            whole(each.low_quality_candidate_count),
-            _day(each.last_crawled_at),
-        )
-    return table
+def _row(one: StoredDomain, at: datetime) -> tuple[object, ...]:
+    share = percent(max(one.chars_in - one.chars_out, 0), one.chars_in) if one.chars_in else ""
+    scores = (one.best_confidence_score, one.mean_confidence_score)
+    counts = (one.high_quality_candidate_count, one.low_quality_candidate_count)
+    return one.domain_name, _told_status(one, at), one.pages, share, *scores, *counts, _day(one.last_crawled_at)
 
 
 def _show_one(domain: StoredDomain, joined: str | None, candidates: Sequence[StoredCandidate], at: datetime) -> None:
-    tell = output().print
-    tell(shown(domain.domain_name, 253, style="bold"), soft_wrap=True)
+    say(domain.domain_name, "bold")
     for name, value in _facts(domain, joined, at):
-        tell(Text.assemble(f"  {name:<14}", shown(value, 1_000)), soft_wrap=True)
+        output().print(Text.assemble(f"  {name:<14}", shown(value, 1_000)), soft_wrap=True)
     if candidates:
-        table = a_table("Candidate", "Engine", "Session", "Confidence", "Day", texts=3)
-        for each in candidates:
-            words = (shown(each.url, 300), shown(each.engine, 50), shown(each.session_name or "", 50))
-            table.add_row(*words, _score(each.confidence), _day(each.created_at))
-        tell("")
-        print_table("Candidates", table)
+        rows = ((one.url, one.engine, one.session_name, one.confidence, _day(one.created_at)) for one in candidates)
+        say("")
+        print_table("Candidates", "Candidate, Engine, Session, Confidence, Day", rows, texts=3)
 
 
 def _facts(domain: StoredDomain, joined: str | None, at: datetime) -> Iterable[tuple[str, str]]:
-    yield "status", _told_status(domain, at).plain
+    yield "status", _told_status(domain, at)
     if domain.blacklisted_at is not None:
         by, why = domain.blacklisted_by or "somebody", domain.blacklist_reason or "no reason given"
         ends = f", until {_minute(domain.blacklist_expires_at)}" if domain.blacklist_expires_at else ""
         yield "blacklist", f"by {by} at {_minute(domain.blacklisted_at)}{ends}: {why}"
     if domain.best_confidence_score is not None:
-        mean = (
-            f", {_score(domain.mean_confidence_score)} on average" if domain.mean_confidence_score is not None else ""
+        mean = domain.mean_confidence_score
+        yield (
+            "confidence",
+            f"{domain.best_confidence_score:.2f} at best{f', {mean:.2f} on average' if mean is not None else ''}",
         )
-        yield "confidence", f"{_score(domain.best_confidence_score)} at best{mean}"
     high, low = domain.high_quality_candidate_count, domain.low_quality_candidate_count
     yield "candidates", f"{whole(high)} of high quality, {whole(low)} of low quality"
     share = percent(max(domain.chars_in - domain.chars_out, 0), domain.chars_in)
@@ -358,92 +341,58 @@ def _facts(domain: StoredDomain, joined: str | None, at: datetime) -> Iterable[t
     yield "crawled", _minute(domain.last_crawled_at)
 
 
-def _show_added(new: Sequence[str], known: int, *, dry_run: bool) -> None:
-    being = "is" if known == 1 else "are"
-    was = being if dry_run else ("was" if known == 1 else "were")
-    already = f", {whole(known)} {was} registered already" if known else ""
-    _tell_names(sorted(new), "added", already, dry_run=dry_run)
-
-
-def _show_changed(changed: Iterable[StoredDomain], new: Sequence[str], what: str, *, dry_run: bool) -> None:
-    names = sorted({*(each.domain_name for each in changed), *new})
-    if not names:
-        output().print("No domain fits: nothing is changed.")
-        return
-    _tell_names(names, what, f", {whole(len(new))} of them new" if new else "", dry_run=dry_run)
-
-
-def _tell_names(names: Sequence[str], what: str, more: str, *, dry_run: bool) -> None:
-    tell = output().print
+def _tell_changed(call: Call, names: Sequence[str], what: str, more: str) -> None:
+    """Print what became of domains, or would become."""
+    dry_run: bool = call.options.dry_run
     be = "would be" if dry_run else ("was" if len(names) == 1 else "were")
-    end = ":" if names else "."
-    tell(Text(f"{count(len(names), 'domain')} {be} {what}{more}{end}"), soft_wrap=True)
-    for name in names[:_MOST_SHOWN]:
-        tell(Text.assemble("  ", shown(name, 253)), soft_wrap=True)
-    if len(names) > _MOST_SHOWN:
-        tell(Text(f"  and {whole(len(names) - _MOST_SHOWN)} more", style="dim"))
-    if dry_run:
-        tell(_NOTHING_WRITTEN)
+    say(f"{count(len(names), 'domain')} {be} {what}{more}{':' if names else '.'}")
+    _show_some(names, len(names))
+    say_dry_run(dry_run=dry_run)
+
+
+def _show_some(lines: Sequence[str], number: int, style: str = "") -> None:
+    for line in lines[:_MOST_SHOWN]:
+        say(line, style, indent=2)
+    if number > _MOST_SHOWN:
+        say(f"and {whole(number - _MOST_SHOWN)} more", "dim", indent=2)
 
 
 def _show_twins(found: Sequence[Twins], least: int, *, dry_run: bool) -> None:
     if not found:
-        output().print("No domain has a twin with or without www. in the registry.")
+        say("No domain has a twin with or without www. in the registry.")
         return
-    table = a_table("Domain", "Twin", "Now", "Why", "Alike", "Unlike", texts=4)
-    for each in found:
-        now = "one" if each.is_joined else "two"
-        changed = " (was two)" if each.is_joined and not each.was_joined else ""
-        changed = " (was one)" if each.was_joined and not each.is_joined else changed
-        row = (shown(each.name, 253), shown(each.other, 253), shown(now + changed), shown(each.reason.value))
-        table.add_row(*row, whole(each.evidence.alike), whole(each.evidence.unlike))
-    print_table(f"Twins with and without www.; {count(least, 'page')} must be alike, and nine of ten", table)
-    if dry_run:
-        output().print(_NOTHING_WRITTEN)
-
-
-def _show_import(done: ImportedDomains, refused: Sequence[BadRow], *, dry_run: bool) -> None:
-    tell = output().print
-    would = "would be " if dry_run else ""
-    tell(Text(f"{count(done.new, 'domain')} {would}added, {whole(done.known)} known."))
-    for row in refused[:_MOST_SHOWN]:
-        tell(shown(f"  {row.where}: {row.reason}; passed over", 500, style="dim"), soft_wrap=True)
-    if len(refused) > _MOST_SHOWN:
-        tell(Text(f"  and {whole(len(refused) - _MOST_SHOWN)} more", style="dim"))
-    if dry_run:
-        tell(_NOTHING_WRITTEN)
+    rows = []
+    for one in found:
+        now, was = ("one" if is_one else "two" for is_one in (one.is_joined, one.was_joined))
+        changed = f"{now} (was {was})" if now != was else now
+        rows.append((one.name, one.other, changed, one.reason.value, one.evidence.alike, one.evidence.unlike))
+    title = f"Twins with and without www.; {count(least, 'page')} must be alike, and nine of ten"
+    print_table(title, "Domain, Twin, Now, Why, Alike, Unlike", rows, texts=4)
+    say_dry_run(dry_run=dry_run)
 
 
 def show_tally(title: str, tally: CandidateTally) -> None:
     """Print how many URLs of which engine had which outcome."""
-    table = a_table("Engine", *(outcome.value.capitalize() for outcome in CandidateOutcome), "All")
+    names = ", ".join(outcome.value.capitalize() for outcome in CandidateOutcome)
     rows = sorted(tally.engines.items())
-    for engine, outcomes in [*rows, ("all", tally.outcomes)] if len(rows) != 1 else rows:
-        numbers = [outcomes[outcome] for outcome in CandidateOutcome]
-        table.add_row(shown(engine, 100), *map(whole, [*numbers, sum(numbers)]))
-    print_table(title, table)
+    all_rows = [*rows, ("all", tally.outcomes)] if len(rows) != 1 else rows
+    cells = ((engine, *(found[one] for one in CandidateOutcome), found.total()) for engine, found in all_rows)
+    print_table(title, f"Engine, {names}, All", cells)
 
 
 def show_new(tally: CandidateTally, urls: Sequence[str]) -> None:
     """Print some of the new candidates, and how many sites may have been counted twice."""
-    tell = output().print
     new, twins = tally.outcomes[CandidateOutcome.NEW], tally.outcomes[CandidateOutcome.TWIN]
-    tell(Text(f"\n{count(new, 'new candidate')} of {count(tally.outcomes.total(), 'URL')}; {whole(twins)} by a twin."))
-    for url in urls[:_MOST_SHOWN]:
-        tell(Text.assemble("  ", shown(url, 300)), soft_wrap=True)
-    if new > len(urls[:_MOST_SHOWN]):
-        tell(Text(f"  and {whole(new - len(urls[:_MOST_SHOWN]))} more", style="dim"))
+    say("")
+    say(f"{count(new, 'new candidate')} of {count(tally.outcomes.total(), 'URL')}; {whole(twins)} by a twin.")
+    _show_some(urls, new)
 
 
-def _told_status(domain: StoredDomain, at: datetime) -> Text:
+def _told_status(domain: StoredDomain, at: datetime) -> str:
     now = present_status(domain, at)
     ended = " (its blacklist is over)" if now != domain.status else ""
     joined = f", counts as {domain.joined_to}" if domain.joined_to else ""
-    return shown(f"{STATUSES[now]}{ended}{joined}", 300)
-
-
-def _score(score: float | None) -> str:
-    return "" if score is None else f"{score:.2f}"
+    return f"{STATUSES[now]}{ended}{joined}"
 
 
 def _day(at: datetime | None) -> str:

@@ -7,11 +7,10 @@ import argparse
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rich.console import Console
 from rich.text import Text
 
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, print_answer
-from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
+from scrapy_dedup.commands.terminal import output, print_table, say, shown
 from scrapy_dedup.commands.verbs.report import write_html
 from scrapy_dedup.report.drawing import render_explanation
 from scrapy_dedup.report.numbers import count, whole
@@ -42,42 +41,42 @@ def run(call: Call) -> int:
 
 def show(found: Explanation) -> None:
     """Print the explanation."""
-    console = output()
-    console.print(shown(found.keys.url, 2_000, style="bold"), soft_wrap=True)
+    say(found.keys.url, "bold", limit=2_000)
     for name, text in facts_of(found):
-        console.print(Text.assemble((f"{name:<12}", "dim"), shown(text, 2_000)), soft_wrap=True)
+        output().print(Text.assemble((f"{name:<12}", "dim"), shown(text, 2_000)), soft_wrap=True)
     if not found.is_known:
-        console.print(shown(f"\nThis URL was never met in project {found.project}."))
+        say(f"This URL was never met in project {found.project}.")
         return
-    _show_decisions(found, console)
-    _show_removed(found, console)
-    _show_chunks(found, console)
+    _show_decisions(found)
+    _show_removed(found)
+    _show_chunks(found)
 
 
-def _show_decisions(found: Explanation, console: Console) -> None:
-    if not found.decisions:
-        return
-    table = a_table("Layer", "Decision", "Reason", texts=3)
-    for decision in found.decisions:
-        table.add_row(shown(decision.layer), shown(decision.action), shown(decision.reason, 500))
-    console.print()
-    print_table("Decisions", table)
+def _show_decisions(found: Explanation) -> None:
+    if found.decisions:
+        say("")
+        rows = ((one.layer, one.action, shown(one.reason, 500)) for one in found.decisions)
+        print_table("Decisions", "Layer, Decision, Reason", rows, texts=3)
 
 
-def _show_removed(found: Explanation, console: Console) -> None:
+def _show_removed(found: Explanation) -> None:
+    say("")
     if not found.removed:
-        console.print("\nNo block was removed.")
+        say("No block was removed.")
         return
-    table = a_table("Text", "Why", "Where", "Block", texts=4)
-    for block in found.removed:
-        why = f"{block.layer}: {block.evidence}"
-        texts = (shown(block.text or "(not known any more)", 120), shown(why))
-        table.add_row(*texts, shown(block.path, 120, style="dim"), shown(block.fingerprint, style="dim"))
-    console.print()
-    print_table(f"Removed: {count(len(found.removed), 'block')}", table)
+    rows = (
+        (
+            shown(one.text or "(not known any more)", 120),
+            f"{one.layer}: {one.evidence}",
+            shown(one.path, 120, style="dim"),
+            shown(one.fingerprint, style="dim"),
+        )
+        for one in found.removed
+    )
+    print_table(f"Removed: {count(len(found.removed), 'block')}", "Text, Why, Where, Block", rows, texts=4)
     for rule in dict.fromkeys(_rule(block) for block in found.removed):
-        console.print(Text.assemble("Rule: ", shown(rule, 1_000), style="dim"), soft_wrap=True)
-    console.print(Text("What should have stayed: scrapy dedup undo BLOCK, or the page's URL, or a rule.", style="dim"))
+        say(f"Rule: {rule}", "dim", limit=1_000)
+    say("What should have stayed: scrapy dedup undo BLOCK, or the page's URL, or a rule.", "dim")
 
 
 def _rule(block: ExplainedBlock) -> str:
@@ -85,14 +84,11 @@ def _rule(block: ExplainedBlock) -> str:
     return f"{block.rule}: {block.where}" if block.where else block.rule
 
 
-def _show_chunks(found: Explanation, console: Console) -> None:
-    chunks = chunks_of(found)
-    if not chunks:
-        return
-    table = a_table("Chunk", "State", "Why", texts=3)
-    for chunk in chunks:
-        why = f"{chunk.layer}: {chunk.reason}" if chunk.layer else chunk.reason
-        why += f", {chunk.holder}" if chunk.holder else ""
-        table.add_row(shown(chunk.sample, 80), shown(chunk.state), shown(why, 300))
-    console.print()
-    print_table(f"Chunks: {whole(len(chunks))}", table)
+def _show_chunks(found: Explanation) -> None:
+    rows = []
+    for one in chunks_of(found):
+        why = f"{one.layer}: {one.reason}" if one.layer else one.reason
+        rows.append((shown(one.sample, 80), one.state, f"{why}, {one.holder}" if one.holder else why))
+    if rows:
+        say("")
+        print_table(f"Chunks: {whole(len(rows))}", "Chunk, State, Why", rows, texts=3)

@@ -9,14 +9,12 @@ import argparse
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rich.text import Text
-
 from scrapy_dedup.commands.call import DONE, Call, CommandError, print_answer
-from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
+from scrapy_dedup.commands.terminal import print_table, say, shown
 from scrapy_dedup.commands.verbs.runs import show_ledger
 from scrapy_dedup.report.drawing import render_report
 from scrapy_dedup.report.numbers import count, percent, short, whole
-from scrapy_dedup.report.values import Report
+from scrapy_dedup.report.values import Report, ReportRecrawl
 from scrapy_dedup.service.report.overview import make_report, named_run
 
 
@@ -55,63 +53,45 @@ def write_html(file: Path, html: str) -> None:
 
 def show(report: Report, file: Path | None) -> None:
     """Print the report's figures; the pages before and after are for the HTML."""
-    console = output()
     chars_in = sum(domain.chars_in for domain in report.domains)
     chars_out = sum(domain.chars_out for domain in report.domains)
     removed = percent(chars_in - chars_out, chars_in)
-    console.print(shown(f"Project {report.project}", style="bold"))
-    console.print(
+    say(f"Project {report.project}", "bold")
+    say(
         f"{whole(report.pages_fetched)} pages fetched, {removed} of their text removed "
-        f"({short(chars_in)} characters in, {short(chars_out)} kept).\n"
+        f"({short(chars_in)} characters in, {short(chars_out)} kept)."
     )
+    say("")
     for alarm in report.alarms:
-        told = f"Alarm since {alarm.raised_at:%Y-%m-%d %H:%M}: {alarm.domain}: {alarm.cause}"
-        console.print(shown(told, 400, style="red"), soft_wrap=True)
-    _show_recrawl(report)
+        say(f"Alarm since {alarm.raised_at:%Y-%m-%d %H:%M}: {alarm.domain}: {alarm.cause}", "red")
+    if report.recrawl is not None:
+        _show_recrawl(report.recrawl)
     if report.ledger is not None:
         show_ledger(report.ledger)
     else:
-        _show_layers(report)
-    _show_shadow(report)
-    _show_repeated(report)
+        rows = ((one.layer, one.prevents, one.pages, one.blocks, short(one.chars)) for one in report.layers)
+        print_table("Dropped, by layer", "Layer, Prevents, Pages, Blocks, Characters", rows, texts=2)
+        say("")
+    for one in report.shadowed:
+        counts = ", ".join(f"{whole(number)} {name.replace('_', ' ')}" for name, number in one.counts.items())
+        say(f"In the shadow, {one.layer}: {counts}; nothing of it was dropped.")
+    if report.repeated:
+        on_pages = [f"{whole(one.on_pages)} of {whole(one.of_pages)}" for one in report.repeated]
+        cells = ((shown(one.text, 80), one.domain, on) for one, on in zip(report.repeated, on_pages, strict=True))
+        print_table("Most repeated blocks", "Block, Domain, On pages", cells, texts=2)
+    else:
+        say("No block repeats often enough yet.")
     if file is not None:
-        console.print(Text(f"\nReport: {file}"), soft_wrap=True)
+        say("")
+        say(f"Report: {file}")
 
 
-def _show_recrawl(report: Report) -> None:
-    found = report.recrawl
-    if found is None:
-        return
+def _show_recrawl(found: ReportRecrawl) -> None:
     verdicts = ("new", "changed", "unchanged", "removed")
     pages = ", ".join(f"{whole(getattr(found, verdict))} {verdict}" for verdict in verdicts)
-    output().print(
-        f"The crawl of {found.began_at:%Y-%m-%d %H:%M} UTC found of pages: {pages}.\n"
+    say(f"The crawl of {found.began_at:%Y-%m-%d %H:%M} UTC found of pages: {pages}.")
+    say(
         f"It ran {count(found.callbacks_run, 'callback')} and spared {whole(found.callbacks_saved)}; "
-        f"it received {short(found.bytes_received)} bytes and spared {short(found.bytes_saved)}.\n"
+        f"it received {short(found.bytes_received)} bytes and spared {short(found.bytes_saved)}."
     )
-
-
-def _show_layers(report: Report) -> None:
-    table = a_table("Layer", "Prevents", "Pages", "Blocks", "Characters", texts=2)
-    for each in report.layers:
-        table.add_row(each.layer, each.prevents, whole(each.pages), whole(each.blocks), short(each.chars))
-    print_table("Dropped, by layer", table)
-    output().print()
-
-
-def _show_shadow(report: Report) -> None:
-    for each in report.shadowed:
-        counts = ", ".join(f"{whole(number)} {name.replace('_', ' ')}" for name, number in each.counts.items())
-        told = f"In the shadow, {each.layer}: {counts}; nothing of it was dropped."
-        output().print(shown(told, 400), soft_wrap=True)
-
-
-def _show_repeated(report: Report) -> None:
-    if not report.repeated:
-        output().print("No block repeats often enough yet.")
-        return
-    table = a_table("Block", "Domain", "On pages", texts=2)
-    for each in report.repeated:
-        on_pages = f"{whole(each.on_pages)} of {whole(each.of_pages)}"
-        table.add_row(shown(each.text, 80), shown(each.domain, 60), on_pages)
-    print_table("Most repeated blocks", table)
+    say("")

@@ -14,22 +14,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from rich.console import Console
-from rich.text import Text
 
 from scrapy_dedup.commands.call import DONE, Call, CommandError, number, print_answer
-from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
+from scrapy_dedup.commands.terminal import output, print_table, say, say_more, shown
 from scrapy_dedup.core.runs import DropAlarm
-from scrapy_dedup.report.numbers import (
-    COLUMNS,
-    amounts_of,
-    count,
-    figures_of,
-    lasting,
-    percent,
-    short,
-    tokens_line,
-    whole,
-)
+from scrapy_dedup.report.numbers import COLUMNS, amounts_of, figures_of, lasting, percent, short, tokens_line, whole
 from scrapy_dedup.report.values import Ledger, LedgerTable
 from scrapy_dedup.store.records.stored import RunFigures, StoredRun, StoredWorker
 
@@ -64,35 +53,24 @@ def run(call: Call) -> int:
 
 def show(call: Call, runs: Sequence[RunFigures]) -> None:
     """Print a table."""
-    verdicts = [verdict.capitalize() for verdict in _VERDICTS]
-    table = a_table("Run", "Spider", "Status", "Began (UTC)", "Took", *verdicts, "Callbacks", "Bytes", texts=4)
-    at = datetime.now(UTC)
-    for each in runs:
-        took = each.run.took
-        table.add_row(
-            str(each.run.id)[:_ID_DIGITS],
-            shown(each.run.spider, 60),
-            shown(_status(each.run, at) + _of_workers(each.workers), 90),
-            f"{each.run.started_at:%Y-%m-%d %H:%M}",
-            "" if took is None else lasting(took),
-            *(whole(each.verdicts.get(verdict, 0)) for verdict in _VERDICTS),
-            whole(each.callbacks),
-            short(each.bytes_received),
-        )
-    print_table(f"Runs of project {call.project}, newest first", table)
-    for each in runs:
-        for alarm in DropAlarm.of_run(each.run.stats):
-            output().print(
-                shown(
-                    f"Run {str(each.run.id)[:_ID_DIGITS]}: {alarm.layer} left out {whole(alarm.dropped)} of"
-                    f" {alarm.pages} pages of {alarm.domain}. Look at some:",
-                    300,
-                    "bold",
-                )
-            )
+    at, rows = datetime.now(UTC), []
+    for one in runs:
+        run, took = one.run, one.run.took
+        status = _status(run, at) + _of_workers(one.workers)
+        words = (str(run.id)[:_ID_DIGITS], run.spider, status, f"{run.started_at:%Y-%m-%d %H:%M}")
+        found = (one.verdicts.get(verdict, 0) for verdict in _VERDICTS)
+        rows.append((*words, took and lasting(took), *found, one.callbacks, short(one.bytes_received)))
+    verdicts = ", ".join(verdict.capitalize() for verdict in _VERDICTS)
+    columns = f"Run, Spider, Status, Began (UTC), Took, {verdicts}, Callbacks, Bytes"
+    print_table(f"Runs of project {call.project}, newest first", columns, rows, texts=4)
+    for one in runs:
+        for alarm in DropAlarm.of_run(one.run.stats):
+            left_out = f"{alarm.layer} left out {whole(alarm.dropped)} of {alarm.pages} pages of {alarm.domain}"
+            say(f"Run {str(one.run.id)[:_ID_DIGITS]}: {left_out}. Look at some:", "bold")
             for url, keeper in alarm.pairs:
-                output().print(shown(f"  {url} for {keeper}", 1_000))
-    output().print(Text("\nscrapy dedup changes --since RUN shows what a run found, and all after it.", style="dim"))
+                say(f"{url} for {keeper}", limit=1_000, indent=2)
+    say("")
+    say("scrapy dedup changes --since RUN shows what a run found, and all after it.", "dim")
 
 
 def _of_workers(workers: Sequence[StoredWorker]) -> str:
@@ -122,21 +100,35 @@ def show_ledger(ledger: Ledger) -> None:
     show_table(ledger.run, "What each layer saved", console)
     if ledger.all_runs is not None:
         show_table(ledger.all_runs, f"The same, all {whole(ledger.all_runs.runs)} runs together", console)
-    console.print(shown(tokens_line(ledger), 500, style="dim"), soft_wrap=True)
-    console.print()
-    _show_aliases(ledger)
-    _show_shared(ledger)
+    say(tokens_line(ledger), "dim")
+    say("")
+    if ledger.aliases:
+        rows = (
+            (one.alias, one.target, ", ".join(one.found_by), one.example, one.count)
+            for one in ledger.aliases[:_ALIASES]
+        )
+        columns = "Addresses, of pages, Found by, Example, Count"
+        print_table("One page, several addresses", columns, rows, texts=4)
+        say_more(len(ledger.aliases) - _ALIASES, "pattern")
+        say("")
+    if ledger.shared:
+        chunks = (
+            (shown(one.sample, 80), one.keepers[0] if one.keepers else "none", one.pages)
+            for one in ledger.shared[:_CHUNKS]
+        )
+        print_table("Most shared chunks", "Chunk, Given by, Pages", chunks, texts=2)
+        say_more(len(ledger.shared) - _CHUNKS, "chunk")
+        say("")
 
 
 def show_table(table: LedgerTable, title: str, console: Console) -> None:
     """Print what each layer saved, before and after, what does not add up, and what it cost."""
-    rows = a_table("Layer", "Prevents", *COLUMNS, texts=2)
-    for row in table.rows:
-        prevents = f"{row.prevents} ({row.note})" if row.note else row.prevents
-        rows.add_row(shown(row.layer), shown(prevents), *map(shown, figures_of(row)))
     began = f", run of {table.began_at:%Y-%m-%d %H:%M} UTC" if table.began_at is not None and table.runs == 1 else ""
-    console.print(shown(title + began, 300, style="bold"), soft_wrap=True)
-    console.print(rows)
+    rows = (
+        (row.layer, f"{row.prevents} ({row.note})" if row.note else row.prevents, *figures_of(row))
+        for row in table.rows
+    )
+    print_table(title + began, ", ".join(["Layer", "Prevents", *COLUMNS]), rows, texts=2, console=console)
     told = "; ".join(f"{name} {was} in, {now} out ({saved} less)" for name, was, now, saved in amounts_of(table))
     console.print(shown(f"{told}.", 500), soft_wrap=True)
     for one in table.differences:
@@ -154,31 +146,3 @@ def _cost(table: LedgerTable) -> str:
     ]
     of_run = f" of {table.elapsed_seconds:.1f} s that the crawl took" if table.elapsed_seconds else ""
     return f"It cost {total:.2f} s of processor time{of_run}: {', '.join(parts)}."
-
-
-def _show_aliases(ledger: Ledger) -> None:
-    if not ledger.aliases:
-        return
-    table = a_table("Addresses", "of pages", "Found by", "Example", "Count", texts=4)
-    for one in ledger.aliases[:_ALIASES]:
-        texts = (shown(one.alias, 80), shown(one.target, 80), shown(", ".join(one.found_by)), shown(one.example, 100))
-        table.add_row(*texts, whole(one.count))
-    print_table("One page, several addresses", table)
-    _and_more(len(ledger.aliases) - _ALIASES, "more pattern")
-
-
-def _show_shared(ledger: Ledger) -> None:
-    if not ledger.shared:
-        return
-    table = a_table("Chunk", "Given by", "Pages", texts=2)
-    for one in ledger.shared[:_CHUNKS]:
-        keeper = one.keepers[0] if one.keepers else "none"
-        table.add_row(shown(one.sample, 80), shown(keeper, 100), whole(one.pages))
-    print_table("Most shared chunks", table)
-    _and_more(len(ledger.shared) - _CHUNKS, "more chunk")
-
-
-def _and_more(number: int, thing: str) -> None:
-    if number > 0:
-        output().print(f"and {count(number, thing)}; --json lists them")
-    output().print()

@@ -13,8 +13,6 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
-from rich.text import Text
-
 from scrapy_dedup.commands.call import (
     DONE,
     NOT_DONE,
@@ -29,7 +27,7 @@ from scrapy_dedup.commands.call import (
     text_of,
     write_export,
 )
-from scrapy_dedup.commands.terminal import a_table, output, print_table, say, shown
+from scrapy_dedup.commands.terminal import print_table, say, say_dry_run, say_more
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service.stored import template_upkeep as upkeep
 from scrapy_dedup.service.stored.template_upkeep import (
@@ -68,7 +66,7 @@ def _show_template(each: ShownTemplate) -> None:
     decided = [SelectorLine(f"{one.get('action')} {one.get('selector')}", _decided(one)) for one in stored.overrides]
     _show_lines("Decided by a person; of two that meet the later one counts", decided)
     say("Versions: " + ", ".join(f"{version} {state}" for version, state in each.versions), style="dim")
-    output().print()
+    say("")
 
 
 def _decided(override: Any) -> str:
@@ -78,36 +76,33 @@ def _decided(override: Any) -> str:
 def _show_lines(title: str, lines: Sequence[SelectorLine]) -> None:
     if not lines:
         return
-    output().print(Text(f"\n{title}", style="bold"))
+    say("")
+    say(title, "bold")
     for line in lines[:_LINES_SHOWN]:
-        output().print(Text.assemble("  ", shown(line.selector, 300)), soft_wrap=True)
+        say(line.selector, indent=2)
         if line.evidence:
-            output().print(Text.assemble("      ", shown(line.evidence, 300, style="dim")), soft_wrap=True)
-    if len(lines) > _LINES_SHOWN:
-        say(f"  and {whole(len(lines) - _LINES_SHOWN)} more; --json lists them all", style="dim")
+            say(line.evidence, "dim", indent=6)
+    say_more(len(lines) - _LINES_SHOWN, indent=2)
 
 
 def _show_diff(diff: TemplateDiff) -> None:
     before, after = diff.before, diff.after
     layout = f"{before.domain}, layout {name_of(before.layout)}"
-    say(f"{layout}: version {after.version} against {before.version}", style="bold")
+    say(f"{layout}: version {after.version} against {before.version}", "bold")
     if diff.is_empty:
         say("Both cut alike.")
     for sign, found, style in (("-", diff.removed, "red"), ("+", diff.added, "green")):
         for name, selectors in found.items():
             for selector in selectors:
-                say(f"{sign} {name}: {selector}", style=style)
+                say(f"{sign} {name}: {selector}", style)
     for sign, decisions, style in (("-", diff.undecided, "red"), ("+", diff.decided, "green")):
         for action, selector in decisions:
-            say(f"{sign} decided: {action} {selector}", style=style)
+            say(f"{sign} decided: {action} {selector}", style)
     if diff.verdicts:
-        table = a_table("Path", "Before", "After", "Evidence", texts=4)
-        for change in diff.verdicts[:_LINES_SHOWN]:
-            words = (change.before or "unknown", change.after or "unknown")
-            table.add_row(shown(change.path, 200), *map(shown, words), shown(change.evidence))
-        output().print(table)
-    if len(diff.verdicts) > _LINES_SHOWN:
-        say(f"and {whole(len(diff.verdicts) - _LINES_SHOWN)} more paths; --json lists them all", style="dim")
+        found_at = diff.verdicts[:_LINES_SHOWN]
+        rows = ((one.path, one.before or "unknown", one.after or "unknown", one.evidence) for one in found_at)
+        print_table("", "Path, Before, After, Evidence", rows, texts=4)
+    say_more(len(diff.verdicts) - _LINES_SHOWN, "path")
 
 
 def _show_trial(trial: TemplateTrial) -> None:
@@ -116,13 +111,13 @@ def _show_trial(trial: TemplateTrial) -> None:
     else:
         say(f"Of {count(trial.pages, 'stored page')} of this layout, {whole(len(trial.effects))} would change.")
     for effect in trial.effects[:_EFFECTS_SHOWN]:
-        say(effect.url, style="bold")
+        say(effect.url, "bold")
         for sign, texts, style in (("-", effect.gone, "red"), ("+", effect.back, "green")):
             for text in texts[:_TEXTS_SHOWN]:
-                say(f"  {sign} {text}", style=style)
+                say(f"{sign} {text}", style, indent=2)
             if len(texts) > _TEXTS_SHOWN:
-                say(f"  {sign} and {whole(len(texts) - _TEXTS_SHOWN)} more", style="dim")
-    output().print(Text("Dry run: nothing was written.", style="bold"))
+                say(f"{sign} and {whole(len(texts) - _TEXTS_SHOWN)} more", "dim", indent=2)
+    say_dry_run()
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -150,21 +145,14 @@ def _list(call: Call) -> int:
         found = upkeep.list_templates(project, *map(str.lower, call.options.targets))
     if print_answer(call, "templates", lambda answers: answers.TemplatesAnswer.made(call.project, found)):
         return DONE
-    table = a_table("Domain", "Layout", "Kind", "State", "URLs", "Version", "Confidence", "Pages", "Overrides", texts=5)
-    for figures, versions in found:
-        table.add_row(
-            shown(figures.domain, 100),
-            name_of(figures.layout),
-            shown(figures.kind, 30),
-            shown(figures.state, 20),
-            shown(figures.url_pattern or "", 80),
-            f"{figures.version} of {versions}",
-            f"{figures.confidence:.2f}",
-            whole(figures.pages),
-            whole(len(figures.overrides)) if figures.overrides else "",
-        )
-    print_table(f"Templates of project {call.project}", table)
-    output().print(Text("\nscrapy dedup templates show DOMAIN LAYOUT tells how pages are cut.", style="dim"))
+    rows = []
+    for one, versions in found:
+        words = (one.domain, name_of(one.layout), one.kind, one.state, one.url_pattern)
+        rows.append((*words, f"{one.version} of {versions}", one.confidence, one.pages, len(one.overrides) or None))
+    columns = "Domain, Layout, Kind, State, URLs, Version, Confidence, Pages, Overrides"
+    print_table(f"Templates of project {call.project}", columns, rows, texts=5)
+    say("")
+    say("scrapy dedup templates show DOMAIN LAYOUT tells how pages are cut.", "dim")
     return DONE
 
 
@@ -252,8 +240,7 @@ def _import(call: Call) -> int:
         verb = "stored" if done.done else "would be stored"
         domains = f"of {count(len(done.domains), 'domain')} {verb}"
         say(f"{count(done.added, 'template')} {domains}, {whole(done.unchanged)} there already.")
-        if not done.done:
-            output().print(Text("Dry run: nothing was written.", style="bold"))
+        say_dry_run(dry_run=not done.done)
     return DONE if records else NOT_DONE
 
 

@@ -11,7 +11,7 @@ import argparse
 from datetime import UTC, datetime
 
 from scrapy_dedup.commands.call import DONE, Call, WrongCallError, print_answer
-from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
+from scrapy_dedup.commands.terminal import print_table, say
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service.views.undoing import KeptEntry, Undone, find, find_kept, kept_things, undo
 
@@ -50,33 +50,28 @@ def run(call: Call) -> int:
 def _list(call: Call, kept: list[KeptEntry]) -> None:
     if print_answer(call, "config", lambda answers: answers.KeptListAnswer.of(kept=kept)):
         return
-    if not kept:
-        output().print("Nothing is kept in spite of the rules.")
-        return
-    table = a_table("Domain", "Kind", "Kept", texts=3)
-    for one in kept:
-        table.add_row(shown(one.domain, 100), shown(one.kind), shown(one.text, 300))
-    print_table("Kept in spite of the rules", table)
+    if kept:
+        rows = ((one.domain, one.kind, one.text) for one in kept)
+        print_table("Kept in spite of the rules", "Domain, Kind, Kept", rows, texts=3)
+    else:
+        say("Nothing is kept in spite of the rules.")
 
 
 def _show(done: Undone, *, take_back: bool) -> None:
-    kept, console = done.kept, output()
-    named = f"{kept.kind} {kept.text}"
+    kept, trial = done.kept, done.trial
+    named = f"The {kept.kind} {kept.text}"
     if done.was_there:
-        console.print(shown(f"The {named} was kept on {kept.domain} already: nothing is changed.", 1_000))
+        say(f"{named} was kept on {kept.domain} already: nothing is changed.", limit=1_000)
         return
     lost = count(done.pages, "stored page") + (" is" if done.pages == 1 else " are")
     told = "is not kept any more" if take_back else "is kept from now on"
-    if done.trial is not None:
-        told = told.replace("is ", "would be ", 1) if not take_back else "would not be kept any more"
-    console.print(shown(f"The {named} {told} on {kept.domain}; {lost} concerned.", 1_000), soft_wrap=True)
-    if done.trial is not None:
-        trial = done.trial
+    if trial is not None:
+        told = "would not be kept any more" if take_back else "would be kept from now on"
+    say(f"{named} {told} on {kept.domain}; {lost} concerned.", limit=1_000)
+    if trial is not None:
         changed = f"Of {count(trial.pages, 'page')} that were tried, {whole(trial.changed)} would change"
         example = f", such as {trial.example}" if trial.example else ""
-        console.print(shown(f"{changed}{example}. Dry run: nothing was written.", 1_000), soft_wrap=True)
+        say(f"{changed}{example}. Dry run: nothing was written.", limit=1_000)
     elif done.changed is not None:
         waiting = count(done.changed.stale, "page")
-        console.print(
-            f"{waiting} of the domain are to be cleaned again: run `scrapy dedup templates refine`, or crawl."
-        )
+        say(f"{waiting} of the domain are to be cleaned again: run `scrapy dedup templates refine`, or crawl.")
