@@ -52,10 +52,8 @@ def batch_of(rows: Iterable[Row], schema: pa.Schema) -> pa.RecordBatch:
 def place_of(file: int, start: int, number: int) -> bytes:
     """Return where a record stands: the bytes of earlier ones are smaller.
 
-    Args:
-        file: number of its file, in the order in which they were given.
-        start: byte at which the part of the file begins that one task reads; or the row, where rows are numbered.
-        number: of the record in its part.
+    *file* is the number of its file, in the order in which they were given; *start* the byte at which the part of the
+    file begins that one task reads, or the row, where rows are numbered; *number* that of the record in its part.
     """
     return pack(">IQI", file, start, number)
 

@@ -118,10 +118,8 @@ def _joined(pieces: Iterable[_RecordPiece], most: int) -> Iterator[tuple[_Record
 
     Where it is cut off at the end of a task's part of the file, what there is comes, which is then told as cut off.
 
-    Args:
-        pieces: in their order.
-        most: so many bytes of a body are kept, and those of the piece that goes beyond; of a record that is larger
-            no more is asked for.
+    Of a body *most* bytes are kept, and those of the piece that goes beyond; of a record that is larger no more is
+    asked for.
     """
     first: _RecordPiece | None = None
     record, size, enough, missing = bytearray(), 0, 0, 0

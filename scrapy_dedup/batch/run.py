@@ -121,8 +121,7 @@ class BatchRun(Struct):
     def survey(self, known: Callable[[str], SiteKnowledge | None]) -> CleaningPlan:
         """Read all records, and choose what each domain is learned from.
 
-        Args:
-            known: what the store knows of a domain; None where that is nothing to cut pages by.
+        *known* returns what the store knows of a domain; None where that is nothing to cut pages by.
         """
         self.watcher.phase("surveying")
         found = self._each(SiteSurvey, columns.SURVEYED)
@@ -251,10 +250,8 @@ def plan_of(
 ) -> CleaningPlan:
     """Return what becomes of each domain.
 
-    Args:
-        counts: domains by name, each with the number of its pages.
-        known: what the store knows of a domain; None where that is nothing to cut pages by.
-        knowledge: takes what is known.
+    *counts* are domains by name, each with the number of its pages; *known* returns what the store knows of a domain,
+    None where that is nothing to cut pages by, and *knowledge* takes it.
     """
     plan = CleaningPlan()
     for name, pages in counts:
@@ -271,11 +268,8 @@ def plan_of(
 def choose(rows: Iterable[tuple[Any, ...]], plan: CleaningPlan, chosen: LookupWriter, most: int) -> None:
     """Choose of each domain that is to be learned the pages with the smallest keys, within a bound of bytes.
 
-    Args:
-        rows: domain, page key, place and size of pages, by domain and key; those with the smallest keys are there.
-        plan: says what is to be learned, and is told from how many pages.
-        chosen: takes their places.
-        most: pages of a domain.
+    *rows* are domain, page key, place and size of pages, by domain and key, those with the smallest keys among them;
+    *chosen* takes their places. The *plan* is told from how many pages.
     """
     places = {raw(one.domain): place for place, one in enumerate(plan.learned)}
     for domain, pages in groupby(rows, itemgetter(0)):
@@ -360,12 +354,8 @@ class Judge:
     ) -> None:
         """Begin with no page.
 
-        Args:
-            settings: of the run.
-            folder: for what is to be kept meanwhile; the run's own.
-            known: what is known of each domain.
-            decisions: takes what differs from a page that is alone.
-            complain: told of bad records.
+        *folder*, the run's own, is for what is to be kept meanwhile; *decisions* takes what differs from a page that is
+        alone; *complain* is told of bad records.
         """
         self.tally = CleaningTally()
         self._settings = settings

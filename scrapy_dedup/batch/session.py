@@ -88,9 +88,7 @@ appender.stderr.layout.pattern = %p %c{1}: %m%n%ex{short.message}
 def started(master: str | None, conf: Mapping[str, str]) -> Iterator["SparkSession"]:
     """Give a session; it ends with the context.
 
-    Args:
-        master: as Spark takes it; None: what its own configuration says.
-        conf: values of Spark's configuration, which win over ours.
+    *master* None: what Spark's own configuration says; *conf* are values of it, which win over ours.
 
     Raises:
         BatchError: Spark or Java is not there, or does not start.
@@ -238,10 +236,7 @@ class Files:
 
         Nothing is put back where this is interrupted: Java goes on, and an object store copies file by file.
 
-        Args:
-            name: of the folder that is replaced.
-            new: name of the one that takes its place.
-            aside: what the one that is replaced is called from then on.
+        The folder of that *name* is called *aside* from then on, and the *new* one has its name.
 
         Raises:
             BatchError: the file system does not; the folder that was to be replaced is as before, unless the message

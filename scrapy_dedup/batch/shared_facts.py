@@ -187,13 +187,8 @@ def facts_json(line: CleanedLine, settings: Settings) -> str:
 def line_of(text: str, domain: str, words: tuple[int, str | None], settings: Settings, *, is_kept: bool) -> CleanedLine:
     """Return a page as it is judged.
 
-    Args:
-        text: what `facts_json` returned.
-        domain: that it belongs to.
-        words: how many characters they have, and the clean text; None where it shares nothing but chunks, so that
-            nobody reads it.
-        settings: of the run.
-        is_kept: somebody decided that it stays as it is.
+    *text* is what `facts_json` returned; *words* are how many characters the page has, and the clean text, None where
+    it shares nothing but chunks, so that nobody reads it; *is_kept*: somebody decided that it stays as it is.
     """
     found: dict[str, Any] = json.loads(text)
     sketch, said = found["sketch"], found["said"]

@@ -92,10 +92,7 @@ class Columns(Struct, frozen=True):
 def columns(labels: Sequence[str], series: Sequence[Series], *, unit: str) -> Columns:
     """Return stacked columns, one a label, the first series at the bottom.
 
-    Args:
-        labels: what each column is, in order; plain text.
-        series: each with one number a label.
-        unit: of the numbers, such as "pages".
+    *labels* are plain text, in order; each of the *series* has one number a label, in a *unit* such as "pages".
     """
     places = range(max(len(labels) - MOST_COLUMNS, 0), len(labels))
     totals = [sum(each.numbers[place] for each in series) for place in places]

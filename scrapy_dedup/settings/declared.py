@@ -508,9 +508,8 @@ class Settings:
     def override(self, given: Mapping[str, Any], origin: str) -> Self:
         """Return these settings with some changed; of a family only the keys that its dict names.
 
-        Args:
-            given: names without DEDUP_, in lower case, with raw values.
-            origin: who says so, for the error message, such as `spider attribute dedup_`.
+        *given* are names without DEDUP_, in lower case, with raw values; *origin* says for error messages who gave
+        them, such as `spider attribute dedup_`.
 
         Raises:
             SettingError: as by `read`.

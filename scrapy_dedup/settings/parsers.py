@@ -37,10 +37,8 @@ class Kind(NamedTuple):
 def setting(default: Any, meaning: str, kind: Kind | None = None) -> Any:
     """Declare one field of `Settings`.
 
-    Args:
-        default: the value where the user gives none.
-        meaning: one or two sentences for docs/settings.md.
-        kind: None for switches, texts and choices, whose type says it.
+    *meaning* is one or two sentences for docs/settings.md; *kind* None for switches, texts and choices, whose type says
+    it.
     """
     return dataclasses.field(default=default, metadata={"kind": kind, "meaning": meaning})
 
@@ -257,10 +255,7 @@ class SettingError(InvalidError):
 def parsed(field: "Field[Any]", value: Any, shown: str) -> Any:
     """Return a raw value as its declaration has it.
 
-    Args:
-        field: of the declaration.
-        value: as it was given.
-        shown: the name under which it was given.
+    *shown* is the name under which the value was given.
 
     Raises:
         SettingError: its parser refuses it.
@@ -349,10 +344,8 @@ def _in_place(name: str, origin: str) -> str:
 def by_field(given: Mapping[Any, Any], origin: str, fields: Collection[str]) -> dict[str, Any]:
     """Return raw values by field.
 
-    Args:
-        given: raw values by name, without the origin.
-        origin: what stands before the names where they are given, such as DEDUP_: there in upper case, else in lower.
-        fields: all that there are.
+    *given* are raw values by name, without the *origin*, which stands before the names where they are given, such as
+    DEDUP_: there in upper case, else in lower.
 
     Raises:
         SettingError: there is no such name, or no such key of a family, or a family is no dict.

@@ -120,10 +120,7 @@ class SourceRepository:
     ) -> list[tuple[str, int]]:
         """Return (domain, number of pages whose content is kept), in the order of domains.
 
-        Args:
-            project_id: of this project.
-            source_groups: only pages that were stored under one of these.
-            bare: count pages without items, too.
+        Of *source_groups* only pages that were stored under one of these; *bare*: pages without items, too.
         """
         counted = (
             select(SourceRow.domain, func.count())
@@ -149,12 +146,8 @@ class SourceRepository:
         Some thousand keys and a hundred packed pages are in memory at a time. No cursor
         stays open between them, so the session may write while it iterates.
 
-        Args:
-            project_id: of this project.
-            domain: of this domain.
-            source_groups: only pages that were stored under one of these.
-            bare: pages without items, too.
-            oldest_first: in the order in which they were fetched, and of their keys.
+        Of *source_groups* only pages that were stored under one of these; *bare*: pages without items, too;
+        *oldest_first*: in the order in which they were fetched, and of their keys.
         """
         kept = _is_kept(bare=bare)
         # Each has an index of its own, by which a domain's pages are walked in this order.

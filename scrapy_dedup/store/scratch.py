@@ -49,11 +49,8 @@ class Samples:
     def add(self, domain: str, key: bytes, place: int, size: int) -> None:
         """Take in a page.
 
-        Args:
-            domain: that it belongs to.
-            key: its page_key; a second page with it does not count.
-            place: of its record among all.
-            size: bytes of its record.
+        A second page with the *key*, its page_key, does not count; *place* is that of its record among all, *size* the
+        record's bytes.
         """
         self._rows.append((domain, key, place, size))
         if len(self._rows) >= _ROWS_AT_ONCE:

@@ -47,11 +47,8 @@ class SeenTable:
     def open(cls, project: ProjectStore, url: str | URL, scope: str, *, timeout: timedelta) -> Self:
         """Return the table's part for a scope, which is made if it is new.
 
-        Args:
-            project: whose URLs they are.
-            url: of the project's store.
-            scope: the queue's name, see `scope_name`.
-            timeout: how long to wait for the lock of another process.
+        *url* is that of the project's store, *scope* the queue's name, see `scope_name`; *timeout* is how long to wait
+        for the lock of another process.
         """
         parsed = parse_url(url)
         with project.transaction(write=True) as connection:
@@ -209,9 +206,7 @@ def _impatient(url: URL) -> URL:
 def scope_name(*, job: str | None, run: uuid.UUID) -> str:
     """Return the name of a queue: that of its JOBDIR; else it lives and dies with its run.
 
-    Args:
-        job: the JOBDIR's name, None without one.
-        run: that the process belongs to.
+    *job* is the JOBDIR's name, None without one; *run* that of the process.
     """
     return f"job {job}" if job is not None else f"run {run}"
 

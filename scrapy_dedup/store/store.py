@@ -38,10 +38,9 @@ class Store:
     def open(cls, url: str | URL, *, timeout: timedelta = DEFAULT_TIMEOUT, create: bool = True) -> Self:
         """Open the store; create or upgrade its schema if need be.
 
-        Args:
-            url: of a SQLite file, `sqlite://` for one in memory, or of a PostgreSQL database.
-            timeout: how long to wait for the lock of another process, now and later.
-            create: whether a store that does not exist is created; one in memory never exists before.
+        *url* names a SQLite file, `sqlite://` one in memory, or a PostgreSQL database; *timeout* is how long to wait
+        for the lock of another process, now and later; *create*: make a store that does not exist, as one in memory
+        never does before.
 
         Raises:
             StoreError: it cannot be opened, or must not be; then it is as it was.

@@ -266,9 +266,7 @@ def judge_end(workers: Sequence[StoredWorker], ended: uuid.UUID) -> WorkerEnding
 
     What one had that was stopped or died came back to the queue, which is empty when the last one finishes.
 
-    Args:
-        workers: of the run.
-        ended: the one that has just ended.
+    *ended* is the one that has just ended.
     """
     if any(worker.status == "running" for worker in workers):
         return WorkerEnding(is_last=False, status="running")
@@ -314,12 +312,7 @@ def claim(
 
     What a dead worker had is free: what it gave is in the store. So is what a worker has of the page itself.
 
-    Args:
-        connection: to write on.
-        claimant: who claims.
-        owner: the page.
-        keys: of what is claimed.
-        shown: what the page has; others see it where nothing is lost.
+    *owner* is the page; others see what it has *shown* where nothing is lost.
     """
     ours = {"project_id": claimant.project_id, "run_id": claimant.run_id, "worker_id": claimant.worker_id}
     statement, claims = insert_into(connection, Claim), table_of(Claim)

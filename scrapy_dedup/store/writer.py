@@ -61,10 +61,7 @@ def asks(
 ) -> Callable[Concatenate["ProjectStore", Asked], Answer]:
     """Return the method that calls a function of the store with the project, in a transaction of its own.
 
-    Args:
-        function: what it does, its docstring says.
-        write: it writes.
-        lock: it writes, and waits for the project's turn.
+    One that *write*s is in a transaction; one that *lock*s waits for the project's turn, too.
     """
 
     @wraps(function)
@@ -82,11 +79,7 @@ def not_weaker(
 ) -> list[Row]:
     """Return the rows of `domain_boilerplate` that are to be written.
 
-    Args:
-        connection: to read on.
-        project_id: of the project.
-        rows: by domain and method.
-        enough_pages: what rests on so many pages replaces whatever is there.
+    *rows* are by domain and method; what rests on *enough_pages* replaces whatever is there.
     """
     thin = {domain for (domain, _), row in rows.items() if row["pages_analyzed"] < enough_pages}
     if not thin:
@@ -188,11 +181,6 @@ class ProjectStore:
         self, since: uuid.UUID | datetime, *, verdict: str | None = None, domain: str | None = None
     ) -> Iterator[StoredChange]:
         """Iterate over the pages found new, changed or removed since an instant, or since a run began.
-
-        Args:
-            since: from then on.
-            verdict: only pages found so.
-            domain: only pages of this one.
 
         Raises:
             StoreError: there is no such run.
@@ -340,13 +328,9 @@ class ProjectStore:
 
         Two crawls must not share a JOBDIR: Scrapy says so, and the second would take the first for killed.
 
-        Args:
-            spider: its name.
-            jobdir: the name of the JOBDIR's crawl; a shared job takes its place.
-            started_at: now.
-            job: crawlers of one spider that name the same are workers of one run; empty: a run of its own. A run
-                whose workers are all dead or stopped goes on with the next that comes.
-            lease: after which a worker that was not heard of is dead.
+        *jobdir* is the name of the JOBDIR's crawl; a shared job takes its place. Crawlers of one spider that name the
+        same *job* are workers of one run, empty: a run of its own; a run whose workers are all dead or stopped goes on
+        with the next that comes. A worker that was not heard of for a *lease* is dead.
         """
         with self._database.transaction(write=True) as connection:
             if not job:

@@ -101,9 +101,8 @@ class Missing(Struct, frozen=True):
 def find_browser(path: str = "", environment: Mapping[str, str] = os.environ) -> FoundBrowser | Missing:
     """Return the browser to use: of the setting, the environment, Playwright's own, or the first on PATH.
 
-    Args:
-        path: DEDUP_BROWSER["path"]; empty: not set. One that is set and is no program is an error, never passed over.
-        environment: where PATH and Playwright's variables are read.
+    *path* is DEDUP_BROWSER["path"], empty: not set. One that is set and is no program is an error, never passed over.
+    PATH and Playwright's variables are read in the *environment*.
     """
     folder = _playwright_folder()
     if folder is None:
@@ -214,9 +213,7 @@ class Browser:
     def __init__(self, path: str = "", *, timeout: timedelta = timedelta(seconds=30)) -> None:
         """Begin with nothing started.
 
-        Args:
-            path: DEDUP_BROWSER["path"]; empty: find one.
-            timeout: what one page may take, from when its turn comes.
+        *path* is DEDUP_BROWSER["path"], empty: find one; *timeout* is what one page may take, from when its turn comes.
         """
         self._path = path
         self._seconds = timeout.total_seconds()

@@ -183,12 +183,8 @@ class PageGate:
     def __init__(self, url: str, html: str, fetch: Fetch | None, *, scripts: bool = False, until: float = 0) -> None:
         """Begin with nothing asked.
 
-        Args:
-            url: of the page.
-            html: the page.
-            fetch: gets resources; None refuses them all.
-            scripts: let scripts and what they ask for in, too.
-            until: of the loop's clock; whatever has not come by then is refused.
+        *fetch* gets resources, None refuses them all; *scripts*: let scripts and what they ask for in, too; what has
+        not come by *until*, of the loop's clock, is refused.
         """
         self.fetched = 0
         self.served = ""
@@ -280,8 +276,7 @@ class PageGate:
 async def watch_memory(session: CDPSession) -> None:
     """Go on until cancelled, and end each process of a page that takes too much; nothing where the system has no /proc.
 
-    Args:
-        session: of the browser, not of a page.
+    The *session* is the browser's, not a page's.
     """
     while _resident_bytes(os.getpid()):
         await asyncio.sleep(_MEMORY_LOOK_SECONDS)

@@ -226,12 +226,9 @@ class ContentIndexManager:
     ) -> UrlRecord:
         """Note what was extracted from a content of a URL; it is stored by `save_index`.
 
-        Args:
-            url: of the page.
-            new_hash: of its content, by `calculate_content_hash`.
-            extraction_data: comes back from `get_cached_extraction`; of the types that `keeping.encode` knows.
-            metadata: `title`, `depth`, `included`, `decision_explanation`, `crawl_timestamp` (ISO 8601 or an aware
-                datetime); all of them optional.
+        *new_hash* is that of its content, by `calculate_content_hash`; *extraction_data*, of the types that
+        `keeping.encode` knows, comes back from `get_cached_extraction`; *metadata* may have `title`, `depth`,
+        `included`, `decision_explanation`, `crawl_timestamp` (ISO 8601 or an aware datetime).
 
         Raises:
             ContentIndexError: the hash is none, or something cannot be kept.

@@ -177,12 +177,8 @@ class DomainService:
     ) -> StoredDomain:
         """Blacklist a domain, and its twin if they are joined; one that is not registered is, so that it never comes.
 
-        Args:
-            name: in any spelling, or a URL.
-            at: now.
-            by: who wants it.
-            reason: why.
-            expires_at: from then on the domain is what it was before; None: until somebody says so.
+        *name* is in any spelling, or a URL; *by* wants it, for a *reason*; from *expires_at* on the domain is what it
+        was before, None: until somebody says so.
         """
         return self.blacklist_domains([name], at, by=by, reason=reason, expires_at=expires_at)[0]
 

@@ -327,8 +327,7 @@ class CleaningRun:
     def survey(self, known: Callable[[str], SiteKnowledge | None]) -> CleaningPlan:
         """Read all records, and choose what each domain is learned from.
 
-        Args:
-            known: what the store knows of a domain; None where that is nothing to cut pages by.
+        *known* returns what the store knows of a domain; None where that is nothing to cut pages by.
 
         Raises:
             BadInputError: there is a bad record, and the run is strict; or there are more of them than pages.
@@ -480,10 +479,8 @@ class Workers:
     def in_order(self, task: Callable[[Given], Result], lots: Iterable[tuple[int, Given]]) -> Iterator[Result]:
         """Yield what a task gives for each lot, in the order of the lots.
 
-        Args:
-            task: a function that other processes can import.
-            lots: each with its size in bytes; they are drawn as they are worked on, so that 16 MB of them are in
-                flight at most, or one that is larger.
+        The *task* is a function that other processes can import. The *lots*, each with its size in bytes, are drawn as
+        they are worked on, so that 16 MB of them are in flight at most, or one that is larger.
 
         Raises:
             WorkerError: a process was ended by the system.

@@ -576,11 +576,8 @@ def read_answers(raw: bytes, size: int, where: str, settings: Settings) -> Itera
 
     There is none where it is a record of another kind, and more than one where its length is wrong.
 
-    Args:
-        raw: the record, unpacked, from `WARC/` to the two line ends behind it, or the beginning of a large one.
-        size: bytes of the whole.
-        where: it is, for a person.
-        settings: bound its size.
+    *raw* is the record, unpacked, from `WARC/` to the two line ends behind it, or the beginning of a large one; *size*
+    are the bytes of the whole; *where* it is, for a person.
     """
     for record in read_records(BytesIO(raw), most_line_bytes(settings), size):
         yield record.at, _found(record, where)

@@ -342,10 +342,7 @@ def _of(model: Any, project_id: uuid.UUID, domains: Domains) -> Sequence[ColumnE
 def write_layouts(connection: Connection, batch: Batch, since: datetime | None) -> None:
     """Write what a batch says of layouts; whoever calls has locked the project.
 
-    Args:
-        connection: to write on.
-        batch: what one worker knows.
-        since: when the run began that several workers share; None for a run of one, which knows what it learned before.
+    *since* is when the run began that several workers share; None for a run of one, which knows what it learned before.
     """
     _add_signatures(connection, batch)
     _add_runs(connection, batch)

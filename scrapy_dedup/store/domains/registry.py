@@ -159,9 +159,7 @@ def matching(connection: Connection, project_id: uuid.UUID, patterns: Collection
 def like(pattern: str, *, part: bool = False) -> str:
     """Return a pattern in the words of LIKE, with `!` before what LIKE would take for its own.
 
-    Args:
-        pattern: of names, see `core.domains.names`.
-        part: one without `*` and `?` stands for all names that it is a part of.
+    A *part* without `*` and `?` stands for all names that it is a part of.
     """
     literal = pattern
     for sign in (LIKE_ESCAPE, "%", "_"):
@@ -417,12 +415,7 @@ def settle(
 
     It is read from what is stored, so that a second time changes nothing.
 
-    Args:
-        connection: to write on.
-        project_id: of the project.
-        names: of the domains.
-        at: now.
-        high_quality: confidence from which on a domain is of high quality.
+    *high_quality* is the confidence from which on a domain is of high quality.
     """
     new = register(connection, project_id, names, at)
     pairs = find_pairs(connection, project_id, names)

@@ -23,10 +23,8 @@ class Circuit:
     def __init__(self, connect: Callable[[], None], *, retry: timedelta = RETRY, slow: timedelta = SLOW) -> None:
         """Take the server for reachable.
 
-        Args:
-            connect: connects to the server and leaves again; raises StoreError where that fails.
-            retry: how long to wait between two tries.
-            slow: after which an answer that did not come makes us doubt that the server is there.
+        *connect* connects to the server and leaves again, or raises StoreError; *retry* lies between two tries; an
+        answer that did not come after *slow* makes us doubt that the server is there.
         """
         self._connect = connect
         self._retry_seconds = retry.total_seconds()

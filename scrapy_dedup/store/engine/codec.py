@@ -133,9 +133,7 @@ def column_text(text: str) -> str:
 def row_of(record: Struct, **more: Any) -> dict[str, Any]:
     """Return a record as a row: its fields as the columns of their names, texts as a column holds them.
 
-    Args:
-        record: of a page, a run or a site.
-        more: columns that it has no field for, and those in whose place it has something else.
+    *more* are columns that it has no field for, and those in whose place it has something else.
     """
     names, values = _read_of(type(record))
     of_record = zip(names, values(record), strict=True)

@@ -31,11 +31,8 @@ _ANOTHER_FILE: Final = "Take another file."
 def copy_store(source: str | URL, target: str | URL, timeout: timedelta, progress: Progress) -> dict[str, int]:
     """Copy all rows as they are at one instant; return how many there are, by table.
 
-    Args:
-        source: crawls may write to it meanwhile.
-        target: a SQLite file that is not there yet, or a PostgreSQL database without rows.
-        timeout: how long to wait for the locks of others.
-        progress: told of the rows.
+    Crawls may write to the *source* meanwhile. The *target* is a SQLite file that is not there yet, or a PostgreSQL
+    database without rows; *timeout* is how long to wait for the locks of others.
 
     Raises:
         StoreError: one of them cannot be used, or is damaged; the source is as it was, and so is the target.

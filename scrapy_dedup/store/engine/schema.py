@@ -54,9 +54,8 @@ _BEGIN_ANOTHER = (
 def judge(tables: Mapping[str, Collection[str]], revisions: Sequence[str]) -> Schema | Refused:
     """Judge a database by its tables and by what its version table holds.
 
-    Args:
-        tables: names of all tables; of those of the present revision their columns, too.
-        revisions: rows of the version table; empty when there is no such table.
+    *tables* are all there are, those of the present revision with their columns; *revisions* are the rows of the
+    version table, empty where there is none.
     """
     if not revisions:
         if set(tables) <= {VERSION_TABLE}:

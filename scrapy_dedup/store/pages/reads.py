@@ -92,8 +92,7 @@ class Reads:
     def domains(self, *, without_text: bool = False) -> list[DomainFigures]:
         """Return the figures of every domain with completed documents, in the order of domains.
 
-        Args:
-            without_text: count pages without items, and duplicates, too, which have no characters.
+        *without_text* counts pages without items, and duplicates, too, which have no characters.
         """
         has_text = () if without_text else (Document.chars_in.is_not(None),)
         sums = (
@@ -135,9 +134,8 @@ class Reads:
 
         Pages that lost nothing are only among them where all pages lost nothing.
 
-        Args:
-            positions: how many, 2 or more: the first is the page that lost the largest share, the last the one that
-                lost the smallest.
+        Of *positions*, 2 or more, the first is the page that lost the largest share, the last the one that lost the
+        smallest.
         """
         for condition in (Document.chars_out < Document.chars_in, Document.chars_out == Document.chars_in):
             found = self._kept().where(condition)

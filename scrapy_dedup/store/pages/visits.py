@@ -282,11 +282,7 @@ class RowBound:
     def __init__(self, project_id: uuid.UUID, bound: int, *order: ColumnClause[Any], a_page: int | None = None) -> None:
         """Bound the table whose columns are given: in their order the oldest rows come first, and no two are equal.
 
-        Args:
-            project_id: of the project.
-            bound: most rows.
-            order: the columns.
-            a_page: most rows for each document that is stored, where there are more than a few; None: so many.
+        *a_page* bounds the rows for each document that is stored, where there are more than a few; None: it does not.
         """
         self._order = order
         model = order[0].table

@@ -169,10 +169,7 @@ def find_run(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID) -
 def read(row: Any, kind: type[Value], **packed: Callable[[bytes], Any]) -> Value:
     """Return the value of those columns of a row that it has fields for.
 
-    Args:
-        row: of a statement that has all columns without which the value is none.
-        kind: of the value.
-        packed: what unpacks columns; None stays None.
+    *packed* unpacks columns; None stays None.
     """
     named = row._mapping  # noqa: SLF001 (SQLAlchemy's public name for it)
     values = {name: named[name] for name in kind.__struct_fields__ if name in named}

@@ -114,12 +114,7 @@ def candidates(
     document is completed, or of this run) is for the caller to say: it reads
     the texts of the few that are left anyway.
 
-    Args:
-        connection: to read on.
-        project_id: of the pages.
-        bands: of the page that comes.
-        limit: how many come back at most.
-        but: the key of the page that comes; it is not its own candidate.
+    *but* is the key of the page that comes, which has these bands.
     """
     if not bands:
         return []

@@ -78,14 +78,9 @@ def upsert(
     in the order of their keys: two processes that write the same ones do not
     wait for each other in a circle, and an index is walked once.
 
-    Args:
-        connection: to write on.
-        model: of the table.
-        keys: columns with a unique index.
-        rows: to write.
-        only: the columns that take new values; None: all.
-        how: columns that do not simply take them. One is written `once`, unless it is NULL; takes a value `if_known`,
-            which NULL is not; keeps the smaller or larger one; or adds up.
+    *keys* are columns with a unique index; *only* these columns take new values, None: all. *how* is said of columns
+    that do not simply take them: one is written `once`, unless it is NULL; takes a value `if_known`, which NULL is not;
+    keeps the smaller or larger one; or adds up.
     """
     if not rows:
         return

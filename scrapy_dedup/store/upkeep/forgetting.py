@@ -131,12 +131,8 @@ def erase(
 
     What was erased when this fails, or is interrupted, stays erased; a second call does the rest.
 
-    Args:
-        project: of the rows.
-        chosen: what goes.
-        told: is told how many rows went.
-        fingerprint: by what a queue remembers a request for a URL.
-        announce: the keys of pages that were delivered stay until a crawl has said that they are removed.
+    *told* is told how many rows went; *fingerprint* is that by which a queue remembers a request for a URL; *announce*:
+    the keys of pages that were delivered stay until a crawl has said that they are removed.
     """
     gone = Counter[str]()
     # The pages of a domain are known while their rows are there: those that have a key alone go first.
