@@ -263,9 +263,8 @@ class Desk(Struct, frozen=True):
     ) -> Annotated[CallToolResult, Envelope[SearchAnswer]]:
         """Find stored pages that have some words, newest first, each with a snippet.
 
-        One call looks at a bounded number
-        of pages: when `stopped` is not null it ended before all were looked at, and `next` goes on. Naming a domain
-        makes it quick.
+        One call looks at a bounded number of pages: when `stopped` is not null it ended before all were looked at, and
+        `next` goes on. Naming a domain makes it quick.
         """
         with told():
             project = self._project(project_id)

@@ -1,8 +1,7 @@
 """What a report says: plain values, made by `service`, drawn by this folder.
 
-Texts, titles, URLs and domains come from pages and are kept here as they were
-found; they are made harmless where they are drawn. `msgspec.to_builtins` of a
-Report, with ISO dates, is the report's JSON form.
+Texts, titles, URLs and domains come from pages and are kept here as they were found; they are made harmless where they
+are drawn. `msgspec.to_builtins` of a Report, with ISO dates, is the report's JSON form.
 """
 
 from collections.abc import Iterable, Mapping

@@ -181,8 +181,7 @@ class SourceRepository:
     def set_cleaned(self, project_id: uuid.UUID, cleaned: Iterable[CleanedRecord]) -> int:
         """Store what is left of pages; return how many were given.
 
-        A page whose original is not kept is left as it is. The size bound is
-        held by the next crawl.
+        A page whose original is not kept is left as it is. The size bound is held by the next crawl.
 
         Raises:
             StoreError: there is no such project.

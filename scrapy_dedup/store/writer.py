@@ -267,10 +267,9 @@ class ProjectStore:
     def write(self, records: Iterable[Record]) -> None:
         """Write the records in one transaction; of two with the same keys the later one counts.
 
-        Writing the same records twice equals once, but for those that count:
-        ValidatorRecord, ConfidenceRecord, LayoutSignatureRecord and LayoutRunRecord.
-        Call it from the writer's thread: it compresses, and waits for the lock
-        of other processes.
+        Writing the same records twice equals once, but for those that count: ValidatorRecord, ConfidenceRecord,
+        LayoutSignatureRecord and LayoutRunRecord. Call it from the writer's thread: it compresses, and waits for the
+        lock of other processes.
 
         Raises:
             StoreError: nothing was written.

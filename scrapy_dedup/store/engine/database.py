@@ -220,9 +220,8 @@ def empty_log(connection: sqlite3.Connection) -> None:
 class Database:
     """An open database whose schema is the present one: sessions and transactions.
 
-    Any thread may use it. A database in memory has one connection, and so one
-    transaction at a time: a thread that opens a second inside its first gets a
-    StoreError.
+    Any thread may use it. A database in memory has one connection, and so one transaction at a time: a thread that
+    opens a second inside its first gets a StoreError.
     """
 
     def __init__(self, url: URL, engine: Engine, circuit: Circuit | None = None) -> None:
@@ -248,9 +247,8 @@ class Database:
     def session(self, *, read_only: bool = False) -> Iterator["Session"]:
         """Give a session; what it did not commit is undone at the end.
 
-        A session holds SQLite's write lock from its first statement to its
-        commit, unless it is read_only: then it must not write, and sees the
-        store as it was at its first statement.
+        A session holds SQLite's write lock from its first statement to its commit, unless it is read_only: then it must
+        not write, and sees the store as it was at its first statement.
 
         Raises:
             StoreError: the database failed.

@@ -51,8 +51,7 @@ _OTHER_ADVICE = "Check DEDUP_DATABASE_URL and that the database can be reached."
 class StoreError(DedupError):
     """The store could not be opened, read or written.
 
-    The message names the store's URL without its password, what is wrong, and
-    what to do. Nothing was deleted.
+    The message names the store's URL without its password, what is wrong, and what to do. Nothing was deleted.
     """
 
 

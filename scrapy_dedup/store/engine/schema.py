@@ -267,8 +267,7 @@ def _inspect_tables(connection: sqlite3.Connection) -> Schema | Refused:
 def use_log(path: Path, timeout: timedelta) -> Refused | None:
     """Switch the file, created if need be, to a write-ahead log, for good.
 
-    Readers then do not wait for writers. SQLite does not wait for others here,
-    as it does elsewhere, so this does.
+    Readers then do not wait for writers. SQLite does not wait for others here, as it does elsewhere, so this does.
     """
     until = time.monotonic() + timeout.total_seconds()
     while True:

@@ -191,10 +191,9 @@ def _delete_versions(connection: Connection, project_id: uuid.UUID, keys: list[t
 def lock_project(connection: Connection, project_id: uuid.UUID) -> int | None:
     """Return how many bytes the project holds, None when it was deleted.
 
-    On PostgreSQL the project's row is locked until the transaction ends, so
-    that two writers neither count wrongly nor wait for each other in a circle;
-    on SQLite one transaction writes at a time anyway. Who adds rows that refer
-    to the project need not wait: its key stays what it is.
+    On PostgreSQL the project's row is locked until the transaction ends, so that two writers neither count wrongly nor
+    wait for each other in a circle; on SQLite one transaction writes at a time anyway. Who adds rows that refer to the
+    project need not wait: its key stays what it is.
     """
     of_project = select(Project.stored_bytes).where(Project.id == project_id)
     return connection.scalar(of_project.with_for_update(key_share=True))

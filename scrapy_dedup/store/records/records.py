@@ -18,9 +18,8 @@ from scrapy_dedup.core.duplicates import Sketch
 class SignatureRecord(Struct, frozen=True, tag=True):
     """A page as others may find it; it replaces what is stored of the page.
 
-    Pages with a keeper are not found by their sketch, only keepers are: so the
-    pages of a cluster share one row a band, and no page leads to another that
-    is not a keeper.
+    Pages with a keeper are not found by their sketch, only keepers are: so the pages of a cluster share one row a band,
+    and no page leads to another that is not a keeper.
     """
 
     page_key: bytes
@@ -182,9 +181,8 @@ class LayoutRunRecord(Struct, frozen=True):
 class TemplateRecord(Struct, frozen=True):
     """How the pages of a layout are cut, as a whole; the store gives it the next version number.
 
-    What equals the newest version in body, overrides and state makes no new
-    one: kind, url_pattern, structure, paths, confidence, pages and model of that
-    one are brought up to date. One that is live retires the live one before it.
+    What equals the newest version in body, overrides and state makes no new one: kind, url_pattern, structure, paths,
+    confidence, pages and model of that one are brought up to date. One that is live retires the live one before it.
 
     Attributes:
         structure: the layout's signature of level 2.
@@ -383,10 +381,9 @@ class CleanedRecord(Struct, frozen=True):
 class DocumentRecord(Struct, frozen=True, forbid_unknown_fields=True):
     """What became of a page's content.
 
-    A completed document replaces everything that is stored, the state of the
-    last acknowledged visit included. One that is being processed or failed
-    changes url, domain, status, error and updated_at only: what was last
-    acknowledged stays good.
+    A completed document replaces everything that is stored, the state of the last acknowledged visit included. One that
+    is being processed or failed changes url, domain, status, error and updated_at only: what was last acknowledged
+    stays good.
 
     Attributes:
         chars_in: characters of visible text before cleaning.

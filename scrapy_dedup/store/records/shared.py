@@ -109,10 +109,9 @@ def candidates(
 ) -> list[BandMatch]:
     """Return keepers that share a band, those that share most first, and of these the oldest.
 
-    Of one band not more than PAGES_OF_A_BAND pages are looked at, so that the
-    time has a bound whatever is stored. Whether a page may be seen (its
-    document is completed, or of this run) is for the caller to say: it reads
-    the texts of the few that are left anyway.
+    Of one band not more than PAGES_OF_A_BAND pages are looked at, so that the time has a bound whatever is stored.
+    Whether a page may be seen (its document is completed, or of this run) is for the caller to say: it reads the texts
+    of the few that are left anyway.
 
     *but* is the key of the page that comes, which has these bands.
     """

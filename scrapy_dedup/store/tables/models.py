@@ -1,13 +1,11 @@
 """The tables.
 
-Every table but `projects` belongs to a project and goes with it (ON DELETE
-CASCADE). Without a foreign key to `crawl_runs`, and without relationships:
-deleting a run must not search through its rows, and rows are read by columns.
+Every table but `projects` belongs to a project and goes with it (ON DELETE CASCADE). Without a foreign key to
+`crawl_runs`, and without relationships: deleting a run must not search through its rows, and rows are read by columns.
 
-Page keys are random, so an index that begins with one costs every batch a
-write all over the file. Tables have one such index each (`extractions`, which
-are found by memo and by page, have two); the others are partial, or grow at
-their end or at that of a domain.
+Page keys are random, so an index that begins with one costs every batch a write all over the file. Tables have one such
+index each (`extractions`, which are found by memo and by page, have two); the others are partial, or grow at their end
+or at that of a domain.
 
 A layout is named by the signature of level 1 that leads it, a signed 64-bit
 number; REST stands for the pages of a domain that are of no known layout.

@@ -74,9 +74,8 @@ def upsert(
 ) -> None:
     """Add the rows; a row whose keys are there takes the new values of its other columns.
 
-    All rows have the same columns; no two have the same keys. They are written
-    in the order of their keys: two processes that write the same ones do not
-    wait for each other in a circle, and an index is walked once.
+    All rows have the same columns; no two have the same keys. They are written in the order of their keys: two
+    processes that write the same ones do not wait for each other in a circle, and an index is walked once.
 
     *keys* are columns with a unique index; *only* these columns take new values, None: all. *how* is said of columns
     that do not simply take them: one is written `once`, unless it is NULL; takes a value `if_known`, which NULL is not;
