@@ -135,7 +135,6 @@ def lists(home: str) -> dict[str, Address]:
         "run, live": lambda ask: f"{API}/runs/{ask.run()}/live",
         "changes": lambda _: f"{API}/changes?since=last",
         "changes since long ago": lambda ask: f"{API}/changes?since={ask.run()}{ask.later('changes since long ago')}",
-        "kept": lambda ask: f"{API}/kept?domain={ask.known()}",
         "jobs": lambda _: f"{API}/jobs",
         "dashboard: overview": lambda _: f"{home}/",
         "dashboard: domains": lambda ask: f"{home}/domains?sort={ask.one_of(*_SORTS)}",

@@ -116,8 +116,8 @@ def app(filled_shop, tmp_path_factory) -> Iterator[Any]:
 
 def test_a_body_that_is_no_text_is_refused_as_the_description_says(served):
     kind = {"Content-Type": "application/json"}
-    answer = served.client().post(f"/api/v1/projects/{PROJECT}/kept", content=b"L\xff", headers=kind)
-    told = _description(served)["paths"]["/api/v1/projects/{project}/kept"]["post"]["responses"]
+    answer = served.client().post(f"/api/v1/projects/{PROJECT}/blacklist", content=b"L\xff", headers=kind)
+    told = _description(served)["paths"]["/api/v1/projects/{project}/blacklist"]["post"]["responses"]
 
     assert str(answer.status_code) in told
 

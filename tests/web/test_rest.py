@@ -142,19 +142,6 @@ def test_a_template_is_overridden_compared_and_rolled_back(served: Served):
     assert client.get(path).json()["templates"][0]["version"] == before
 
 
-def test_a_block_is_kept_and_given_back(served: Served):
-    client = served.client()
-    removed = client.get(f"{API}/pages/explain?url={OTHER}").json()["removed"][0]["fingerprint"]
-
-    would = client.post(f"{API}/kept", json={"target": removed, "dry_run": True}).json()
-    done = client.post(f"{API}/kept", json={"target": removed}).json()
-    back = client.delete(f"{API}/kept?target={removed}").json()
-
-    assert would == _told(served, "undo", removed, "--dry-run") | {"version": None}
-    assert (would["trial"]["changed"], done["dry_run"], done["domain"]) == (6, False, "other.example")
-    assert back["entry"] == removed
-
-
 def test_the_cache_is_looked_after(served: Served):
     client = served.client()
     assert client.post(f"{API}/cache/invalidate", json={"urls": [], "dry_run": True}).json()["extractions"] == 0
