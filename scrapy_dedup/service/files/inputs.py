@@ -3,7 +3,6 @@
 JSON lines, and JSON feeds with an item a line, have `url` with `html`, or with `body` and `content_type`.
 """
 
-import csv
 import os
 import re
 import shutil
@@ -148,7 +147,7 @@ def _of_body(where: str, url: str, item: Mapping[str, Any], settings: Settings) 
     return page_of(where, url, raw, content_type, settings)
 
 
-MANIFESTS: Final = ("manifest.json", "manifest.jsonl", "manifest.csv")
+MANIFESTS: Final = ("manifest.json", "manifest.jsonl")
 """In the order in which they are looked for."""
 
 LOCAL: Final = "http://localhost/"
@@ -246,8 +245,8 @@ def manifest_of(folder: Path) -> Path | None:
 def read_folder(folder: Path, name: str, advance: Advance) -> Iterator[Found]:
     """Iterate over the pages of a folder in the order of its manifest.
 
-    A manifest is `manifest.json` ({"pages": [{"url", "file"}, ...]}), `manifest.jsonl` (an entry a line) or
-    `manifest.csv` (with columns url and file); an entry may say its `content_type`, too.
+    A manifest is `manifest.json` ({"pages": [{"url", "file"}, ...]}) or `manifest.jsonl` (an entry a line); an entry
+    may say its `content_type`, too.
 
     Nothing outside of the folder is read. *name* stands in messages, *advance* is told of the bytes of the manifest.
 
@@ -256,7 +255,7 @@ def read_folder(folder: Path, name: str, advance: Advance) -> Iterator[Found]:
     """
     manifest = manifest_of(folder)
     if manifest is None:
-        raise InputError(f"{name}: there is no {', '.join(MANIFESTS[:-1])} or {MANIFESTS[-1]}")
+        raise InputError(f"{name}: there is no {' or '.join(MANIFESTS)}")
     for place, entry in enumerate(_entries(manifest, name, advance), 1):
         where = f"{name}/{manifest.name}, entry {place}"
         found = entry if isinstance(entry, str) else _record(folder, where, entry)
@@ -271,12 +270,12 @@ def _entries(manifest: Path, name: str, advance: Advance) -> Iterator[Mapping[st
                 advance(manifest.stat().st_size)
                 yield from _listed(read_json(_bounded(file).decode("utf-8-sig", "replace")), name)
                 return
-            lines = _told(lines_of(file, _MOST_ENTRY_BYTES), advance)
-            if manifest.suffix == ".csv":
-                yield from (dict(row) for row in csv.DictReader(_texts(lines), strict=True))
-            else:
-                yield from (_parsed(line) for line in lines if line is None or line.strip())
-    except (csv.Error, ValueError, RecursionError, OSError) as error:
+            for line in lines_of(file, _MOST_ENTRY_BYTES):
+                advance(_MOST_ENTRY_BYTES if line is None else len(line))
+                text = line and line.removeprefix(BYTE_ORDER_MARK)
+                if text is None or text.strip():
+                    yield _parsed(text)
+    except (ValueError, RecursionError, OSError) as error:
         raise InputError(f"{name}/{manifest.name}: cannot be read: {error}") from error
 
 
@@ -285,19 +284,6 @@ def _bounded(file: BinaryIO) -> bytes:
     if len(text) > _MOST_MANIFEST_BYTES:
         raise ValueError(f"it has more than {_MOST_MANIFEST_BYTES:,} bytes: write manifest.jsonl")
     return text
-
-
-def _told(lines: Iterator[bytes | None], advance: Advance) -> Iterator[bytes | None]:
-    for line in lines:
-        advance(_MOST_ENTRY_BYTES if line is None else len(line))
-        yield line and line.removeprefix(BYTE_ORDER_MARK)
-
-
-def _texts(lines: Iterator[bytes | None]) -> Iterator[str]:
-    for line in lines:
-        if line is None:
-            raise csv.Error("a line is too long")
-        yield line.decode("utf-8", "replace")
 
 
 def _parsed(line: bytes | None) -> Mapping[str, Any] | str:

@@ -87,13 +87,7 @@ def test_any_file_is_read_or_refused_within_bounds(tmp_path: Path, folder: Path,
 
 @pytest.mark.parametrize(
     ("manifest", "told"),
-    [
-        pytest.param(
-            {"manifest.csv": b"url,file\n" + b"http://a.example/,b\n" * 1_500_000}, "100,001 records", id="rows"
-        ),
-        pytest.param({"manifest.jsonl": b"{}\n" * 12_000_000}, "100,001 records cannot be read", id="json"),
-        pytest.param({"manifest.csv": b'url,file\na,"' + b"x\n" * 20_000_000}, "field limit", id="unclosed-quote"),
-    ],
+    [pytest.param({"manifest.jsonl": b"{}\n" * 12_000_000}, "100,001 records cannot be read", id="json")],
 )
 def test_any_manifest_is_read_or_refused_within_bounds(tmp_path: Path, manifest: dict[str, bytes], told: str) -> None:
     for name, written in manifest.items():

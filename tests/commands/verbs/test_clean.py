@@ -61,7 +61,7 @@ def test_pages_come_out_clean_in_their_order(folder):
 def test_every_kind_of_input_and_standard_output(folder):
     site = folder / "site"
     site.mkdir()
-    (site / "manifest.csv").write_text(f"url,file\n{SITE}folder,a.html\n")
+    (site / "manifest.jsonl").write_text(f'{{"url": "{SITE}folder", "file": "a.html"}}\n')
     (site / "a.html").write_text(a_page(91))
     (folder / "a.warc.gz").write_bytes(gzip.compress(an_answer(f"{SITE}warc", a_page(92).encode())))
 

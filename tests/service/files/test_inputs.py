@@ -165,9 +165,11 @@ class TestFolders:
         ],
     )
     def test_files_may_be_packed_and_are_whole_then(self, tmp_path, damaged):
-        manifest = "url,file\n1,a.html\n2,b.html\n3,c.html"
+        manifest = "\n".join(
+            f'{{"url": "{url}", "file": "{file}.html"}}' for url, file in zip("123", "abc", strict=True)
+        )
         folder = a_folder(
-            tmp_path, "manifest.csv", manifest, a=gzip.compress(b"<p>"), b=zstd.compress(b"<p>"), c=damaged
+            tmp_path, "manifest.jsonl", manifest, a=gzip.compress(b"<p>"), b=zstd.compress(b"<p>"), c=damaged
         )
 
         *good, bad = read(folder)
