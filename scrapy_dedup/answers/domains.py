@@ -6,20 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AliasPath, Field
 
-from scrapy_dedup.answers.words import (
-    Answer,
-    Count,
-    Cursor,
-    Domain,
-    Id,
-    Instant,
-    MaybeId,
-    Project,
-    Share,
-    Switch,
-    Title,
-    Url,
-)
+from scrapy_dedup.answers import words
+from scrapy_dedup.answers.words import Answer, Count, Domain, Switch, Url
 from scrapy_dedup.core.domains import CandidateOutcome, is_blacklisted
 from scrapy_dedup.service.domains.candidates import CandidateIntake, JudgedCandidate
 from scrapy_dedup.store.domains.candidates import StoredCandidate
@@ -33,11 +21,11 @@ Engine = Annotated[str, Field(examples=["engine one"])]
 class DomainAnswer(Answer):
     """A registered domain."""
 
-    domain_id: Id
+    domain_id: words.Id
     domain_name: Domain
     status: Annotated[Status, Field(examples=["DISCOVERED"])]
     status_before: Annotated[Status | None, Field(examples=[None])]
-    discovery_session_id: MaybeId
+    discovery_session_id: words.MaybeId
     high_quality_candidate_count: Count
     low_quality_candidate_count: Count
     best_confidence_score: Confidence
@@ -45,40 +33,40 @@ class DomainAnswer(Answer):
     pages: Count
     chars_in: Count
     chars_out: Count
-    boilerplate_share: Share
+    boilerplate_share: words.Share
     errors: Count
-    last_crawled_at: Instant | None
-    blacklisted_at: Instant | None
+    last_crawled_at: words.Instant | None
+    blacklisted_at: words.Instant | None
     blacklisted_by: Annotated[str | None, Field(examples=["rest"])]
     blacklist_reason: Annotated[str | None, Field(examples=["spam"])]
-    blacklist_expires_at: Instant | None
+    blacklist_expires_at: words.Instant | None
     twin: Annotated[str | None, Field(examples=["www.example.org"])]
     joined_to: Annotated[str | None, Field(examples=[None])]
     pages_alike: Count
     pages_unlike: Count
-    discovered_at: Instant
-    last_processed_at: Instant | None
-    created_at: Instant
-    updated_at: Instant
+    discovered_at: words.Instant
+    last_processed_at: words.Instant | None
+    created_at: words.Instant
+    updated_at: words.Instant
 
 
 class DomainListAnswer(Answer):
     """Some of the registered domains, and how many there are."""
 
-    project: Project
+    project: words.Project
     domains: list[DomainAnswer]
-    next: Cursor
+    next: words.Cursor
     total: Count
     statuses: Annotated[dict[str, int], Field(examples=[{"DISCOVERED": 12}])]
     twins: Count
-    twin_share: Share
+    twin_share: words.Share
     joined: Count
 
 
 class ChangedDomainsAnswer(Answer):
     """The domains that were changed, or would be; new are those that were not registered."""
 
-    project: Project
+    project: words.Project
     dry_run: Switch
     domains: list[DomainAnswer]
     new: Annotated[Sequence[str], Field(examples=[["new.example"]])]
@@ -87,9 +75,9 @@ class ChangedDomainsAnswer(Answer):
 class BlacklistAnswer(Answer):
     """Some of the domains that are not crawled."""
 
-    project: Project
+    project: words.Project
     domains: list[DomainAnswer]
-    next: Cursor
+    next: words.Cursor
 
 
 class CandidateAnswer(Answer):
@@ -98,13 +86,13 @@ class CandidateAnswer(Answer):
     url: Url
     engine: Engine
     domain_name: Domain
-    title: Title
+    title: words.Title
     confidence: Confidence
     rank: Annotated[int | None, Field(examples=[1])]
-    session_id: Id
+    session_id: words.Id
     session_name: Annotated[str | None, Field(examples=["tea shops"])]
     outcome: Annotated[str, Field(examples=["new"])]
-    created_at: Instant
+    created_at: words.Instant
 
 
 class OneDomainAnswer(Answer):
@@ -139,7 +127,7 @@ class TwinsAnswer(Answer):
 class PairsAnswer(Answer):
     """Domains that count as one, or do not."""
 
-    project: Project
+    project: words.Project
     dry_run: Switch
     pairs: list[TwinsAnswer]
 
@@ -154,7 +142,7 @@ class RefusedAnswer(Answer):
 class ImportAnswer(Answer):
     """What became of a list of domains."""
 
-    project: Project
+    project: words.Project
     dry_run: Switch
     new: Count
     known: Count
@@ -165,7 +153,7 @@ class SessionAnswer(Answer):
     """A discovery session; without id after a dry run."""
 
     name: Annotated[str, Field(examples=["tea shops"])]
-    id: MaybeId
+    id: words.MaybeId
 
 
 class JudgedAnswer(Answer):
@@ -182,7 +170,7 @@ class JudgedAnswer(Answer):
 class CandidatesAnswer(Answer):
     """What became of search results: URLs by outcome, and the first of them."""
 
-    project: Project
+    project: words.Project
     dry_run: Switch
     interrupted: Switch
     session: SessionAnswer

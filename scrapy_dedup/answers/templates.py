@@ -5,23 +5,8 @@ from typing import Annotated, Self
 
 from pydantic import AliasPath, Field
 
-from scrapy_dedup.answers.words import (
-    Answer,
-    Count,
-    Cursor,
-    Digits,
-    Domain,
-    Instant,
-    MaybeId,
-    MaybeUrl,
-    NumberOf,
-    Project,
-    Reason,
-    Share,
-    Switch,
-    Url,
-    Version,
-)
+from scrapy_dedup.answers import words
+from scrapy_dedup.answers.words import Answer, Count, Domain, Switch, Url
 from scrapy_dedup.service.stored.template_upkeep import ShownTemplate, TemplateDiff
 from scrapy_dedup.store.records.stored import TemplateFigures
 
@@ -34,17 +19,17 @@ Selectors = Annotated[Mapping[str, Sequence[str]], Field(examples=[{"exclude": [
 class DomainRunAnswer(Answer):
     """A run that met pages of a domain; null outside of one."""
 
-    id: MaybeId
-    started_at: Instant | None
+    id: words.MaybeId
+    started_at: words.Instant | None
 
 
 class LayoutTemplateAnswer(Answer):
     """The present template of a layout."""
 
-    version: Version
+    version: words.Version
     state: State
-    reason: Reason
-    confidence: Share
+    reason: words.Reason
+    confidence: words.Share
     pages: Count
     source: Source
 
@@ -52,26 +37,26 @@ class LayoutTemplateAnswer(Answer):
 class LayoutAnswer(Answer):
     """A design from which pages are built."""
 
-    layout: Annotated[Digits, Field(validation_alias=AliasPath("figures", "layout"))]
+    layout: Annotated[words.Digits, Field(validation_alias=AliasPath("figures", "layout"))]
     kind: Annotated[
         str | None, Field(validation_alias=AliasPath("figures", "template", "kind"), examples=["article"])
     ] = None
     pages: Annotated[Count, Field(validation_alias=AliasPath("figures", "pages"))]
     signatures: Annotated[Count, Field(validation_alias=AliasPath("figures", "signatures"))]
-    first_seen_at: Annotated[Instant | None, Field(validation_alias=AliasPath("figures", "first_seen_at"))]
-    last_seen_at: Annotated[Instant | None, Field(validation_alias=AliasPath("figures", "last_seen_at"))]
+    first_seen_at: Annotated[words.Instant | None, Field(validation_alias=AliasPath("figures", "first_seen_at"))]
+    last_seen_at: Annotated[words.Instant | None, Field(validation_alias=AliasPath("figures", "last_seen_at"))]
     pages_by_run: Annotated[list[int], Field(examples=[[12]])]
     url_pattern: Annotated[Pattern, Field(validation_alias=AliasPath("figures", "template", "url_pattern"))] = None
-    example_url: Annotated[MaybeUrl, Field(validation_alias=AliasPath("figures", "example_url"))]
+    example_url: Annotated[words.MaybeUrl, Field(validation_alias=AliasPath("figures", "example_url"))]
     template: Annotated[LayoutTemplateAnswer | None, Field(validation_alias=AliasPath("figures", "template"))]
 
 
 class AlarmAnswer(Answer):
     """A template that does not fit at present."""
 
-    layout: Digits
+    layout: words.Digits
     cause: Annotated[str, Field(examples=["content root lost"])]
-    raised_at: Instant
+    raised_at: words.Instant
     pages_failed: Count
     pages_looked: Count
 
@@ -88,39 +73,39 @@ class DomainLayoutsAnswer(Answer):
 class LayoutsAnswer(Answer):
     """The layouts of domains, by name."""
 
-    project: Project
+    project: words.Project
     domains: list[DomainLayoutsAnswer]
-    next: Cursor = None
+    next: words.Cursor = None
 
 
 class _TemplateFigures(Answer):
     domain: Domain
-    layout: Digits
+    layout: words.Digits
     kind: Annotated[str, Field(examples=["article"])]
-    version: Version
+    version: words.Version
     state: State
-    reason: Reason
-    confidence: Share
+    reason: words.Reason
+    confidence: words.Share
     pages: Count
     url_pattern: Pattern
     source: Source
-    created_at: Instant
-    state_at: Instant
+    created_at: words.Instant
+    state_at: words.Instant
 
 
 class TemplateFiguresAnswer(_TemplateFigures):
     """The present version of a template; overrides and versions are numbers of them."""
 
-    overrides: NumberOf
+    overrides: words.NumberOf
     versions: Count
 
 
 class TemplatesAnswer(Answer):
     """The present version of each template."""
 
-    project: Project
+    project: words.Project
     templates: list[TemplateFiguresAnswer]
-    next: Cursor
+    next: words.Cursor
 
     @classmethod
     def made(cls, project: str, found: Sequence[tuple[TemplateFigures, int]], following: str | None = None) -> Self:
@@ -132,7 +117,7 @@ class TemplatesAnswer(Answer):
 class TemplateVersionAnswer(Answer):
     """A version that is kept."""
 
-    version: Version
+    version: words.Version
     state: State
 
 
@@ -146,7 +131,7 @@ class SelectorAnswer(Answer):
 class TemplateAnswer(_TemplateFigures):
     """A template as a person reads it."""
 
-    structure: Digits
+    structure: words.Digits
     versions: list[TemplateVersionAnswer]
     content: list[SelectorAnswer]
     exclude: list[SelectorAnswer]
@@ -163,7 +148,7 @@ class TemplateAnswer(_TemplateFigures):
 class ShownTemplatesAnswer(Answer):
     """Templates as a person reads them."""
 
-    project: Project
+    project: words.Project
     templates: list[TemplateAnswer]
 
     @classmethod
@@ -192,9 +177,9 @@ class TemplateDiffAnswer(Answer):
     """How one version of a template differs from another."""
 
     domain: Domain
-    layout: Digits
-    before: Version
-    after: Version
+    layout: words.Digits
+    before: words.Version
+    after: words.Version
     added: Selectors
     removed: Selectors
     verdicts: list[PathVerdictAnswer]
@@ -234,7 +219,7 @@ class TemplateChangeAnswer(Answer):
     """What was done to a template; of a dry run, what it would change."""
 
     domain: Annotated[Domain, Field(validation_alias=AliasPath("present", "domain"))]
-    layout: Annotated[Digits, Field(validation_alias=AliasPath("present", "layout"))]
+    layout: Annotated[words.Digits, Field(validation_alias=AliasPath("present", "layout"))]
     version: Annotated[int | None, Field(examples=[4])]
     changed: Annotated[bool, Field(examples=[True])]
     dry_run: Switch

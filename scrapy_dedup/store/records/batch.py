@@ -11,34 +11,7 @@ from msgspec import Struct
 
 from scrapy_dedup.core.pages.fingerprints import to_digits
 from scrapy_dedup.store.engine.codec import Packer, column_text, row_of, to_json
-from scrapy_dedup.store.records.records import (
-    AlarmRecord,
-    BoilerplateRecord,
-    ChunksRecord,
-    CleanedRecord,
-    ConfidenceRecord,
-    CrawledUrlRecord,
-    DecisionRecord,
-    DeliveryRecord,
-    DocumentRecord,
-    ExtractionRecord,
-    ForgetRecord,
-    GoneRecord,
-    LayoutRunRecord,
-    LayoutSignatureRecord,
-    LeaseRecord,
-    Record,
-    ReleaseRecord,
-    ResponseRecord,
-    SeenRecord,
-    SignatureRecord,
-    SourceRecord,
-    TemplateRecord,
-    TemplateStateRecord,
-    ValidatedRecord,
-    ValidatorRecord,
-    VisitRecord,
-)
+from scrapy_dedup.store.records import records as values
 from scrapy_dedup.store.tables.columns import now
 from scrapy_dedup.store.tables.models import NO_RUN
 from scrapy_dedup.store.tables.statements import Row
@@ -79,27 +52,27 @@ class Batch:
         # Of domains and their layouts.
         self.boilerplate: dict[tuple[str, str], Row] = {}
         self.validators: dict[str, Row] = {}
-        self.confidences: dict[str, ConfidenceRecord] = {}
+        self.confidences: dict[str, values.ConfidenceRecord] = {}
         self.layout_signatures: dict[tuple[str, int, int], Row] = {}
         self.layout_runs: dict[tuple[str, int], Row] = {}
-        self.templates: list[Row | TemplateStateRecord] = []
-        self.alarms: list[AlarmRecord] = []
+        self.templates: list[Row | values.TemplateStateRecord] = []
+        self.alarms: list[values.AlarmRecord] = []
         # What pages share, pages that are not to be found any more, and claims that are free again.
-        self.signatures: dict[bytes, SignatureRecord] = {}
+        self.signatures: dict[bytes, values.SignatureRecord] = {}
         self.forgotten: set[bytes] = set()
-        self.chunks: dict[bytes, ChunksRecord | ForgetRecord] = {}
-        self.released: list[ReleaseRecord] = []
+        self.chunks: dict[bytes, values.ChunksRecord | values.ForgetRecord] = {}
+        self.released: list[values.ReleaseRecord] = []
 
     def __bool__(self) -> bool:
         return any(one for one in vars(self).values() if isinstance(one, dict | list | set))
 
     @singledispatchmethod
-    def add(self, record: Record) -> None:
+    def add(self, record: values.Record) -> None:
         """Add a record."""
         raise TypeError(type(record))
 
     @add.register
-    def _(self, record: SourceRecord) -> None:
+    def _(self, record: values.SourceRecord) -> None:
         earlier = self.sources.get(record.page_key)
         if earlier is not None and record.fetched_at < earlier["fetched_at"]:
             return
@@ -110,11 +83,11 @@ class Batch:
         self.cleaned.pop(record.page_key, None)  # it belonged to the original before
 
     @add.register
-    def _(self, record: CleanedRecord) -> None:
+    def _(self, record: values.CleanedRecord) -> None:
         self.cleaned[record.page_key] = column_text(record.cleaned_content), self._plain(record.report)
 
     @add.register
-    def _(self, record: ResponseRecord) -> None:
+    def _(self, record: values.ResponseRecord) -> None:
         # What the server packed does not become smaller.
         is_packed = not any(name.lower() == "content-encoding" for name, _ in record.headers)
         body = self._packer.body(record.body) if is_packed else record.body
@@ -123,15 +96,15 @@ class Batch:
         self.validated.pop(record.wire_key, None)
 
     @add.register
-    def _(self, record: ValidatedRecord) -> None:
+    def _(self, record: values.ValidatedRecord) -> None:
         self.validated[record.wire_key] = record.validated_at
 
     @add.register
-    def _(self, record: DeliveryRecord) -> None:
+    def _(self, record: values.DeliveryRecord) -> None:
         self.deliveries[record.page_key, record.giver] = self._row(record)
 
     @add.register
-    def _(self, record: ExtractionRecord) -> None:
+    def _(self, record: values.ExtractionRecord) -> None:
         """Add it; one of no run may be used at once."""
         self.extractions[record.memo_key] = self._row(
             record,
@@ -143,7 +116,7 @@ class Batch:
         )
 
     @add.register
-    def _(self, record: DocumentRecord) -> None:
+    def _(self, record: values.DocumentRecord) -> None:
         """Add it where it belongs by its status."""
         key, acknowledged = record.page_key, record.status == "completed"
         row = self._row(
@@ -163,7 +136,7 @@ class Batch:
             self.begun[key] = row
 
     @add.register
-    def _(self, record: SeenRecord) -> None:
+    def _(self, record: values.SeenRecord) -> None:
         """Add the values for the update of a document."""
         self.gone.pop(record.page_key, None)
         begun = self.begun.pop(record.page_key, None)
@@ -177,27 +150,27 @@ class Batch:
         self.seen[record.page_key] = row | as_before
 
     @add.register
-    def _(self, record: GoneRecord) -> None:
+    def _(self, record: values.GoneRecord) -> None:
         self.gone.setdefault(record.page_key, record.at)
 
     @add.register
-    def _(self, record: VisitRecord) -> None:
+    def _(self, record: values.VisitRecord) -> None:
         status = _status(record.http_status)
         row = self._row(record, run_id=self.run_id or NO_RUN, http_status=status)
         self.visits[record.at, record.page_key] = row
 
     @add.register
-    def _(self, record: CrawledUrlRecord) -> None:
+    def _(self, record: values.CrawledUrlRecord) -> None:
         row = self._row(record, run_id=self.run_id, http_status=_status(record.http_status))
         self.urls[record.page_key] = row
 
     @add.register
-    def _(self, record: DecisionRecord) -> None:
+    def _(self, record: values.DecisionRecord) -> None:
         detail = None if record.detail is None else self._packer.json(record.detail)
         self.decisions[record.page_key, record.layer] = self._row(record, run_id=self.run_id, detail=detail)
 
     @add.register
-    def _(self, record: BoilerplateRecord) -> None:
+    def _(self, record: values.BoilerplateRecord) -> None:
         moment = now()
         row = self._row(
             record,
@@ -210,7 +183,7 @@ class Batch:
         self.boilerplate[row["domain"], row["method"]] = row
 
     @add.register
-    def _(self, record: ValidatorRecord) -> None:
+    def _(self, record: values.ValidatorRecord) -> None:
         row = self._row(record)
         earlier = self.validators.get(row["domain"])
         if earlier:
@@ -218,12 +191,12 @@ class Batch:
         self.validators[row["domain"]] = row
 
     @add.register
-    def _(self, record: ConfidenceRecord) -> None:
+    def _(self, record: values.ConfidenceRecord) -> None:
         before = self.confidences.get(record.domain)
         self.confidences[record.domain] = record if before is None else before + record
 
     @add.register
-    def _(self, record: LayoutSignatureRecord) -> None:
+    def _(self, record: values.LayoutSignatureRecord) -> None:
         domain = column_text(record.domain)
         key = (domain, record.level, record.signature_hash)
         row = {
@@ -246,7 +219,7 @@ class Batch:
         self.layout_signatures[key] = row
 
     @add.register
-    def _(self, record: LayoutRunRecord) -> None:
+    def _(self, record: values.LayoutRunRecord) -> None:
         domain = column_text(record.domain)
         earlier = self.layout_runs.get((domain, record.layout))
         self.layout_runs[domain, record.layout] = {
@@ -260,41 +233,41 @@ class Batch:
         }
 
     @add.register
-    def _(self, record: TemplateRecord) -> None:
+    def _(self, record: values.TemplateRecord) -> None:
         self.templates.append(self.template_row(record))
 
     @add.register
-    def _(self, record: TemplateStateRecord) -> None:
+    def _(self, record: values.TemplateStateRecord) -> None:
         self.templates.append(record)
 
     @add.register
-    def _(self, record: AlarmRecord) -> None:
+    def _(self, record: values.AlarmRecord) -> None:
         self.alarms.append(record)
 
     @add.register
-    def _(self, record: SignatureRecord) -> None:
+    def _(self, record: values.SignatureRecord) -> None:
         self.signatures[record.page_key] = record
         self.forgotten.discard(record.page_key)
 
     @add.register
-    def _(self, record: ForgetRecord) -> None:
+    def _(self, record: values.ForgetRecord) -> None:
         self.signatures.pop(record.page_key, None)
         self.forgotten.add(record.page_key)
         self.chunks[record.page_key] = record
 
     @add.register
-    def _(self, record: ChunksRecord) -> None:
+    def _(self, record: values.ChunksRecord) -> None:
         self.chunks[record.page_key] = record
 
     @add.register
-    def _(self, record: ReleaseRecord) -> None:
+    def _(self, record: values.ReleaseRecord) -> None:
         self.released.append(record)
 
     @add.register
-    def _(self, record: LeaseRecord) -> None:
+    def _(self, record: values.LeaseRecord) -> None:
         """Add nothing: whoever writes gives it back."""
 
-    def template_row(self, record: TemplateRecord) -> Row:
+    def template_row(self, record: values.TemplateRecord) -> Row:
         """Return a row of `layout_templates` without its version, which is known once the project is locked."""
         return self._row(
             record,
@@ -313,7 +286,7 @@ class Batch:
         return None if value is None else self._packer.plain_json(value)
 
 
-def pack(records: Iterable[Record], project_id: uuid.UUID, run_id: uuid.UUID | None = None) -> Batch:
+def pack(records: Iterable[values.Record], project_id: uuid.UUID, run_id: uuid.UUID | None = None) -> Batch:
     """Return the records as rows; all compression happens here, before any lock is taken."""
     batch = Batch(project_id, run_id)
     for record in records:
