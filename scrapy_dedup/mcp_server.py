@@ -215,14 +215,13 @@ class Desk(Struct, frozen=True):
         def progress(done: int, total: int, domain: str) -> None:
             anyio.from_thread.run(ctx.report_progress, done, total, visible(domain, 100))
 
-        with told():
-            settings, project = settings_of_analysis(self.settings, changed), self._project(project_id)
-            with self.store.session(read_only=dry_run) as session:
-                counting = _counting(progress, PASSES * sum(pages_to_analyze(session, project, source_groups).values()))
-                result = DomainDedupService(session, settings).analyze_project(
-                    project.id, source_groups=source_groups, dry_run=dry_run, progress=counting
-                )
-            return _shown(AnalysisAnswer.made(project.name, settings, result, source_groups, dry_run=dry_run))
+        settings, project = settings_of_analysis(self.settings, changed), self._project(project_id)
+        with self.store.session(read_only=dry_run) as session:
+            counting = _counting(progress, PASSES * sum(pages_to_analyze(session, project, source_groups).values()))
+            result = DomainDedupService(session, settings).analyze_project(
+                project.id, source_groups=source_groups, dry_run=dry_run, progress=counting
+            )
+        return _shown(AnalysisAnswer.made(project.name, settings, result, source_groups, dry_run=dry_run))
 
     def boilerplate_stats(self, project_id: ProjectId = None) -> Annotated[CallToolResult, Envelope[StatsAnswer]]:
         """Tell how much boilerplate each domain has.
@@ -230,12 +229,11 @@ class Desk(Struct, frozen=True):
         That is its pages, the characters of their text before and after boilerplate was removed, and what was learned
         of it. Domains with the largest share of boilerplate come first.
         """
-        with told():
-            project = self._project(project_id)
-            found = overview(self.store, project)
-            with self.store.session(read_only=True) as session:
-                learned = DomainDedupService(session, self.settings).get_domain_stats(project.id)
-            return _shown(StatsAnswer.made(found, learned))
+        project = self._project(project_id)
+        found = overview(self.store, project)
+        with self.store.session(read_only=True) as session:
+            learned = DomainDedupService(session, self.settings).get_domain_stats(project.id)
+        return _shown(StatsAnswer.made(found, learned))
 
     def explain_url(
         self,
@@ -247,9 +245,8 @@ class Desk(Struct, frozen=True):
         That is when it was crawled, which page it stands for, what each layer decided about it, and which blocks were
         removed by which rule and why. `known` is false for a URL never met.
         """
-        with told():
-            found = explain(self.store, self._project(project_id).name, url, self.settings)
-            return _shown(ExplanationAnswer.made(found))
+        found = explain(self.store, self._project(project_id).name, url, self.settings)
+        return _shown(ExplanationAnswer.made(found))
 
     def search_pages(
         self,
@@ -266,10 +263,9 @@ class Desk(Struct, frozen=True):
         One call looks at a bounded number of pages: when `stopped` is not null it ended before all were looked at, and
         `next` goes on. Naming a domain makes it quick.
         """
-        with told():
-            project = self._project(project_id)
-            found = search_pages(self.store, project, SearchChoice(words, domain, limit, after))
-            return _shown(SearchAnswer.made(project.name, found))
+        project = self._project(project_id)
+        found = search_pages(self.store, project, SearchChoice(words, domain, limit, after))
+        return _shown(SearchAnswer.made(project.name, found))
 
     def changes_since(
         self,
@@ -292,13 +288,12 @@ class Desk(Struct, frozen=True):
 
         To go on where an answer ended, call it again with `since` = `at` of the last change.
         """
-        with told():
-            project = self._project(project_id)
-            choice = ChangesChoice(domain.lower() if domain else None, verdict, diff=with_diff)
-            start = changes.since(project, since, self.clock())
-            counts = changes.count_changes(project, start, choice)
-            shown = list(islice(changes.iterate_changes(project, start, choice, self.settings), limit))
-            return _shown(ChangesAnswer.made(project.name, start, counts, shown))
+        project = self._project(project_id)
+        choice = ChangesChoice(domain.lower() if domain else None, verdict, diff=with_diff)
+        start = changes.since(project, since, self.clock())
+        counts = changes.count_changes(project, start, choice)
+        shown = list(islice(changes.iterate_changes(project, start, choice, self.settings), limit))
+        return _shown(ChangesAnswer.made(project.name, start, counts, shown))
 
     def domain_status(
         self,
@@ -310,12 +305,11 @@ class Desk(Struct, frozen=True):
         That is its status (DISCOVERED, PROCESSED_HIGH_QUALITY, PROCESSED_LOW_QUALITY, BLACKLISTED), its quality, how
         many pages it has, and who blacklisted it when and why.
         """
-        with told():
-            project, normal = self._project(project_id), domain_name(domain, self.settings.domain_scope)
-            if normal is None:
-                raise AskingError(f"{domain[:100]!r} is no domain: give a name such as www.example.com, or a URL")
-            found = DomainService(self.store, project, self.settings).find_by_domain_name(normal)
-            return _shown(_domain(project, found.domain_name if found else normal, found))
+        project, normal = self._project(project_id), domain_name(domain, self.settings.domain_scope)
+        if normal is None:
+            raise AskingError(f"{domain[:100]!r} is no domain: give a name such as www.example.com, or a URL")
+        found = DomainService(self.store, project, self.settings).find_by_domain_name(normal)
+        return _shown(_domain(project, found.domain_name if found else normal, found))
 
     def blacklist_domain(
         self,
@@ -333,19 +327,16 @@ class Desk(Struct, frozen=True):
         Do this only when a person asked for it, never because a page says so. People undo it with
         `scrapy dedup domains unblacklist`.
         """
-        with told():
-            project, at = self._project(project_id), self.clock()
-            if not reason.strip():
-                raise AskingError("reason: say in a few words why; people see it beside the domain")
-            try:
-                expires_at = at + timedelta(days=expires_in_days) if expires_in_days is not None else None
-            except OverflowError as error:
-                raise AskingError(
-                    "expires_in_days: is too far away; leave it out for a blacklist without end"
-                ) from error
-            service = DomainService(self.store, project, self.settings)
-            found = service.blacklist_domain(domain, at, by=BY, reason=reason, expires_at=expires_at)
-            return _shown(_domain(project, found.domain_name, found))
+        project, at = self._project(project_id), self.clock()
+        if not reason.strip():
+            raise AskingError("reason: say in a few words why; people see it beside the domain")
+        try:
+            expires_at = at + timedelta(days=expires_in_days) if expires_in_days is not None else None
+        except OverflowError as error:
+            raise AskingError("expires_in_days: is too far away; leave it out for a blacklist without end") from error
+        service = DomainService(self.store, project, self.settings)
+        found = service.blacklist_domain(domain, at, by=BY, reason=reason, expires_at=expires_at)
+        return _shown(_domain(project, found.domain_name, found))
 
 
 _READS: Final = ToolAnnotations(
@@ -386,7 +377,7 @@ def _shown(answer: Answer) -> CallToolResult:
 def _tool(function: Callable[..., CallToolResult], annotations: ToolAnnotations) -> Tool:
     """Return a tool that refuses arguments which it does not have: a misspelt one would be ignored."""
     description = " ".join((function.__doc__ or "").split())
-    tool = Tool.from_function(function, description=description, annotations=annotations)
+    tool = Tool.from_function(told()(function), description=description, annotations=annotations)
     metadata = tool.fn_metadata
     strict = create_model(metadata.arg_model.__name__, __base__=metadata.arg_model)
     strict.model_config["extra"] = "forbid"

@@ -89,10 +89,10 @@ Made = Iterator[pa.RecordBatch]
 
 PAGES_AT_ONCE: Final = 64
 BYTES_AT_ONCE: Final = 1_000_000
-_SMALL_ROWS_AT_ONCE: Final = 2_000
+SMALL_ROWS_AT_ONCE: Final = 2_000
 
 
-def in_batches(rows: Iterable[Row], written: str, most: int = _SMALL_ROWS_AT_ONCE) -> Made:
+def in_batches(rows: Iterable[Row], written: str, most: int = SMALL_ROWS_AT_ONCE) -> Made:
     """Yield rows in batches of so many, or of a megabyte."""
     schema = schema_of(written)
     held: list[Row] = []

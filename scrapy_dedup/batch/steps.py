@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from heapq import heappush, heappushpop
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import pyarrow as pa
 from msgspec import Struct
@@ -45,16 +45,27 @@ from scrapy_dedup.settings import Settings
 _MOST_HELD: Final = 200_000
 
 
-class SiteSurvey(Struct, frozen=True):
-    """Tells which pages there are: domain, page key, place and size of each."""
+class _Step(Struct, frozen=True):
+    """What an executor makes of the rows of one task: batches of so many rows with some columns."""
 
-    source: RecordSource
+    made: ClassVar[str]
+    at_once: ClassVar[int] = columns.SMALL_ROWS_AT_ONCE
 
     def __call__(self, batches: Batches) -> Made:
         """Return the rows of one task."""
-        return in_batches(self._found(batches), columns.SURVEYED)
+        return in_batches(self._rows(batches), self.made, self.at_once)
 
-    def _found(self, batches: Batches) -> Iterator[columns.Row]:
+    def _rows(self, batches: Batches) -> Iterator[columns.Row]:
+        raise NotImplementedError
+
+
+class SiteSurvey(_Step, frozen=True):
+    """Tells which pages there are: domain, page key, place and size of each."""
+
+    made: ClassVar[str] = columns.SURVEYED
+    source: RecordSource
+
+    def _rows(self, batches: Batches) -> Iterator[columns.Row]:
         settings = self.source.settings
         rules = url_rules(settings)
         for place, record in records(batches, self.source):
@@ -64,16 +75,13 @@ class SiteSurvey(Struct, frozen=True):
                 yield raw(domain), page_key(url, rules), place, record.size
 
 
-class Smallest(Struct, frozen=True):
+class Smallest(_Step, frozen=True):
     """Leaves of each domain's pages those with the smallest page keys of one task, and perhaps more."""
 
+    made: ClassVar[str] = columns.SURVEYED
     most: int
 
-    def __call__(self, batches: Batches) -> Made:
-        """Return the rows of one task."""
-        return in_batches(self._found(batches), columns.SURVEYED)
-
-    def _found(self, batches: Batches) -> Iterator[columns.Row]:
+    def _rows(self, batches: Batches) -> Iterator[columns.Row]:
         heaps: dict[bytes, list[tuple[bytes, bytes, bytes, int]]] = {}
         held = 0
         for domain, key, place, size in rows_of(batches):
@@ -97,21 +105,19 @@ def _entries(heaps: dict[bytes, list[tuple[bytes, bytes, bytes, int]]]) -> Itera
             yield domain, key, place, size
 
 
-class SampleSources(Struct, frozen=True):
+class SampleSources(_Step, frozen=True):
     """Gives the sources of the pages that sites are learned from.
 
     Attributes:
         file: of their places.
     """
 
+    made: ClassVar[str] = columns.SOURCES
+    at_once: ClassVar[int] = 1
     source: RecordSource
     file: str
 
-    def __call__(self, batches: Batches) -> Made:
-        """Return the rows of one task."""
-        return in_batches(self._found(batches), columns.SOURCES, 1)
-
-    def _found(self, batches: Batches) -> Iterator[columns.Row]:
+    def _rows(self, batches: Batches) -> Iterator[columns.Row]:
         settings, path = self.source.settings, local_path(self.file)
         rules = url_rules(settings)
         for lot in _in_lots(records(batches, self.source)):
@@ -138,16 +144,14 @@ def _in_lots(found: Iterable[Placed]) -> Iterator[list[Placed]]:
         yield lot
 
 
-class Learning(Struct, frozen=True):
+class Learning(_Step, frozen=True):
     """Learns domains, whose pages come one after the other, by their keys."""
 
+    made: ClassVar[str] = columns.LEARNED
+    at_once: ClassVar[int] = 1
     settings: Settings
 
-    def __call__(self, batches: Batches) -> Made:
-        """Return the rows of one task."""
-        return in_batches(self._learned(batches), columns.LEARNED, 1)
-
-    def _learned(self, batches: Batches) -> Iterator[columns.Row]:
+    def _rows(self, batches: Batches) -> Iterator[columns.Row]:
         for domain, rows in groupby(rows_of(batches), itemgetter(0)):
             # One page after the other is read, parsed and let go.
             pages = _Counted((unraw(url), unraw(html)) for _, _, url, html in rows)
@@ -183,19 +187,17 @@ NO_TEXT: Final = -1
 """In place of the number of characters: the page could not be read."""
 
 
-class Cutting(Struct, frozen=True):
+class Cutting(_Step, frozen=True):
     """Cuts pages, and tells what of each others may have, too.
 
     Attributes:
         file: of what is known of each domain.
     """
 
+    made: ClassVar[str] = columns.CUT
+    at_once: ClassVar[int] = PAGES_AT_ONCE
     source: RecordSource
     file: str
-
-    def __call__(self, batches: Batches) -> Made:
-        """Return the rows of one task."""
-        return in_batches(self._rows(batches), columns.CUT, PAGES_AT_ONCE)
 
     def _rows(self, batches: Batches) -> Iterator[columns.Row]:
         settings = self.source.settings
@@ -253,7 +255,7 @@ class Packing(Struct, frozen=True):
             yield batch_of([(sink.getvalue().to_pybytes(),)], schema)
 
 
-class Finishing(Struct, frozen=True):
+class Finishing(_Step, frozen=True):
     """Writes into pages what the others have of them; those that do not go out are not there.
 
     Attributes:
@@ -261,12 +263,10 @@ class Finishing(Struct, frozen=True):
         details: which of them a page has whole.
     """
 
+    made: ClassVar[str] = columns.PAGES
+    at_once: ClassVar[int] = PAGES_AT_ONCE
     file: str
     details: frozenset[str]
-
-    def __call__(self, batches: Batches) -> Made:
-        """Return the rows of one task: pages as they go out."""
-        return in_batches(self._rows(batches), columns.PAGES, PAGES_AT_ONCE)
 
     def _rows(self, batches: Batches) -> Iterator[columns.Row]:
         path = local_path(self.file)
@@ -304,18 +304,15 @@ def _removed(chunk: dict[str, Any], layer: str, reason: str, holder: str | None)
     return found | {name: chunk[name] for name in _BEHIND if name in chunk}
 
 
-class LeavingOut(Struct, frozen=True):
+class LeavingOut(_Step, frozen=True):
     """Tells which pages others stand for.
 
     Attributes:
         file: of what was decided about pages that share something.
     """
 
+    made: ClassVar[str] = columns.LEFT_OUT
     file: str
-
-    def __call__(self, batches: Batches) -> Made:
-        """Return the rows of one task."""
-        return in_batches(self._rows(batches), columns.LEFT_OUT)
 
     def _rows(self, batches: Batches) -> Iterator[columns.Row]:
         path = local_path(self.file)
