@@ -24,26 +24,11 @@ from msgspec.structs import replace
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
-from scrapy_dedup.batch import columns
+from scrapy_dedup.batch import columns, steps
 from scrapy_dedup.batch.columns import raw, unraw
 from scrapy_dedup.batch.records import WARC_BREAK, Kind, RecordSource, path_of
 from scrapy_dedup.batch.session import BatchError, InputFile
 from scrapy_dedup.batch.shared_facts import CHUNK, LookupWriter, PageTally, line_of
-from scrapy_dedup.batch.steps import (
-    BAD,
-    NO_PAGE,
-    NO_TEXT,
-    PAGE,
-    Cutting,
-    Finishing,
-    KnowledgeFile,
-    Learning,
-    LeavingOut,
-    Packing,
-    SampleSources,
-    SiteSurvey,
-    Smallest,
-)
 from scrapy_dedup.service.duplicates.chunking import ACROSS
 from scrapy_dedup.service.files.run import BadInputError, CleaningPlan, CleaningTally, RunOthers
 from scrapy_dedup.service.files.tasks import KnownDomains, Learned
@@ -124,7 +109,7 @@ class BatchRun(Struct):
         *known* returns what the store knows of a domain; None where that is nothing to cut pages by.
         """
         self.watcher.phase("surveying")
-        found = self._each(SiteSurvey, columns.SURVEYED)
+        found = self._each(steps.SiteSurvey, columns.SURVEYED)
         first = sql.min(sql.struct("place", "size")).alias("first")
         pages = found.groupBy("domain", "key").agg(first).select("domain", "key", "first.place", "first.size")
         pages.write.mode("overwrite").parquet(self._path("survey"))
@@ -132,7 +117,7 @@ class BatchRun(Struct):
         counts = pages.groupBy("domain").count().orderBy("domain")
         with LookupWriter(self._local("knowledge")) as knowledge:
             self.plan = plan_of(self._rows(counts), known, knowledge)
-        smallest = pages.mapInArrow(Smallest(self.settings.learn_pages), columns.SURVEYED)
+        smallest = pages.mapInArrow(steps.Smallest(self.settings.learn_pages), columns.SURVEYED)
         with LookupWriter(self._local("chosen")) as chosen:
             choose(self._rows(smallest.orderBy("domain", "key")), self.plan, chosen, self.settings.learn_pages)
         return self.plan
@@ -143,11 +128,11 @@ class BatchRun(Struct):
         found: list[Learned] = []
         if self.plan.learned:
             file = self._shared("chosen")
-            sources = self._each(lambda source: SampleSources(source, file), columns.SOURCES)
+            sources = self._each(lambda source: steps.SampleSources(source, file), columns.SOURCES)
             domains, cores = len(self.plan.learned), self.spark.sparkContext.defaultParallelism
             tasks = min(domains, max(_LEARNING_TASKS_A_CORE * cores, domains // _DOMAINS_A_TASK))
             by_domain = sources.repartition(tasks, "domain").sortWithinPartitions("domain", "key")
-            learning = Learning(self.settings)
+            learning = steps.Learning(self.settings)
             with LookupWriter(self._local("knowledge")) as knowledge:
                 for *figures, text in self._rows(by_domain, learning):
                     found.append(Learned(unraw(figures[0]), *figures[1:]))
@@ -159,7 +144,7 @@ class BatchRun(Struct):
         """Cut every page; what came of it waits in the work folder."""
         self.watcher.phase("cleaning")
         file = self._shared("knowledge")
-        cut = self._each(lambda source: Cutting(source, file), columns.CUT)
+        cut = self._each(lambda source: steps.Cutting(source, file), columns.CUT)
         cut.write.mode("overwrite").parquet(self._path("cut"))
 
     def judge(self) -> CleaningTally:
@@ -177,7 +162,7 @@ class BatchRun(Struct):
         tasks = 1 + self.plan.pages // _PAGES_A_TASK
         in_order = rows.repartitionByRange(tasks, "place").sortWithinPartitions("place")
         with LookupWriter(self._local("decisions")) as decisions:
-            known = KnowledgeFile(self._local("knowledge"))
+            known = steps.KnowledgeFile(self._local("knowledge"))
             judge = Judge(self.settings, self._folder, known, decisions, self._complain)
             self._end.callback(judge.close)
             judge.judge(self._rows(in_order))
@@ -201,16 +186,16 @@ class BatchRun(Struct):
         """Write the pages, and those that others stand for, into a folder."""
         self.watcher.phase("writing")
         file = self._shared("decisions")
-        rows = self._read("cut").where(sql.col("kind") == PAGE)
+        rows = self._read("cut").where(sql.col("kind") == steps.PAGE)
         wanted = ("url", "cleaned_content", "title", "date", "author", "dedup", "place")
-        pages = rows.select(*wanted).mapInArrow(Finishing(file, self.settings.item_details), columns.PAGES)
-        left = rows.select("place").mapInArrow(LeavingOut(file), columns.LEFT_OUT)
+        pages = rows.select(*wanted).mapInArrow(steps.Finishing(file, self.settings.item_details), columns.PAGES)
+        left = rows.select("place").mapInArrow(steps.LeavingOut(file), columns.LEFT_OUT)
         for name, frame in ((PAGES, pages), (LEFT_OUT, left)):
             frame.write.option("compression", "zstd").parquet(f"{out}/{name}")
 
     def knowledge(self, domain: str) -> SiteKnowledge | None:
         """Return what was learned of a domain."""
-        return KnowledgeFile(self._local("knowledge")).get(domain)
+        return steps.KnowledgeFile(self._local("knowledge")).get(domain)
 
     def _each(self, step: Callable[[RecordSource], Any], written: str) -> DataFrame:
         """Return what a step makes of all records."""
@@ -221,7 +206,7 @@ class BatchRun(Struct):
         """Iterate over rows, or what a step makes of them, a few in memory at a time, as Arrow has them."""
         # By its RDD: what a frame's own toLocalIterator has given stays in memory until Spark ends, since its
         # scheduler notes the jobs for a query that is over by then (`DAGScheduler.activeQueryToJobs` of Spark 4.3).
-        for row in frame.mapInArrow(Packing(step), columns.BLOB).rdd.toLocalIterator(prefetchPartitions=True):
+        for row in frame.mapInArrow(steps.Packing(step), columns.BLOB).rdd.toLocalIterator(prefetchPartitions=True):
             with pa.ipc.open_stream(bytes(row.blob)) as stream:
                 for batch in stream:
                     yield from zip(*(one.to_pylist() for one in batch.columns), strict=True)
@@ -371,10 +356,10 @@ class Judge:
     def judge(self, rows: Iterable[tuple[Any, ...]]) -> None:
         """Judge pages: rows of kind, place, domain, chars, tally, facts and cleaned_content, in their order."""
         for kind, place, domain, chars, tally, facts, content in rows:
-            if kind == BAD:
+            if kind == steps.BAD:
                 self.tally.bad += 1
                 self._complain(tally)
-            elif kind == NO_PAGE:
+            elif kind == steps.NO_PAGE:
                 self.tally.no_page += 1
             else:
                 self._page(place, (unraw(domain), chars, facts, content), typed_json.decode(tally, type=PageTally))
@@ -387,7 +372,7 @@ class Judge:
             self._count(own)
             counts.update(own.alone)
             # Of a page that could not be read there is no text, and nobody is compared with it.
-            if chars != NO_TEXT:
+            if chars != steps.NO_TEXT:
                 self._others.pass_by(place, domain, chars, is_kept=own.is_kept)
             return
         line = line_of(facts, domain, (chars, content), self._settings, is_kept=own.is_kept)

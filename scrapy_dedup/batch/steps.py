@@ -15,20 +15,6 @@ from msgspec import Struct
 from msgspec import json as typed_json
 
 from scrapy_dedup.batch import columns
-from scrapy_dedup.batch.columns import (
-    BYTES_AT_ONCE,
-    PAGES_AT_ONCE,
-    Batches,
-    Made,
-    batch_of,
-    in_batches,
-    json_of,
-    raw,
-    rows_of,
-    schema_of,
-    text_of,
-    unraw,
-)
 from scrapy_dedup.batch.records import Placed, RecordSource, records
 from scrapy_dedup.batch.shared_facts import PageTally, facts_json, keys_of, local_path, look_up
 from scrapy_dedup.core.patterns.config import SiteConfig
@@ -51,11 +37,11 @@ class _Step(Struct, frozen=True):
     made: ClassVar[str]
     at_once: ClassVar[int] = columns.SMALL_ROWS_AT_ONCE
 
-    def __call__(self, batches: Batches) -> Made:
+    def __call__(self, batches: columns.Batches) -> columns.Made:
         """Return the rows of one task."""
-        return in_batches(self._rows(batches), self.made, self.at_once)
+        return columns.in_batches(self._rows(batches), self.made, self.at_once)
 
-    def _rows(self, batches: Batches) -> Iterator[columns.Row]:
+    def _rows(self, batches: columns.Batches) -> Iterator[columns.Row]:
         raise NotImplementedError
 
 
@@ -65,14 +51,14 @@ class SiteSurvey(_Step, frozen=True):
     made: ClassVar[str] = columns.SURVEYED
     source: RecordSource
 
-    def _rows(self, batches: Batches) -> Iterator[columns.Row]:
+    def _rows(self, batches: columns.Batches) -> Iterator[columns.Row]:
         settings = self.source.settings
         rules = url_rules(settings)
         for place, record in records(batches, self.source):
             url = None if isinstance(record, BadRecord | NoPage) else record.url(settings)
             domain = extract_domain(url, settings.domain_scope) if url is not None else None
             if url is not None and domain is not None and not isinstance(record, BadRecord | NoPage):
-                yield raw(domain), page_key(url, rules), place, record.size
+                yield columns.raw(domain), page_key(url, rules), place, record.size
 
 
 class Smallest(_Step, frozen=True):
@@ -81,10 +67,10 @@ class Smallest(_Step, frozen=True):
     made: ClassVar[str] = columns.SURVEYED
     most: int
 
-    def _rows(self, batches: Batches) -> Iterator[columns.Row]:
+    def _rows(self, batches: columns.Batches) -> Iterator[columns.Row]:
         heaps: dict[bytes, list[tuple[bytes, bytes, bytes, int]]] = {}
         held = 0
-        for domain, key, place, size in rows_of(batches):
+        for domain, key, place, size in columns.rows_of(batches):
             heap = heaps.setdefault(domain, [])
             # Turned, so that the largest key goes first.
             entry = (bytes(255 - value for value in key), key, place, size)
@@ -117,7 +103,7 @@ class SampleSources(_Step, frozen=True):
     source: RecordSource
     file: str
 
-    def _rows(self, batches: Batches) -> Iterator[columns.Row]:
+    def _rows(self, batches: columns.Batches) -> Iterator[columns.Row]:
         settings, path = self.source.settings, local_path(self.file)
         rules = url_rules(settings)
         for lot in _in_lots(records(batches, self.source)):
@@ -128,7 +114,7 @@ class SampleSources(_Step, frozen=True):
                 page = record.page(settings)
                 if isinstance(page, InputPage) and page.pdf is None:
                     domain = extract_domain(page.url, settings.domain_scope) or ""
-                    yield raw(domain), page_key(page.url, rules), raw(page.url), raw(page.html)
+                    yield columns.raw(domain), page_key(page.url, rules), columns.raw(page.url), columns.raw(page.html)
 
 
 def _in_lots(found: Iterable[Placed]) -> Iterator[list[Placed]]:
@@ -137,7 +123,7 @@ def _in_lots(found: Iterable[Placed]) -> Iterator[list[Placed]]:
     for place, record in found:
         lot.append((place, record))
         size += 0 if isinstance(record, BadRecord | NoPage) else record.size
-        if size >= BYTES_AT_ONCE or len(lot) >= PAGES_AT_ONCE:
+        if size >= columns.BYTES_AT_ONCE or len(lot) >= columns.PAGES_AT_ONCE:
             yield lot
             lot, size = [], 0
     if lot:
@@ -151,16 +137,16 @@ class Learning(_Step, frozen=True):
     at_once: ClassVar[int] = 1
     settings: Settings
 
-    def _rows(self, batches: Batches) -> Iterator[columns.Row]:
-        for domain, rows in groupby(rows_of(batches), itemgetter(0)):
+    def _rows(self, batches: columns.Batches) -> Iterator[columns.Row]:
+        for domain, rows in groupby(columns.rows_of(batches), itemgetter(0)):
             # One page after the other is read, parsed and let go.
-            pages = _Counted((unraw(url), unraw(html)) for _, _, url, html in rows)
+            pages = _Counted((columns.unraw(url), columns.unraw(html)) for _, _, url, html in rows)
             try:
-                known = learn_site(unraw(domain), pages, self.settings)
+                known = learn_site(columns.unraw(domain), pages, self.settings)
             except Exception as error:  # noqa: BLE001 (one domain must not end the others)
                 for _ in pages:
                     pass
-                yield domain, pages.count, 0, 0, text_of(named(error)), None
+                yield domain, pages.count, 0, 0, columns.text_of(named(error)), None
                 continue
             live = sum(one.state == "live" for one in known.templates.values())
             text = json.dumps(known.to_json())
@@ -195,11 +181,11 @@ class Cutting(_Step, frozen=True):
     """
 
     made: ClassVar[str] = columns.CUT
-    at_once: ClassVar[int] = PAGES_AT_ONCE
+    at_once: ClassVar[int] = columns.PAGES_AT_ONCE
     source: RecordSource
     file: str
 
-    def _rows(self, batches: Batches) -> Iterator[columns.Row]:
+    def _rows(self, batches: columns.Batches) -> Iterator[columns.Row]:
         settings = self.source.settings
         around = Surroundings(settings, KnowledgeFile(local_path(self.file)))
         for place, record in records(batches, self.source):
@@ -210,7 +196,7 @@ class Cutting(_Step, frozen=True):
 def _cut_row(place: bytes, result: Result, settings: Settings) -> columns.Row:
     if not isinstance(result, CleanedLine):
         kind = BAD if isinstance(result, BadRecord) else NO_PAGE
-        told = text_of(f"{result.where}: {result.reason}")
+        told = columns.text_of(f"{result.where}: {result.reason}")
         return kind, place, b"", 0, told, [], "", *[None] * 6
     facts, row, said = result.facts, result.row, {}
     alone = {"items/in": 1, "items/out": 1}
@@ -221,18 +207,18 @@ def _cut_row(place: bytes, result: Result, settings: Settings) -> columns.Row:
         if settings.chunk_enabled if result.is_kept else makes_chunks(settings):
             said = {"chunks": chunks_report(chunks)}
     seconds = facts.watch.counts() if facts is not None else {}
-    tally = PageTally(result.how, text_of(result.flag), result.counts, alone, seconds, result.is_kept)
-    texts = (text_of(row[name]) for name in ("url", "cleaned_content", "title", "date", "author"))
+    tally = PageTally(result.how, columns.text_of(result.flag), result.counts, alone, seconds, result.is_kept)
+    texts = (columns.text_of(row[name]) for name in ("url", "cleaned_content", "title", "date", "author"))
     return (
         PAGE,
         place,
-        raw(facts.domain) if facts is not None else b"",
+        columns.raw(facts.domain) if facts is not None else b"",
         len(facts.text) if facts is not None else NO_TEXT,
         typed_json.encode(tally).decode(),
         keys_of(result, settings),
         facts_json(result, settings),
         *texts,
-        json_of(row["dedup"] | said),
+        columns.json_of(row["dedup"] | said),
     )
 
 
@@ -243,16 +229,16 @@ class Packing(Struct, frozen=True):
         step: what is done first; two steps in one task of Spark would be two processes.
     """
 
-    step: Callable[[Batches], Made] | None = None
+    step: Callable[[columns.Batches], columns.Made] | None = None
 
-    def __call__(self, batches: Batches) -> Made:
+    def __call__(self, batches: columns.Batches) -> columns.Made:
         """Return the rows of one task."""
-        schema = schema_of(columns.BLOB)
+        schema = columns.schema_of(columns.BLOB)
         for batch in self.step(batches) if self.step is not None else batches:
             sink = pa.BufferOutputStream()
             with pa.ipc.new_stream(sink, batch.schema) as stream:
                 stream.write_batch(batch)
-            yield batch_of([(sink.getvalue().to_pybytes(),)], schema)
+            yield columns.batch_of([(sink.getvalue().to_pybytes(),)], schema)
 
 
 class Finishing(_Step, frozen=True):
@@ -264,14 +250,14 @@ class Finishing(_Step, frozen=True):
     """
 
     made: ClassVar[str] = columns.PAGES
-    at_once: ClassVar[int] = PAGES_AT_ONCE
+    at_once: ClassVar[int] = columns.PAGES_AT_ONCE
     file: str
     details: frozenset[str]
 
-    def _rows(self, batches: Batches) -> Iterator[columns.Row]:
+    def _rows(self, batches: columns.Batches) -> Iterator[columns.Row]:
         path = local_path(self.file)
         for batch in batches:
-            rows = list(rows_of([batch]))
+            rows = list(columns.rows_of([batch]))
             decided = look_up(path, [row[-1] for row in rows])
             for *row, report, place in rows:
                 decision = json.loads(decided[place]) if place in decided else {}
@@ -288,7 +274,7 @@ class Finishing(_Step, frozen=True):
             for position, layer, reason, holder in decision.get("chunks", ()):
                 chunks[position] = _removed(chunks[position], layer, reason, holder)
             found["chunks"] = chunks if "chunks" in self.details else states_of(chunks)
-        return json_of(found)
+        return columns.json_of(found)
 
 
 _BEHIND: Final = ("language", "mixed")
@@ -314,7 +300,7 @@ class LeavingOut(_Step, frozen=True):
     made: ClassVar[str] = columns.LEFT_OUT
     file: str
 
-    def _rows(self, batches: Batches) -> Iterator[columns.Row]:
+    def _rows(self, batches: columns.Batches) -> Iterator[columns.Row]:
         path = local_path(self.file)
         for batch in batches:
             places = batch.column(0).to_pylist()
@@ -322,7 +308,7 @@ class LeavingOut(_Step, frozen=True):
             for place in places:
                 left = json.loads(decided[place]).get("left") if place in decided else None
                 if left is not None:
-                    yield (*(text_of(left[name]) for name in ("url", "layer", "reason", "keeper")), place)
+                    yield (*(columns.text_of(left[name]) for name in ("url", "layer", "reason", "keeper")), place)
 
 
 class KnowledgeFile:
@@ -346,4 +332,4 @@ class KnowledgeFile:
         return None
 
     def _text(self, domain: str) -> str | None:
-        return next(iter(look_up(self._path, [raw(domain)]).values()), None)
+        return next(iter(look_up(self._path, [columns.raw(domain)]).values()), None)

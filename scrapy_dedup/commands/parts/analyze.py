@@ -12,13 +12,7 @@ from scrapy_dedup.commands.call import DONE, Call, CommandError, print_answer
 from scrapy_dedup.commands.terminal import named_progress, output, print_table, say_dry_run
 from scrapy_dedup.core.boilerplate.repeats import ProjectAnalysisResult
 from scrapy_dedup.report.numbers import count, short, whole
-from scrapy_dedup.service.stored.analysis import (
-    PASSES,
-    AnalysisParameters,
-    DomainDedupService,
-    pages_to_analyze,
-    settings_of_analysis,
-)
+from scrapy_dedup.service.stored import analysis
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -38,15 +32,15 @@ def run(call: Call) -> int:
     """Analyse, all in one transaction; a crawl that writes to the same SQLite file meanwhile waits."""
     options = call.options
     groups, dry_run = options.source_group, options.dry_run
-    given = AnalysisParameters(threshold_pct=options.threshold_pct, min_pages=options.min_pages)
-    given |= AnalysisParameters(min_block_chars=options.min_block_chars, method=options.method)
-    settings = settings_of_analysis(call.settings, given)
+    given = analysis.AnalysisParameters(threshold_pct=options.threshold_pct, min_pages=options.min_pages)
+    given |= analysis.AnalysisParameters(min_block_chars=options.min_block_chars, method=options.method)
+    settings = analysis.settings_of_analysis(call.settings, given)
     with call.opened() as (store, project), store.session(read_only=dry_run) as session:
-        known = pages_to_analyze(session, project, groups)
+        known = analysis.pages_to_analyze(session, project, groups)
         domains = _asked_for(project.name, known, options)
-        service = DomainDedupService(session, settings)
-        with named_progress(PASSES * sum(known[domain] for domain in domains)) as told:
-            how = AnalysisParameters(source_groups=groups, dry_run=dry_run, progress=told)
+        service = analysis.DomainDedupService(session, settings)
+        with named_progress(analysis.PASSES * sum(known[domain] for domain in domains)) as told:
+            how = analysis.AnalysisParameters(source_groups=groups, dry_run=dry_run, progress=told)
             result = service.analyze_project(project.id, domains, **how)
     told_by = (call.project, settings, result, groups)
     if not print_answer(call, "projects", lambda answers: answers.AnalysisAnswer.made(*told_by, dry_run=dry_run)):

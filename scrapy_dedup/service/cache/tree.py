@@ -19,19 +19,8 @@ from msgspec.structs import asdict, replace
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.fingerprints import content_hash
 from scrapy_dedup.core.recrawl.values import DamagedValueError
+from scrapy_dedup.service.cache import content_index
 from scrapy_dedup.service.cache.cache import Progress, check_outcome
-from scrapy_dedup.service.cache.content_index import (
-    EXCLUDED,
-    EXTRACTIONS,
-    INCLUDED,
-    INDEX_LAYER,
-    METADATA,
-    ContentIndexError,
-    UrlRecord,
-    content_lines,
-    records_of,
-    url_record,
-)
 from scrapy_dedup.service.views.explain import UrlError, keys_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.codec import unpack_fingerprints
@@ -150,7 +139,7 @@ def export_cache(store: Store, project: ProjectStore, folder: Path, progress: Pr
     """
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise CacheTreeError(f"{folder} is not empty: name an empty folder, or a new one")
-    for name in (EXTRACTIONS, METADATA):
+    for name in (content_index.EXTRACTIONS, content_index.METADATA):
         (folder / name).mkdir(parents=True, exist_ok=True)
     done, comma = Transfer(), ""
     with (folder / INDEX).open("x", encoding="ascii") as index:
@@ -175,7 +164,7 @@ def export_cache(store: Store, project: ProjectStore, folder: Path, progress: Pr
 def _page_file(page: CachedPage) -> tuple[_PageFile, bytes]:
     """Return what is held of a page, and as its file has it: the SHA-256 of what stands before it comes last."""
     document, source, extractions = page.document, page.source(), page.extractions()
-    lines = content_lines(source)
+    lines = content_index.content_lines(source)
     page.blocks()
     shown = content_hash("\n".join(lines)) if lines else document.content_hash or b""
     times = [extraction.created_at for extraction in extractions]
@@ -189,7 +178,7 @@ def _page_file(page: CachedPage) -> tuple[_PageFile, bytes]:
         document=document,
         source=_as_written(source) if source and source.content is not None else None,
         extractions=[convert(one, ExtractionRecord, from_attributes=True) for one in extractions],
-        decisions=[one for one in page.notes() if one.layer == INDEX_LAYER],
+        decisions=[one for one in page.notes() if one.layer == content_index.INDEX_LAYER],
     )
     try:
         body = typed_json.format(typed_json.encode(held), indent=1)
@@ -207,24 +196,24 @@ def _metadata(page: CachedPage) -> dict[str, Any]:
     """Return a page's metadata: what the content index says of it goes before what a layer decided last."""
     document = page.document
     notes = page.notes()
-    by_hand = [one for one in notes if one.layer == INDEX_LAYER]
+    by_hand = [one for one in notes if one.layer == content_index.INDEX_LAYER]
     said = next(iter(by_hand or notes[-1:]), None)
     return {
         "url": document.url,
         "title": document.title,
         "depth": document.depth,
-        "included": document.gone_at is None and not any(one.action == EXCLUDED for one in by_hand),
+        "included": document.gone_at is None and not any(one.action == content_index.EXCLUDED for one in by_hand),
         "decision_explanation": said.reason if said else document.verdict or "",
         "crawl_timestamp": (document.last_seen_at or document.updated_at).isoformat(),
     }
 
 
-def _write_page(folder: Path, held: _PageFile, content: bytes, metadata: dict[str, Any]) -> UrlRecord:
+def _write_page(folder: Path, held: _PageFile, content: bytes, metadata: dict[str, Any]) -> content_index.UrlRecord:
     """Write the files of a page; their name has a counter where another URL took it."""
-    first = url_record(held.url, held.content_hash, held.extraction_timestamp)
+    first = content_index.url_record(held.url, held.content_hash, held.extraction_timestamp)
     for number in itertools.count(1):
         stem = first["url_hash"] if number == 1 else f"{first['url_hash']}_{number}"
-        record = url_record(held.url, held.content_hash, held.extraction_timestamp, stem)
+        record = content_index.url_record(held.url, held.content_hash, held.extraction_timestamp, stem)
         try:
             with (folder / record["extraction_file"]).open("xb") as opened:
                 opened.write(content)
@@ -255,7 +244,7 @@ def import_cache(
         CacheTreeError: the folder holds none.
         StoreError: the store failed; what was written before is whole pages.
     """
-    extractions = folder / EXTRACTIONS
+    extractions = folder / content_index.EXTRACTIONS
     if not extractions.is_dir() or extractions.is_symlink():
         advice = "name the folder that `scrapy dedup store cache export` wrote"
         raise CacheTreeError(f"{extractions} is a link, or no folder: {advice}")
@@ -286,7 +275,7 @@ def _lines(folder: Path, done: Transfer) -> Iterable[tuple[str, _IndexLine]]:
 
 def _read_line(folder: Path, url: str, line: _IndexLine, settings: Settings) -> _PageFile:
     if not _EXTRACTION_FILE.fullmatch(line.extraction_file):
-        raise CacheTreeError(f"is no name of a file in {EXTRACTIONS}/")
+        raise CacheTreeError(f"is no name of a file in {content_index.EXTRACTIONS}/")
     content = _read_file(folder / line.extraction_file)
     try:
         plain = typed_json.decode(content, type=_PlainFile)
@@ -349,8 +338,11 @@ def _read_page(content: bytes, settings: Settings) -> _PageFile:
     named |= {(one.page_key, page.url, keys.domain) for one in page.decisions}
     if named != {(keys.page_key, page.url, keys.domain)}:
         raise CacheTreeError("was written under another DEDUP_URL, or for another page")
-    if any(one.layer != INDEX_LAYER or one.action not in (INCLUDED, EXCLUDED) for one in page.decisions):
-        raise CacheTreeError(f"decisions: needs those of {INDEX_LAYER} alone")
+    if any(
+        one.layer != content_index.INDEX_LAYER or one.action not in (content_index.INCLUDED, content_index.EXCLUDED)
+        for one in page.decisions
+    ):
+        raise CacheTreeError(f"decisions: needs those of {content_index.INDEX_LAYER} alone")
     return page
 
 
@@ -360,10 +352,10 @@ def _read_plain(plain: _PlainFile, folder: Path, line: _IndexLine, settings: Set
     assert named is not None  # `_read_line` sees to that
     try:
         keys = keys_of(plain.url, settings)
-        metadata = _read_metadata(folder / METADATA / f"{named[1]}_meta.json", plain.url)
+        metadata = _read_metadata(folder / content_index.METADATA / f"{named[1]}_meta.json", plain.url)
         digits = line.content_hash or content_hash("\n".join(plain.content)).hex()
-        made = records_of(keys, None, digits, asdict(plain), metadata, plain.extraction_timestamp)
-    except (UrlError, ContentIndexError) as error:
+        made = content_index.records_of(keys, None, digits, asdict(plain), metadata, plain.extraction_timestamp)
+    except (UrlError, content_index.ContentIndexError) as error:
         raise CacheTreeError(str(error)) from error
     document, extraction, decisions = made
     _check(document)
@@ -429,7 +421,7 @@ def _read_file(path: Path) -> bytes:
 
 def _names(folder: Path) -> Iterator[str]:
     """Iterate over the names of the extraction files there are."""
-    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder / EXTRACTIONS) as found:
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder / content_index.EXTRACTIONS) as found:
         for each in found:
-            if _EXTRACTION_FILE.fullmatch(name := f"{EXTRACTIONS}/{each.name}"):
+            if _EXTRACTION_FILE.fullmatch(name := f"{content_index.EXTRACTIONS}/{each.name}"):
                 yield name

@@ -28,19 +28,9 @@ from scrapy_dedup.service.crawl.start_check import keeping_all, marking_all
 from scrapy_dedup.service.duplicates.chunking import PageChunks, chunks_report
 from scrapy_dedup.service.duplicates.index import DuplicateIndex, PageComparison, compare, records_of
 from scrapy_dedup.service.duplicates.page_facts import Aliases, Duplicate, PageFacts
+from scrapy_dedup.service.files import tasks
 from scrapy_dedup.service.files.inputs import FileRecord, Inputs, LineRecord
 from scrapy_dedup.service.files.inputs_records import BadRecord, Found, InputPage, NoPage
-from scrapy_dedup.service.files.tasks import (
-    CleanedLine,
-    KnownDomains,
-    Learned,
-    Shelf,
-    Surroundings,
-    as_json,
-    clean_records,
-    learn_domain,
-    site_seen,
-)
 from scrapy_dedup.service.policies import canonical_policy, url_rules
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.service.templates.site_learning import FEWEST_PAGES
@@ -71,7 +61,7 @@ class PlacedPage(Struct, frozen=True):
 class RunOthers:
     """What went out of a run so far, in files that last as long as the run does; any number of pages."""
 
-    def __init__(self, settings: Settings, folder: str, known: KnownDomains) -> None:
+    def __init__(self, settings: Settings, folder: str, known: tasks.KnownDomains) -> None:
         """Begin with no page.
 
         The store lies in *folder*, which is the run's own.
@@ -95,7 +85,7 @@ class RunOthers:
         self._store.close()
         self._shown.close()
 
-    def place(self, line: CleanedLine, counts: Counter[str]) -> PlacedPage:
+    def place(self, line: tasks.CleanedLine, counts: Counter[str]) -> PlacedPage:
         """Return what goes out of a page, or why nothing does, and count what became of it."""
         counts["items/in"] += 1
         facts = line.facts
@@ -134,7 +124,7 @@ class RunOthers:
         self._unshared += _ROWS_A_PAGE
         self._write_at_times()
 
-    def _by_address(self, line: CleanedLine, facts: PageFacts, counts: Counter[str]) -> Duplicate | None:
+    def _by_address(self, line: tasks.CleanedLine, facts: PageFacts, counts: Counter[str]) -> Duplicate | None:
         """Return what stands for a page by its address; None: its text has to say more."""
         settings, key = self._settings, facts.page_key
         if settings.url_enabled and self._of(key)[0] is not None:
@@ -143,7 +133,7 @@ class RunOthers:
             counts["shadow/url/items"] += 1
         return self._alias(line, facts, counts) if settings.canonical_enabled else None
 
-    def _alias(self, line: CleanedLine, facts: PageFacts, counts: Counter[str]) -> Duplicate | None:
+    def _alias(self, line: tasks.CleanedLine, facts: PageFacts, counts: Counter[str]) -> Duplicate | None:
         """Return the page that went out whose other address one is, or the same page's; as in a crawl."""
         aliases, key, acts, target = self._aliases, facts.page_key, self._settings.acts("canonical"), None
         if line.canonical is None:
@@ -168,7 +158,7 @@ class RunOthers:
         return None
 
     def _compared(
-        self, line: CleanedLine, facts: PageFacts, settings: Settings, counts: Counter[str]
+        self, line: tasks.CleanedLine, facts: PageFacts, settings: Settings, counts: Counter[str]
     ) -> Duplicate | PageComparison:
         """Return what stands for a page by its title or its text, or what else came of it beside the others."""
         key, url, domain = facts.page_key, line.row["url"], facts.domain
@@ -192,17 +182,17 @@ class RunOthers:
         ]
         return duplicate or comparison
 
-    def _is_proven(self, line: CleanedLine, facts: PageFacts, duplicate: Duplicate) -> bool:
+    def _is_proven(self, line: tasks.CleanedLine, facts: PageFacts, duplicate: Duplicate) -> bool:
         """Say whether nothing is lost with a page: one that went out has its text."""
         own, (_, other) = line.evidence, self._of(duplicate.document_key)
         if own is None or other is None:
             return False
-        site = site_seen(self._known, facts.domain, self._settings)
+        site = tasks.site_seen(self._known, facts.domain, self._settings)
         if proves(own, other, NO_FIELDS, line.own_words, site):
             return True
         return duplicate.layer == NEAR_DUPLICATE and proves_near(own, other, NO_FIELDS)
 
-    def _meet(self, line: CleanedLine, facts: PageFacts, evidence: PageEvidence | None) -> None:
+    def _meet(self, line: tasks.CleanedLine, facts: PageFacts, evidence: PageEvidence | None) -> None:
         """Note that a page came; with its evidence, that it went out."""
         self._shown.put(facts.page_key, line.row["url"], evidence.pack() if evidence is not None else None)
 
@@ -319,7 +309,7 @@ class CleaningRun:
         folder = self._end.enter_context(tempfile.TemporaryDirectory(prefix="scrapy-dedup-"))
         # A class of the user's might not find its way to other processes, and nobody asks for it there.
         self._settings = dataclasses.replace(settings, fallback_request_fingerprinter_class=None)
-        self._around = Surroundings(self._settings, Shelf(folder))
+        self._around = tasks.Surroundings(self._settings, tasks.Shelf(folder))
         self._index = RunOthers(self._settings, folder, self._around.shelf)
         self._end.callback(self._index.close)
         self._workers = self._end.enter_context(Workers(jobs))
@@ -349,7 +339,7 @@ class CleaningRun:
                 raise BadInputError(f"{record.where}: {told}: is this what you meant to clean?")
         return self._plan(known)
 
-    def learn(self) -> Iterator[Learned]:
+    def learn(self) -> Iterator[tasks.Learned]:
         """Learn the domains that were chosen, by name; yield what became of each."""
         self._watcher.phase("learning")
         self._set_aside()
@@ -357,7 +347,7 @@ class CleaningRun:
             (sum(len(html) for _, html in pages), (self._around, domain, pages))
             for domain, pages in self._samples.sources()
         )
-        yield from self._workers.in_order(learn_domain, lots)
+        yield from self._workers.in_order(tasks.learn_domain, lots)
 
     def lines(self) -> Iterator[bytes]:
         """Yield one line a page, in the order of the input, and count them.
@@ -367,9 +357,9 @@ class CleaningRun:
         """
         self._watcher.phase("cleaning")
         lots = ((size, (self._around, lot)) for size, lot in _in_lots(self._records()))
-        for result in chain.from_iterable(self._workers.in_order(clean_records, lots)):
-            if isinstance(result, CleanedLine):
-                yield from map(as_json, self._placed(result))
+        for result in chain.from_iterable(self._workers.in_order(tasks.clean_records, lots)):
+            if isinstance(result, tasks.CleanedLine):
+                yield from map(tasks.as_json, self._placed(result))
             elif isinstance(result, NoPage):
                 self.tally.no_page += 1
             else:
@@ -377,7 +367,7 @@ class CleaningRun:
                 self.tally.bad += 1
                 self._watcher.complain(result)
 
-    def _placed(self, line: CleanedLine) -> list[dict[str, Any]]:
+    def _placed(self, line: tasks.CleanedLine) -> list[dict[str, Any]]:
         """Return the rows of a page that goes out; of pages that do not, how they were cut is not counted."""
         placed = self._index.place(line, self.tally.counts)
         if placed.left is not None:

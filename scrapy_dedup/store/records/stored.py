@@ -7,15 +7,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from scrapy_dedup.store.records.records import (
-    AlarmRecord,
-    BoilerplateRecord,
-    CrawledUrlRecord,
-    DecisionRecord,
-    RunStatus,
-    TemplateRecord,
-    VisitRecord,
-)
+from scrapy_dedup.store.records import records
 
 # A crawl tells every two seconds how it stands; a busy store may keep it waiting for some more.
 SILENT_AFTER: Final = timedelta(seconds=30)
@@ -93,7 +85,7 @@ class WorkerEnding(Struct, frozen=True):
     """
 
     is_last: bool
-    status: RunStatus
+    status: records.RunStatus
 
 
 class StoredSource(Struct, frozen=True):
@@ -132,19 +124,19 @@ class StoredDocument(Struct, frozen=True):
     updated_at: datetime
 
 
-class StoredUrl(CrawledUrlRecord, frozen=True):
+class StoredUrl(records.CrawledUrlRecord, frozen=True):
     """The present state of a URL, and the run that wrote it."""
 
     run_id: uuid.UUID | None = None
 
 
-class StoredDecision(DecisionRecord, frozen=True):
+class StoredDecision(records.DecisionRecord, frozen=True):
     """What a layer decided about a page, why, and in which run."""
 
     run_id: uuid.UUID | None = None
 
 
-class StoredBoilerplate(BoilerplateRecord, frozen=True, kw_only=True):
+class StoredBoilerplate(records.BoilerplateRecord, frozen=True, kw_only=True):
     """What is stored for (project, domain, method): the record, and when it was first and last written."""
 
     id: uuid.UUID
@@ -218,7 +210,7 @@ class StoredSignature(Struct, frozen=True):
     algorithm_version: int
 
 
-class StoredTemplate(TemplateRecord, frozen=True, kw_only=True):
+class StoredTemplate(records.TemplateRecord, frozen=True, kw_only=True):
     """A version of a template: the record, its number, since when it has its state, its layout as 16 hex digits."""
 
     version: int
@@ -277,7 +269,7 @@ class LayoutFigures(Struct, frozen=True):
     template: TemplateFigures | None
 
 
-class StoredAlarm(AlarmRecord, frozen=True, kw_only=True):
+class StoredAlarm(records.AlarmRecord, frozen=True, kw_only=True):
     """That a layout's template ceased to fit; cleared_at is None while it does not."""
 
     first_failed_at: datetime
@@ -329,7 +321,7 @@ class StoredState(Struct, frozen=True):
     body_hash: bytes | None = None
 
 
-class StoredVisit(VisitRecord, frozen=True):
+class StoredVisit(records.VisitRecord, frozen=True):
     """One visit of a page; run_id is None where it was made outside of a run."""
 
     run_id: uuid.UUID | None = None

@@ -11,16 +11,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from scrapy_dedup.answers import runs as answers
-from scrapy_dedup.service.views.changes import (
-    LAST,
-    VERDICTS,
-    ChangesChoice,
-    PageChange,
-    Since,
-    count_changes,
-    iterate_changes,
-    since,
-)
+from scrapy_dedup.service.views import changes
 from scrapy_dedup.store.engine.codec import from_cursor, to_cursor
 from scrapy_dedup.store.records.stored import RunFigures
 from scrapy_dedup.store.tables.columns import now
@@ -38,7 +29,7 @@ _Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 class ChangesPlace(Struct, frozen=True):
     """A place in a list of changes, with what the list's first part said: since when, and how many there are."""
 
-    start: Since
+    start: changes.Since
     counts: tuple[_Count, _Count, _Count]
     passed: _Count
 
@@ -74,7 +65,7 @@ def list_changes(
             max_length=100,
             examples=["last"],
         ),
-    ] = LAST,
+    ] = changes.LAST,
     domain: DomainInQuery = None,
     verdict: Annotated[
         Literal["new", "changed", "removed"] | None, Query(description="Only these.", examples=["changed"])
@@ -85,9 +76,9 @@ def list_changes(
     after: After = None,
 ) -> answers.ChangesAnswer:
     """Return which pages were found new, changed or removed since a run or a date."""
-    choice = ChangesChoice(domain.lower() if domain else None, verdict, diff=diff)
+    choice = changes.ChangesChoice(domain.lower() if domain else None, verdict, diff=diff)
     place = _going_on(after) if after is not None else _beginning(asked, since_, choice)
-    counts = dict(zip(VERDICTS, place.counts, strict=True))
+    counts = dict(zip(changes.VERDICTS, place.counts, strict=True))
     rows = list(islice(_from(asked, place, choice), limit))
     passed = place.passed + len(rows)
     more = bool(rows) and passed < sum(place.counts)
@@ -95,21 +86,21 @@ def list_changes(
     return answers.ChangesAnswer.made(asked.project.name, place.start, counts, rows, following)
 
 
-def _beginning(asked: OpenProject, said: str, choice: ChangesChoice) -> ChangesPlace:
-    start: Since = since(asked.project, said, now())
-    counts = count_changes(asked.project, start, choice)
-    new, changed, removed = (counts[verdict] for verdict in VERDICTS)
+def _beginning(asked: OpenProject, said: str, choice: changes.ChangesChoice) -> ChangesPlace:
+    start: changes.Since = changes.since(asked.project, said, now())
+    counts = changes.count_changes(asked.project, start, choice)
+    new, changed, removed = (counts[verdict] for verdict in changes.VERDICTS)
     return ChangesPlace(start, (new, changed, removed), 0)
 
 
-def _from(asked: OpenProject, place: ChangesPlace, choice: ChangesChoice) -> Iterator[PageChange]:
+def _from(asked: OpenProject, place: ChangesPlace, choice: changes.ChangesChoice) -> Iterator[changes.PageChange]:
     """Iterate over the changes behind a place; verdicts that lie before it are not looked through again."""
     passed = place.passed
-    for verdict, count in zip(VERDICTS, place.counts, strict=True):
+    for verdict, count in zip(changes.VERDICTS, place.counts, strict=True):
         if passed >= count:
             passed -= count
             continue
-        some = iterate_changes(asked.project, place.start, replace(choice, verdict=verdict), asked.settings)
+        some = changes.iterate_changes(asked.project, place.start, replace(choice, verdict=verdict), asked.settings)
         yield from islice(some, passed, count)
         passed = 0
 

@@ -18,18 +18,10 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.patterns.config import KEYS, ConfigTrial, SiteConfig, entries_of
 from scrapy_dedup.core.patterns.expressions import HeldBack
 from scrapy_dedup.report.numbers import count
+from scrapy_dedup.service import patterns
 from scrapy_dedup.service.cut.cleaning import Cleaned
 from scrapy_dedup.service.cut.reading import Reading, read_again
 from scrapy_dedup.service.cut.site_patterns import check_config, patterns_of
-from scrapy_dedup.service.patterns import (
-    ConfigChangedError,
-    Cutter,
-    PatternEffect,
-    effects_of,
-    put_config,
-    stored_config,
-    try_config,
-)
 from scrapy_dedup.service.views.explain import keys_of
 from scrapy_dedup.service.views.page_lists import PageChoice, list_pages
 from scrapy_dedup.settings import Settings
@@ -87,7 +79,7 @@ class Preview(Struct, frozen=True):
 
     url: str
     blocks: tuple[PreviewBlock, ...]
-    effects: tuple[PatternEffect, ...]
+    effects: tuple[patterns.PatternEffect, ...]
     held: tuple[HeldBack, ...]
     after: str
 
@@ -168,13 +160,13 @@ def preview(
     if reading is None:
         return None
     after_patterns = patterns_of(settings, config, domain)
-    before_patterns = patterns_of(settings, stored_config(project, domain), domain)
-    cutter = Cutter(project, domain, settings)
+    before_patterns = patterns_of(settings, patterns.stored_config(project, domain), domain)
+    cutter = patterns.Cutter(project, domain, settings)
     before, after = cutter.cut(reading, before_patterns), cutter.cut(reading, after_patterns)
     return Preview(
         url=reading.url,
         blocks=tuple(_blocks(reading, before, after)),
-        effects=tuple(effects_of(after, after_patterns)),
+        effects=tuple(patterns.effects_of(after, after_patterns)),
         held=after.held,
         after=after.content,
     )
@@ -318,7 +310,9 @@ def change_configuration(here: Here, domain: DomainInPath, fields: Form) -> Resp
         return _save(here, domain, typed)
     view = _with_preview(here, domain, typed)
     if action == "try":
-        found = try_config(here.known, domain, typed.config, here.settings, most=_PAGES_TRIED, seconds=_TRIAL_SECONDS)
+        found = patterns.try_config(
+            here.known, domain, typed.config, here.settings, most=_PAGES_TRIED, seconds=_TRIAL_SECONDS
+        )
         view = replace(view, trial=found)
     return here.show("config.html", view=view)
 
@@ -336,8 +330,8 @@ def look(here: Here, domain: DomainInPath, fields: Form) -> Response:
 def _save(here: Opened, domain: str, typed: Typed) -> Response:
     at = datetime.now(UTC)
     try:
-        done = put_config(here.project, domain, typed.config, here.settings, at, expected=typed.version)
-    except ConfigChangedError as error:
+        done = patterns.put_config(here.project, domain, typed.config, here.settings, at, expected=typed.version)
+    except patterns.ConfigChangedError as error:
         view = replace(_with_preview(here, domain, typed), conflict=f"Nothing was saved: {error}.")
         return here.show("config.html", status=409, view=view)
     state = f"Version {done.version} is saved" if done.version else "Nothing is decided any more"

@@ -10,18 +10,7 @@ from msgspec.structs import replace
 from starlette.responses import Response
 
 from scrapy_dedup.core.pages.marking import SelectorError
-from scrapy_dedup.service.stored.template_upkeep import (
-    Action,
-    ShownTemplate,
-    TemplateChoiceError,
-    TemplateDesk,
-    TemplateDiff,
-    diff,
-    list_templates,
-    present_of,
-    show_version,
-    versions_of,
-)
+from scrapy_dedup.service.stored import template_upkeep
 from scrapy_dedup.service.templates.layout_figures import UnknownLayoutError, name_of
 from scrapy_dedup.store.records.stored import StoredTemplate, TemplateFigures
 from scrapy_dedup.store.writer import ProjectStore
@@ -53,9 +42,9 @@ class TemplateView(Struct, frozen=True):
     """
 
     layout: str
-    shown: ShownTemplate
+    shown: template_upkeep.ShownTemplate
     versions: Sequence[StoredTemplate]
-    diff: TemplateDiff | None = None
+    diff: template_upkeep.TemplateDiff | None = None
     error: str = ""
     typed: tuple[str, str] = ("keep", "")
 
@@ -90,7 +79,7 @@ def template_list(project: ProjectStore, domain: str, most: int) -> TemplateList
     # Each has a template at least.
     names = [domain] if domain else project.template_domains(limit=most + 1)
     try:
-        found = list_templates(project, names[:most])
+        found = template_upkeep.list_templates(project, names[:most])
     except UnknownLayoutError:
         found = []
     rows = tuple((name_of(figures.layout), figures, versions) for figures, versions in found[:most])
@@ -105,9 +94,9 @@ def template_view(
     Raises:
         TemplateChoiceError: there is no such version.
     """
-    shown = show_version(versions, version)
-    other = present_of(versions, against) if against is not None else None
-    difference = diff(other, shown.stored) if other is not None else None
+    shown = template_upkeep.show_version(versions, version)
+    other = template_upkeep.present_of(versions, against) if against is not None else None
+    difference = template_upkeep.diff(other, shown.stored) if other is not None else None
     return TemplateView(name_of(shown.stored.layout), shown, versions, difference)
 
 
@@ -127,7 +116,7 @@ def templates(here: Here) -> Response:
 @router.get("/{domain}/{layout}")
 def one_template(here: Here, domain: DomainInPath, layout: str) -> Response:
     """Return a layout's template: the present version, or `version`, compared with `against`."""
-    versions = versions_of(here.project, domain, layout)
+    versions = template_upkeep.versions_of(here.project, domain, layout)
     version, against = _number(here.asked("version", 10)), _number(here.asked("against", 10))
     return here.show("template.html", view=template_view(versions, version, against))
 
@@ -136,7 +125,7 @@ def one_template(here: Here, domain: DomainInPath, layout: str) -> Response:
 def look_at_rollback(here: Here, domain: DomainInPath, layout: str) -> Response:
     """Return which pages would change if a former version (`version`) cut them."""
     change = _desk(here, dry_run=True).roll_back(domain, layout, _number(here.asked("version", 10)))
-    view = template_view(versions_of(here.project, domain, layout))
+    view = template_view(template_upkeep.versions_of(here.project, domain, layout))
     return here.show("confirm.html", view=view, trial=change.trial, version=str(change.version))
 
 
@@ -153,15 +142,15 @@ def rollback(here: Here, domain: DomainInPath, layout: str, fields: Form) -> Res
 @router.post("/{domain}/{layout}/override")
 def override(here: Here, domain: DomainInPath, layout: str, fields: Form) -> Response:
     """Return what a decision about a selector would change; once that is confirmed, make it."""
-    versions = versions_of(here.project, domain, layout)
+    versions = template_upkeep.versions_of(here.project, domain, layout)
     action, selector = fields.one("action"), fields.one("selector")[:_LONGEST_SELECTOR]
     if action not in _ACTIONS:
         raise ProblemError(400, "the form does not say what to decide")
     path = here.path("templates", domain, layout)
     try:
         desk = _desk(here, dry_run=not fields.one("confirmed"))
-        change = desk.override(domain, layout, [(cast("Action", action), selector)])
-    except (SelectorError, TemplateChoiceError) as error:
+        change = desk.override(domain, layout, [(cast("template_upkeep.Action", action), selector)])
+    except (SelectorError, template_upkeep.TemplateChoiceError) as error:
         view = replace(template_view(versions), error=str(error), typed=(action, selector))
         return here.show("template.html", status=422, view=view)
     if not change.changed:
@@ -172,8 +161,8 @@ def override(here: Here, domain: DomainInPath, layout: str, fields: Form) -> Res
     return here.show("confirm.html", view=template_view(versions), trial=change.trial, **sent)
 
 
-def _desk(here: Opened, *, dry_run: bool) -> TemplateDesk:
-    return TemplateDesk(*here.known, here.settings, datetime.now(UTC), dry_run=dry_run)
+def _desk(here: Opened, *, dry_run: bool) -> template_upkeep.TemplateDesk:
+    return template_upkeep.TemplateDesk(*here.known, here.settings, datetime.now(UTC), dry_run=dry_run)
 
 
 def _number(text: str) -> int | None:
