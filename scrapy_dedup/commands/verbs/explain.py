@@ -14,7 +14,6 @@ from scrapy_dedup.commands.terminal import output, print_table, say, shown
 from scrapy_dedup.commands.verbs.report import write_html
 from scrapy_dedup.report.drawing import render_explanation
 from scrapy_dedup.report.numbers import count, whole
-from scrapy_dedup.report.values import ExplainedBlock
 from scrapy_dedup.service.views.explain import Explanation, chunks_of, explain, facts_of, keys_of, page_of
 
 
@@ -74,14 +73,11 @@ def _show_removed(found: Explanation) -> None:
         for one in found.removed
     )
     print_table(f"Removed: {count(len(found.removed), 'block')}", "Text, Why, Where, Block", rows, texts=4)
-    for rule in dict.fromkeys(_rule(block) for block in found.removed):
+    # As `undo` takes it.
+    rules = (f"{one.rule}: {one.where}" if one.where else one.rule for one in found.removed)
+    for rule in dict.fromkeys(rules):
         say(f"Rule: {rule}", "dim", limit=1_000)
     say("What should have stayed: scrapy dedup undo BLOCK, or the page's URL, or a rule.", "dim")
-
-
-def _rule(block: ExplainedBlock) -> str:
-    """Return a rule as `undo` takes it."""
-    return f"{block.rule}: {block.where}" if block.where else block.rule
 
 
 def _show_chunks(found: Explanation) -> None:

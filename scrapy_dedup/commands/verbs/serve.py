@@ -121,13 +121,9 @@ def arguments_of(call: Call) -> tuple[str, ...]:
         if isinstance(name, str)
         and priority(name) == _COMMAND_LINE
         and name != _OWN_SETTINGS  # among them the token
-        and _is_text(call.source[name])
+        and isinstance(call.source[name], str | int | float)
     ]
     return tuple(part for one in sorted(found) for part in ("-s", one))
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str | int | float)
 
 
 def _log(source: Mapping[str, Any]) -> None:

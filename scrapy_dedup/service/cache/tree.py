@@ -33,7 +33,6 @@ from scrapy_dedup.store.records.records import (
     Record,
     SourceRecord,
 )
-from scrapy_dedup.store.records.stored import StoredSource
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.upkeep.cache import CachedPage, StoredCache
 from scrapy_dedup.store.writer import ProjectStore
@@ -176,7 +175,9 @@ def _page_file(page: CachedPage) -> tuple[_PageFile, bytes]:
         extraction_timestamp=extracted_at.isoformat(),
         http_status=page.http_status,
         document=document,
-        source=_as_written(source) if source and source.content is not None else None,
+        source=replace(convert(source, SourceRecord, from_attributes=True), cleaned_content=None)
+        if source and source.content is not None
+        else None,
         extractions=[convert(one, ExtractionRecord, from_attributes=True) for one in extractions],
         decisions=[one for one in page.notes() if one.layer == content_index.INDEX_LAYER],
     )
@@ -186,10 +187,6 @@ def _page_file(page: CachedPage) -> tuple[_PageFile, bytes]:
         raise CacheTreeError("holds half a character, which no JSON file can") from error
     seal = sha256(body).hexdigest().encode()
     return held, body.removesuffix(b"\n}") + _CHECKSUM + seal + _AFTER_CHECKSUM
-
-
-def _as_written(source: StoredSource) -> SourceRecord:
-    return replace(convert(source, SourceRecord, from_attributes=True), cleaned_content=None)
 
 
 def _metadata(page: CachedPage) -> dict[str, Any]:

@@ -87,7 +87,9 @@ def _proposal(where: str, text: bytes, engine: str) -> Proposal | BadProposal:
     url, confidence = found.get("url"), found.get("confidence")
     if not isinstance(url, str):
         return BadProposal(where, engine, "it has no url")
-    if confidence is not None and not _is_share(confidence):
+    if confidence is not None and not (
+        isinstance(confidence, int | float) and not isinstance(confidence, bool) and 0 <= confidence <= 1
+    ):
         told = f"its confidence is {str(confidence)[:50]!r}: a number from 0.0 to 1.0 is needed, or none"
         return BadProposal(where, engine, told, url.strip())
     title = _text(found.get("title"), _MOST_TITLE_CHARS)
@@ -96,10 +98,6 @@ def _proposal(where: str, text: bytes, engine: str) -> Proposal | BadProposal:
 
 def _text(value: object, most: int) -> str | None:
     return (" ".join(value[: 2 * most].split())[:most] or None) if isinstance(value, str) else None
-
-
-def _is_share(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def _rank(found: Mapping[str, Any]) -> int | None:

@@ -105,13 +105,8 @@ def read_lines(path: Path, name: str, settings: Settings, advance: Advance) -> I
 
 def record_of_line(line: bytes, where: str) -> LineRecord | None:
     """Return the record of a line; None where it holds none: it is empty, or a bracket around a feed."""
-    text = _bare(line)
+    text = line.removeprefix(BYTE_ORDER_MARK).strip().removesuffix(b",").rstrip()  # in a feed this may stand around it
     return None if text in _BRACKETS else LineRecord(where, text)
-
-
-def _bare(line: bytes) -> bytes:
-    """Return an item without what may stand around it in a feed."""
-    return line.removeprefix(BYTE_ORDER_MARK).strip().removesuffix(b",").rstrip()
 
 
 def _item(record: LineRecord) -> Mapping[str, Any] | BadRecord:

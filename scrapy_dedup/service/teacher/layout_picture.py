@@ -27,6 +27,7 @@ from scrapy_dedup.settings import Settings
 MANY: Final = 60
 _FIELDS: Final = {Field.TITLE: BoxKind.TITLE, Field.DATE: BoxKind.DATE, Field.AUTHOR: BoxKind.AUTHOR}
 _LEAST_PIXELS: Final = 2
+_GENERAL: Final = {BoxKind.CONTENT: "content", BoxKind.UNSEEN: "not to be seen"}
 # Of the areas of two boxes, for one around both.
 _MOST_SPREAD: Final = 1.5
 # Of a label and what is written on the page: letters reach beyond their boxes.
@@ -51,9 +52,9 @@ def boxes_of(
     verdicts = drawing.verdicts(reasons_of(page, found))
     boxes = drawing.merged(verdicts)
     if len(boxes) > MANY:
-        boxes = drawing.merged([each and _Verdict(each.kind, _general(each.kind)) for each in verdicts])
+        boxes = drawing.merged([each and _Verdict(each.kind, _GENERAL.get(each.kind, "left out")) for each in verdicts])
     fields = [box for field, at in places_of(page, found.metadata).items() if (box := drawing.field(field, at, found))]
-    return tuple(drawing.cleared(sorted(boxes, key=_outer_first) + fields))
+    return tuple(drawing.cleared(sorted(boxes, key=lambda box: (-box.width * box.height, box.number)) + fields))
 
 
 def reasons_of(page: Page, found: SiteCut) -> list[RemovalRule | None]:
@@ -92,14 +93,6 @@ def _place_of(
         if len(block.text) <= most and (seen := value_in(field, block.text)) and comparable(field, seen) == wanted
     ]
     return min(places, key=lambda at: (not is_better(page.blocks[at].path), abs(at - near), at), default=None)
-
-
-def _outer_first(box: PictureBox) -> tuple[int, int]:
-    return -box.width * box.height, box.number
-
-
-def _general(kind: BoxKind) -> str:
-    return {BoxKind.CONTENT: "content", BoxKind.UNSEEN: "not to be seen"}.get(kind, "left out")
 
 
 class _Area(NamedTuple):

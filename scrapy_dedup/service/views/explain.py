@@ -85,7 +85,9 @@ def page_blocks(
     missing = removals.keys() - {block.fingerprint for block in blocks}
     if not missing:
         return PageBlocks(tuple(blocks))
-    parts = _cut_again(project, source, settings) if _by_patterns(removals, missing) else {}
+    parts = (
+        _cut_again(project, source, settings) if any(removals[key].rule.layer == PATTERNS for key in missing) else {}
+    )
     lost = []
     # What cannot be found in the original, because it is not kept or a newer one, is told from the domain's samples.
     knowledge = project.knowledge(source.domain)
@@ -128,10 +130,6 @@ def _blocks(source: StoredSource, settings: Settings) -> list[Located]:
 
 def _holds(blocks: Iterable[Located], removals: Mapping[int, Removal]) -> bool:
     return any(block.fingerprint in removals for block in blocks)
-
-
-def _by_patterns(removals: Mapping[int, Removal], keys: Iterable[int]) -> bool:
-    return any(removals[key].rule.layer == PATTERNS for key in keys)
 
 
 def _cut_again(project: ProjectStore, source: StoredSource, settings: Settings) -> dict[int, tuple[str, str]]:

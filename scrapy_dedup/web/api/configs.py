@@ -57,17 +57,13 @@ def get_config(asked: Here, domain: DomainInPath) -> answers.ConfigAnswer:
 @router.put("/domains/{domain}/config", response_description="What was stored.")
 def put_config(asked: Here, domain: DomainInPath, body: Given) -> answers.ConfigChangesAnswer:
     """Decide about a domain, in place of what was decided; its pages are then to be cleaned again."""
-    return _put(asked, domain, _config(body))
+    return _put(asked, domain, SiteConfig.from_json(body.model_dump(exclude_defaults=True) or {}))
 
 
 @router.delete("/domains/{domain}/config", response_description="Version 0: nothing is decided.")
 def delete_config(asked: Here, domain: DomainInPath) -> answers.ConfigChangesAnswer:
     """Forget what was decided about a domain."""
     return _put(asked, domain, SiteConfig())
-
-
-def _config(body: Given) -> SiteConfig:
-    return SiteConfig.from_json(body.model_dump(exclude_defaults=True) or {})
 
 
 def _put(asked: OpenProject, domain: str, config: SiteConfig) -> answers.ConfigChangesAnswer:
