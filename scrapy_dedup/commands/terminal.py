@@ -60,19 +60,21 @@ def print_table(
         else:
             table.add_column(name, justify="right", no_wrap=True, header_style="dim")
     for row in rows:
-        table.add_row(*map(_cell, row))
+        table.add_row(*(_cell(value, is_text=place < texts) for place, value in enumerate(row)))
     console = console or output()
     if title:
         console.print(shown(title, 300, style="bold"), soft_wrap=True)
     console.print(table)
 
 
-def _cell(value: object) -> Text:
+def _cell(value: object, *, is_text: bool) -> Text:
     if isinstance(value, Text):
         return value
     if isinstance(value, int | float):
         return Text(whole(value) if isinstance(value, int) else f"{value:.2f}")
-    return shown("" if value is None else str(value), 300)
+    text = "" if value is None else str(value)
+    # The space before a unit is one that no line ends at.
+    return shown(text, 300) if is_text else Text(visible(text, 300))
 
 
 def say(text: str, style: str = "", *, limit: int = 500, indent: int = 0) -> None:
