@@ -31,7 +31,7 @@ from tests.web.served import BEARER, PORT, SETTINGS, TOKEN, Served
 EXAMPLES = 8
 # Whether what is asked for exists, or is a selector, no description says; test_security has all of the third.
 EXCLUDED = [positive_data_acceptance, negative_data_rejection, ignored_auth]
-OPERATIONS = 45
+OPERATIONS = 40
 """So many at least; a router that is forgotten is noticed."""
 
 
