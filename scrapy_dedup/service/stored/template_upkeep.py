@@ -3,16 +3,15 @@
 Whatever reads or writes the store raises StoreError where that fails.
 """
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from msgspec import Struct, convert
-from msgspec.structs import replace
+from msgspec import Meta, Struct, ValidationError, convert
+from msgspec.structs import asdict, replace
 
 from scrapy_dedup.core.boilerplate.verdict_model import PathVerdict, VerdictChange
 from scrapy_dedup.core.errors import DedupError
@@ -32,7 +31,13 @@ from scrapy_dedup.service.templates.layout_figures import UnknownLayoutError, fi
 from scrapy_dedup.service.templates.site_knowledge import BY_HAND
 from scrapy_dedup.service.templates.site_records import site_of
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.records import HTML_FIELDS, STATES, TemplateRecord, TemplateStateRecord, from_digits
+from scrapy_dedup.store.records.records import (
+    HTML_FIELDS,
+    TemplateRecord,
+    TemplateState,
+    TemplateStateRecord,
+    from_digits,
+)
 from scrapy_dedup.store.records.stored import StoredTemplate, TemplateFigures
 from scrapy_dedup.store.repositories import SourceRepository, TemplateRepository
 from scrapy_dedup.store.store import Store
@@ -95,10 +100,8 @@ def _effect(url: str, was: SiteCut, is_now: SiteCut) -> TrialEffect:
 
 FORMAT: Final = "scrapy_dedup templates"
 VERSION: Final = 1
-_MOST_CHARS: Final = 10_000
 # Learning makes a hundred; of a page without a layout of its own, the URL is compared with the pattern of each.
 _MOST_OF_DOMAIN: Final = 1_000
-_TEXTS: Final = ("domain", "kind", "reason", "model")
 
 
 class TemplateFileError(DedupError):
@@ -127,15 +130,33 @@ def export_templates(project: ProjectStore, domain: str | None = None) -> dict[s
     return {"format": FORMAT, "version": VERSION, "templates": rows}
 
 
-_WRITTEN: Final = (
-    *("domain", "layout", "structure", "state", "kind", "url_pattern", "confidence", "pages", "reason", "model"),
-    *("algorithm_version", "selectors", "overrides", "paths", "body"),
-)
+_Text = Annotated[str, Meta(max_length=10_000)]
+_Number = Annotated[int, Meta(ge=0, lt=2**31)]
+
+
+class _FileTemplate(Struct):
+    """A template as a file has it: layout and structure as digits, without what another store knows better."""
+
+    domain: _Text
+    layout: str
+    structure: str
+    state: TemplateState
+    kind: _Text
+    url_pattern: _Text | None
+    confidence: Annotated[float, Meta(ge=0, le=1)]
+    pages: _Number
+    reason: _Text
+    model: _Text
+    algorithm_version: _Number
+    selectors: dict[str, Any]
+    overrides: list[dict[str, Any]]
+    paths: list[_Text]
+    body: dict[str, Any]
 
 
 def _as_json(one: StoredTemplate) -> dict[str, Any]:
     digits = {"layout": to_digits(one.layout), "structure": to_digits(one.structure)}
-    return {name: digits.get(name, getattr(one, name)) for name in _WRITTEN}
+    return {name: digits.get(name, getattr(one, name)) for name in _FileTemplate.__struct_fields__}
 
 
 def read_templates(text: str, at: datetime) -> list[TemplateRecord]:
@@ -167,46 +188,25 @@ def read_templates(text: str, at: datetime) -> list[TemplateRecord]:
 def _checked(row: Any, number: int, at: datetime) -> TemplateRecord:
     try:
         return _record(row, at)
-    except (DedupError, LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+    except (DedupError, ValidationError, LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         told = str(error) if isinstance(error, DedupError) else f"{type(error).__name__}: {error}"
         raise TemplateFileError(f"template {number} cannot be used ({told}); nothing was imported") from error
 
 
-def _record(row: Mapping[str, Any], at: datetime) -> TemplateRecord:
-    body, overrides = dict(row["body"]), [dict(one) for one in row["overrides"]]
-    _check_numbers(body)
-    Template.from_json(body["template"])
-    Locators.from_json(body["locators"])
-    convert(body.get("vision"), Vision | None)
-    for one in overrides:
+def _record(row: Any, at: datetime) -> TemplateRecord:
+    given = convert(row, _FileTemplate)
+    _check_numbers(given.body)
+    Template.from_json(given.body["template"])
+    Locators.from_json(given.body["locators"])
+    convert(given.body.get("vision"), Vision | None)
+    for one in given.overrides:
         if one["action"] not in ("keep", "drop"):
             raise ValueError(f"{one['action']!r} is no action: write keep or drop")
-        check_selector(_text(one["selector"]))
-    pattern = None if row["url_pattern"] is None else compile_expression(_text(row["url_pattern"])).source
-    if row["state"] not in STATES:
-        raise ValueError(f"{row['state']!r} is no state: write {', '.join(STATES)}")
-    return TemplateRecord(
-        **{name: _text(row[name]) for name in _TEXTS},
-        layout=from_digits(row["layout"]),
-        structure=from_digits(row["structure"]),
-        body=body,
-        created_at=at,
-        state=row["state"],
-        url_pattern=pattern,
-        selectors=dict(row["selectors"]),
-        overrides=overrides,
-        paths=[_text(path) for path in row["paths"]],
-        confidence=_share(row["confidence"]),
-        pages=_count(row["pages"]),
-        source="import",
-        algorithm_version=_count(row["algorithm_version"]),
-    )
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or len(value) > _MOST_CHARS:
-        raise TypeError(f"{str(value)[:50]!r} is no text of at most {_MOST_CHARS} characters")
-    return value
+        check_selector(convert(one["selector"], _Text))
+    if given.url_pattern is not None:
+        given.url_pattern = compile_expression(given.url_pattern).source
+    numbers = {"layout": from_digits(given.layout), "structure": from_digits(given.structure)}
+    return TemplateRecord(**(asdict(given) | numbers), created_at=at, source="import")
 
 
 def _check_numbers(body: Mapping[str, Any]) -> None:
@@ -217,19 +217,6 @@ def _check_numbers(body: Mapping[str, Any]) -> None:
             values += value.values() if isinstance(value, Mapping) else value
         elif isinstance(value, int | float) and not -(2**63) <= value < 2**63:
             raise ValueError(f"{value!r:.50} is no number that a template has")
-
-
-def _count(value: Any) -> int:
-    if type(value) is not int or not 0 <= value < 2**31:
-        raise ValueError(f"{value!r:.50} is no number of 0 to {2**31 - 1}")
-    return value
-
-
-def _share(value: Any) -> float:
-    share = float(value)
-    if not (math.isfinite(share) and 0 <= share <= 1):
-        raise ValueError(f"{value!r} is no share between 0 and 1")
-    return share
 
 
 def import_templates(

@@ -129,7 +129,6 @@ class KeepPolicy(Struct, frozen=True):
 Level = Literal[1, 2]
 TemplateState = Literal["probation", "live", "retired"]
 TemplateSource = Literal["static", "visual", "override", "import"]
-STATES: Final[tuple[TemplateState, ...]] = ("probation", "live", "retired")
 
 _BITS = 64
 _DIGITS = re.compile(r"[0-9a-fA-F]{1,16}")
