@@ -30,6 +30,7 @@ from rensa import RMinHash
 
 from scrapy_dedup.core.boilerplate.repeats import hash_block, split_into_blocks
 from scrapy_dedup.core.pages.fingerprints import from_hex, parts_hash
+from scrapy_dedup.core.pages.shown import EXTENSIONS, FILE, PICTURE
 from scrapy_dedup.core.recrawl.values import Unkeepable, encode
 from scrapy_dedup.core.urls.normal_form import target_of
 
@@ -329,24 +330,21 @@ _NONE: Final = bytes(ITEM_BYTES)
 _NOBODY_ASKED: Final = bytes(ITEM_BYTES)
 _NUMBER: Final = re.compile(r"\d+")
 _BLOCK_BYTES: Final = 8
-_EXTENSIONS: Final = (
-    "pdf|docx?|xlsx?|pptx?|od[tsp]|rtf|epub|csv|tsv|zip|rar|7z|t?gz|bz2|xz|tar|exe|msi|dmg|apk|deb|rpm|iso"
-    "|mp3|m4a|ogg|wav|flac|mp4|webm|avi|mov|mkv|ics|torrent"
-)
-# Two pages with one text, each with a report of its own to download, are two pages. A link to a page is another matter:
-# copies of a page link to themselves, to their neighbours and to what shares them. Searched for from its end: most
-# links lead to no file.
-_FILE_END: Final = re.compile(rf"""\.(?:{_EXTENSIONS})(?:[?#][^"'<>]*+)?(?=(["'])?)""", re.IGNORECASE)
+# Two pages with one text, each with a report of its own to download, are two pages. Searched for from
+# its end: most links lead to no file.
+_FILE_END: Final = re.compile(rf"""\.(?:{EXTENSIONS})(?:[?#][^"'<>]*+)?(?=(["'])?)""", re.IGNORECASE)
 _HREF_START: Final = re.compile(r"""\bhref\s{0,9}=\s{0,9}["']([^"'<>]+)\Z""", re.IGNORECASE)
-_FILE: Final = re.compile(rf"\.(?:{_EXTENSIONS})\Z", re.IGNORECASE)
-# Films and pictures, what a list lets choose, and who is written to or called. Each begins with a character in one
-# case, which is found ten times as fast.
+# Films and pictures, what a list lets choose, what is struck out, and who is written to or called. Each begins with a
+# character in one case, which is found ten times as fast.
 _SHOWN: Final = re.compile(
     r"""<(?i:(?:img|iframe|frame|video|audio|source|embed)\b[^<>]{0,2000}?\s(?:data-)?src\s{0,9}=\s{0,9}["']?([^"'\s>]+)"""
-    r"""|option\b[^<>]{0,500}>([^<]{1,200}))"""
+    r"""|(?:option|del|s)\b[^<>]{0,500}>([^<]{1,200}))"""
+)
+# Of an element without text: three stars of five, the tick of a table. Links and buttons name what they are for.
+_LABEL: Final = re.compile(
+    r"""\s(?i:aria-label|title)\s{0,9}=\s{0,9}["']([^"'<>]{1,200})["'][^<>]{0,500}>\s{0,20}</(?!a\b|button\b)"""
 )
 _WRITTEN_TO: Final = re.compile(r"""=\s{0,9}["']?(?i:mailto|tel|sms):([^"'?>\s]+)""")
-_PICTURE: Final = re.compile(r"\.(?:avif|gif|jpe?g|png|svg|webp)\Z", re.IGNORECASE)
 # Fingerprints know neither case nor white space: `-v` is not `-V`, and code is not what its lines are in another order.
 _FLAG: Final = re.compile(r"(?<![^\s(\[])-[A-Za-z]\b")
 _LONGEST_HREF: Final = 2_000
@@ -443,14 +441,16 @@ def unpack_fields(packed: bytes) -> list[bytes]:
 def files_hash(source: str, blocks: Blocks, url: str) -> bytes:
     """Return what stands for the files that a page links to or shows, whichever host it has them from.
 
-    Beside them it stands for what can be chosen, mail addresses, and the letters of flags and the lines of code.
+    Beside them it stands for what can be chosen or is struck out, for mail addresses, for labels of what has no text,
+    and for the letters of flags and the lines of code.
     """
     names = {text for _, text in blocks if "\n" in text}
     names.update(flag for _, text in blocks if "-" in text for flag in _FLAG.findall(text))
     for beside in islice(_SHOWN.finditer(source), _MOST_FILES):
         shown, choice = beside.groups()
         names.add(_file_name(shown, url) if shown else choice.strip())
-    names.update(address[1] for address in islice(_WRITTEN_TO.finditer(source), _MOST_FILES))
+    for pattern in (_WRITTEN_TO, _LABEL):
+        names.update(found[1] for found in islice(pattern.finditer(source), _MOST_FILES))
     for end in islice(_FILE_END.finditer(source), _MOST_FILES):
         found = end[1] and _HREF_START.search(source, max(0, end.start() - _LONGEST_HREF), end.end())
         if not found:
@@ -464,7 +464,7 @@ def _file_name(href: str, url: str) -> str:
     if href[:5].lower() == "data:":
         return ""
     path, _, query = (target_of(unescape(href), url) or href).partition("#")[0].partition("?")
-    is_named = _FILE.search(path) or _PICTURE.search(path)
+    is_named = FILE.search(path) or PICTURE.search(path)
     return path.partition("//")[2].partition("/")[2] if is_named else f"{path}?{query}"
 
 

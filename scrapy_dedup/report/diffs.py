@@ -20,6 +20,7 @@ CHANGES = {
     "content": "The text changed",
     "numbers": "Nothing but numbers changed",
     "title": "The title changed",
+    "files": "Pictures, files or addresses changed",
     "volatile": "Dates or counters changed",
     "boilerplate_only": "Boilerplate changed",
 }

@@ -76,9 +76,9 @@ class Block:
         return f"Block{self._values()!r}"
 
     @property
-    def may_lead_here(self) -> bool:
-        """Whether a link to a place on its own page may be in it, told without its pieces."""
-        return True
+    def unread(self) -> str | None:
+        """Its serialised HTML, where no pieces were made of it yet; most of what is asked can be told by it."""
+        return None
 
     def __reduce__(self) -> tuple[type["Block"], tuple[object, ...]]:
         return Block, self._values()
@@ -122,10 +122,9 @@ class FoundBlock(Block):
         return object.__getattribute__(self, name)
 
     @property
-    def may_lead_here(self) -> bool:
-        """Whether a link to a place on its own page may be in it; an attribute is written with double quotes."""
-        source = self._source
-        return not source or bool(self._marks.tags) or ' href="#' in source
+    def unread(self) -> str | None:
+        """Its serialised HTML, where no pieces were made of it yet; attributes have double quotes there."""
+        return None if self._marks.tags else self._source or None
 
     def forget_source(self) -> None:
         """Make what is made of the source, which says no more."""

@@ -56,7 +56,8 @@ def _as_text(page: Page, keep: Sequence[bool], _base_url: str | None) -> str:
         step = block.path.rpartition(">")[2].partition(".")[0].partition("#")[0]
         if parts:
             parts.append("\n" if step == last_step and step in _CLOSE_TOGETHER else "\n\n")
-        parts.append(without_permalinks(block)[0] if block.may_lead_here else block.text)
+        source = block.unread
+        parts.append(without_permalinks(block)[0] if source is None or ' href="#' in source else block.text)
         last_step = step
     return "".join(parts)
 

@@ -7,14 +7,18 @@ from collections.abc import Set as AbstractSet
 from difflib import unified_diff as _unified_diff
 from enum import StrEnum
 from itertools import accumulate, takewhile
+from textwrap import dedent
 from typing import Final, NamedTuple
+from zlib import crc32
 
 from msgspec import Struct, field
 
 from scrapy_dedup.core.boilerplate.repeats import PageCounts, RepeatPolicy
 from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.pages.fingerprints import block_fingerprint
-from scrapy_dedup.core.pages.tags import CURRENCY, plain
+from scrapy_dedup.core.pages.render import kept_pictures
+from scrapy_dedup.core.pages.shown import picture, shown_in
+from scrapy_dedup.core.pages.tags import BODY, CURRENCY, Place, Tag, plain
 
 TITLE: Final = "title"
 """Path of the parts of a page's title, where other passages have a DOM path."""
@@ -27,6 +31,8 @@ _PERMALINK_SIGNS: Final = ("\u00b6", "#", "\u00a7", "\U0001f517")
 # Letters of icon fonts have no meaning of their own.
 _ICONS: Final = re.compile("[\ue000-\uf8ff]+")
 _PREFORMATTED: Final = re.compile(r">pre(?:[.#>]|\Z)")
+
+_INDENTED: Final = re.compile(r"(?:(?<=\n) | {2,})\S+")
 
 _DATE_WORDS: Final = (
     "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
@@ -53,14 +59,16 @@ class Repeats(Struct, frozen=True):
 
 
 class Passage(NamedTuple):
-    """A piece of main text."""
+    """A piece of main text, or what it shows beside its words."""
 
     path: str
     text: str
     is_link: bool = False
     """The whole text is a link."""
     code: str = ""
-    """Of preformatted text, with a space between what inline elements divide."""
+    """Of preformatted text, with a space between what inline elements divide, and the lines' indentation."""
+    is_shown: bool = False
+    """A picture, a file, an address, or what is struck out."""
 
     @property
     def form(self) -> str:
@@ -72,8 +80,15 @@ class Passage(NamedTuple):
 
     @property
     def masked(self) -> str:
-        """The same whatever its numbers, dates and times are."""
+        """The same whatever its numbers, dates and times are; of what is shown, whatever it is."""
+        if self.is_shown:
+            return self.text[:2]
         return _NUMBER.sub("#", self.code) if self.code else mask(self.text)
+
+    @property
+    def number_key(self) -> int:
+        """What stands for it whatever its numbers, dates and times are, or whatever is shown in its place."""
+        return block_fingerprint(self.path, self.text[:2] if self.is_shown else mask(self.text))
 
 
 class MainText(Struct, frozen=True):
@@ -86,7 +101,12 @@ class MainText(Struct, frozen=True):
     furniture: frozenset[int] = frozenset()
     """Number keys of the boilerplate: with other numbers it is boilerplate, too."""
     rest: tuple[int, ...] = ()
-    """Fingerprints of all that is not in *passages*, in order."""
+    """Page keys of all that is not in *passages*, in order."""
+
+    @property
+    def words(self) -> tuple[Passage, ...]:
+        """Its title and its passages of text."""
+        return (*self.title, *(one for one in self.passages if not one.is_shown))
 
 
 def repeats_of(versions: Iterable[PageCounts[int]], policy: RepeatPolicy | None = None) -> Repeats:
@@ -101,8 +121,27 @@ def repeats_of(versions: Iterable[PageCounts[int]], policy: RepeatPolicy | None 
 
 
 def page_keys(page: Page) -> list[int]:
-    """Return the fingerprints of a page's blocks, in order, and after them those of its title's parts."""
-    return page.fingerprints + [block_fingerprint(TITLE, part) for part in title_parts(page.title)]
+    """Return what stands for a page's blocks, in order, then for its title's parts, then for what it shows beside them.
+
+    White space within code counts, and so does the case of letters: a page with the same keys is the same.
+    """
+    keys = [block_key(block) for block in page.blocks]
+    keys += [text_key(TITLE, part) for part in title_parts(page.title)]
+    return keys + [text_key(path, text) for path, text in _all_shown(page)]
+
+
+def block_key(block: Block) -> int:
+    """Return what stands for a block, with its letters and white space as they are."""
+    return _exact(block.fingerprint, block.text)
+
+
+def text_key(path: str, text: str) -> int:
+    """Return what stands for a text with its letters as they are."""
+    return _exact(block_fingerprint(path, text), text)
+
+
+def _exact(fingerprint: int, text: str) -> int:
+    return fingerprint ^ crc32(text.encode("utf-8", "surrogatepass"))
 
 
 def title_parts(title: str | None) -> list[str]:
@@ -116,43 +155,77 @@ def main_text(page: Page, repeats: Repeats) -> MainText:
 
     A page that would be left empty is kept whole: copies of one page repeat in all their blocks.
     """
-    shared = [(block.path, block.text) for block in page.blocks if block.fingerprint in repeats.boilerplate]
-    own = [block for block in page.blocks if block.fingerprint not in repeats.boilerplate]
-    whole = not own
+    keys = [block_key(block) for block in page.blocks]
+    shared = [
+        Passage(block.path, block.text)
+        for block, key in zip(page.blocks, keys, strict=True)
+        if key in repeats.boilerplate
+    ]
+    whole = len(shared) == len(page.blocks)
     headings = {_without_sign(block) for block in page.blocks if _HEADING.search(block.path)}
     headings.update(title_parts(page.title))
-    kept = page.blocks if whole else [block for block in own if not _names_heading(block, headings)]
-    kept_keys = {id(block) for block in kept}
-    others = [block for block in page.blocks if id(block) not in kept_keys]
-    title = [(part, block_fingerprint(TITLE, part)) for part in title_parts(page.title)]
-    shared += [(TITLE, part) for part, key in title if key in repeats.boilerplate]
+    keep = [
+        whole or not (key in repeats.boilerplate or _names_heading(block, headings))
+        for block, key in zip(page.blocks, keys, strict=True)
+    ]
+    title = [(Passage(TITLE, part), text_key(TITLE, part)) for part in title_parts(page.title)]
+    shared += [part for part, key in title if key in repeats.boilerplate]
+    rest = [key for key, kept in zip(keys, keep, strict=True) if not kept]
     return MainText(
-        title=tuple(Passage(TITLE, part) for part, key in title if key not in repeats.boilerplate),
-        passages=tuple(_passage(block) for block in kept),
-        menus=frozenset() if whole else frozenset(_menus(page.blocks, repeats.links)),
+        title=tuple(part for part, key in title if key not in repeats.boilerplate),
+        passages=tuple(_kept(page, keep, frozenset() if whole else repeats.boilerplate)),
+        menus=frozenset() if whole else frozenset(_menus(page.blocks, keys, repeats.links)),
         furniture=number_keys(shared),
-        rest=tuple(block.fingerprint for block in others),
+        rest=tuple(rest),
     )
+
+
+def _kept(page: Page, keep: Sequence[bool], boilerplate: AbstractSet[int]) -> Iterator[Passage]:
+    """Yield the blocks that are kept, and after each what it shows; a picture between them goes with one of them."""
+    pictures = kept_pictures(page, keep)
+    here = BODY
+    for step in page.walk.steps:
+        if isinstance(step, Place):
+            here = step
+            continue
+        found: Iterable[str] = ()
+        path = here.path
+        if isinstance(step, Tag):
+            found = picture(step) if next(pictures) else ()
+        elif keep[step]:
+            block = page.blocks[step]
+            yield _passage(block)
+            found, path = shown_in(block), block.path
+        for text in found:
+            if text_key(path, text) not in boilerplate:
+                yield Passage(path, text, is_shown=True)
+
+
+def _all_shown(page: Page) -> Iterator[tuple[str, str]]:
+    """Yield path and form of all that a page shows beside its words."""
+    here = BODY
+    for step in page.walk.steps:
+        if isinstance(step, Place):
+            here = step
+        elif isinstance(step, Tag):
+            yield from ((here.path, text) for text in picture(step))
+        else:
+            block = page.blocks[step]
+            yield from ((block.path, text) for text in shown_in(block))
 
 
 def same_blocks(old: Sequence[int], new: Sequence[int], ignoring: AbstractSet[int]) -> bool:
     """Whether two versions have the same `page_keys` in the same order; a quick answer before any parsing.
 
-    True is certain, but for the case of letters; False is not: see `compare`. Two versions of which nothing
-    is left are compared whole.
+    True is certain; False is not: see `compare`. Two versions of which nothing is left are compared whole.
     """
     ours, theirs = ([key for key in keys if key not in ignoring] for keys in (old, new))
     return ours == theirs if ours or theirs else list(old) == list(new)
 
 
-def number_key(path: str, text: str) -> int:
-    """Return what stands for a passage whatever its numbers, dates and times are."""
-    return block_fingerprint(path, mask(text))
-
-
-def number_keys(texts: Iterable[tuple[str, str]]) -> frozenset[int]:
-    """Return the number keys of those (path, text) that have numbers which may come and go."""
-    return frozenset(number_key(path, text) for path, text in texts if may_churn(text))
+def number_keys(passages: Iterable[Passage]) -> frozenset[int]:
+    """Return the number keys of those that have numbers which may come and go, and of all that is shown."""
+    return frozenset(one.number_key for one in passages if one.is_shown or may_churn(one.text))
 
 
 def mask(text: str) -> str:
@@ -171,7 +244,13 @@ def _passage(block: Block) -> Passage:
     code = ""
     if _PREFORMATTED.search(block.path):
         code = " ".join(" ".join(plain(piece) for piece in block.pieces if type(piece) is str).split())
+        code += _indentation(block.text)
     return Passage(block.path, _without_sign(block), _is_link(block), code)
+
+
+def _indentation(text: str) -> str:
+    """Return what stands behind more than one space in code; where lines end means no more than a space."""
+    return "".join(_INDENTED.findall(dedent(text.expandtabs())))
 
 
 def _is_link(block: Block) -> bool:
@@ -193,13 +272,13 @@ def _names_heading(block: Block, headings: AbstractSet[str]) -> bool:
     return block.text in headings and not _HEADING.search(block.path)
 
 
-def _menus(blocks: Iterable[Block], repeated: AbstractSet[int]) -> Iterator[str]:
+def _menus(blocks: Iterable[Block], keys: Iterable[int], repeated: AbstractSet[int]) -> Iterator[str]:
     links: Counter[str] = Counter()
     shared: Counter[str] = Counter()
-    for block in blocks:
+    for block, key in zip(blocks, keys, strict=True):
         if _is_link(block):
             links[block.path] += 1
-            shared[block.path] += block.fingerprint in repeated
+            shared[block.path] += key in repeated
     return (path for path, count in links.items() if 2 * shared[path] > count)
 
 
@@ -217,6 +296,7 @@ class Change(StrEnum):
     CONTENT = "content"
     NUMBERS = "numbers"  # nothing but numbers and dates: prices, phone numbers
     TITLE = "title"  # the title alone
+    FILES = "files"  # pictures, files, addresses to write to or to call, what is struck out
     VOLATILE = "volatile"  # dates and counters proven to churn
     BOILERPLATE_ONLY = "boilerplate_only"
     NONE = "none"
@@ -225,7 +305,7 @@ class Change(StrEnum):
 class ChangePolicy(Struct, frozen=True):
     """What counts as changed."""
 
-    classes: frozenset[Change] = frozenset({Change.CONTENT, Change.TITLE, Change.NUMBERS})
+    classes: frozenset[Change] = frozenset({Change.CONTENT, Change.TITLE, Change.NUMBERS, Change.FILES})
 
 
 DEFAULT_POLICY: Final = ChangePolicy()
@@ -269,7 +349,7 @@ def compare(
     """
     before, after = _differing(old, new)
     titles = _trimmed(old.title, new.title)
-    found = {_class_of(before, after, volatile)}
+    found = {_class_of(*_of_words(before, after), volatile), _class_of_shown(before, after, volatile)}
     of_title = _class_of(_without_furniture(titles[0], new), _without_furniture(titles[1], old), volatile)
     found.add(Change.TITLE if of_title in (Change.CONTENT, Change.NUMBERS) else of_title)
     if (old.passages, old.title, old.rest) != (new.passages, new.title, new.rest):
@@ -278,6 +358,10 @@ def compare(
     if verdict.change in (Change.BOILERPLATE_ONLY, Change.NONE):
         return verdict
     differing = titles if verdict.change is Change.TITLE or not (before or after) else (before, after)
+    if verdict.change is Change.FILES:
+        differing = _trimmed(*_of_shown(before, after))
+    elif verdict.change in (Change.CONTENT, Change.NUMBERS):
+        differing = _trimmed(*_of_words(before, after))
     return Verdict(verdict.kind, verdict.change, verdict.reason + _first_difference(*differing))
 
 
@@ -318,8 +402,8 @@ def moves(old: MainText, new: MainText) -> Moves:
     """Return which passages changed in their numbers alone; prices and phone numbers are never among them."""
     before, after = ({*side.title, *side.passages} for side in (old, new))
     both = before & after
-    left, came = (number_keys(one[:2] for one in side - both) for side in (before, after))
-    return Moves(left & came, number_keys(one[:2] for one in both))
+    left, came = (number_keys(side - both) for side in (before, after))
+    return Moves(left & came, number_keys(both))
 
 
 class NumberChurn(Struct):
@@ -375,7 +459,7 @@ def _common_start(before: Sequence[Passage], after: Sequence[Passage]) -> int:
 
 def _without_furniture(passages: Sequence[Passage], other: MainText) -> Sequence[Passage]:
     """Return what is not the other version's boilerplate with other numbers: "© 2024" before all pages have it."""
-    return [one for one in passages if number_keys([one[:2]]).isdisjoint(other.furniture)]
+    return [one for one in passages if number_keys([one]).isdisjoint(other.furniture)]
 
 
 def _class_of(before: Sequence[Passage], after: Sequence[Passage], volatile: AbstractSet[int]) -> Change:
@@ -387,10 +471,24 @@ def _class_of(before: Sequence[Passage], after: Sequence[Passage], volatile: Abs
     return Change.NUMBERS if next(masked) == next(masked) else Change.CONTENT
 
 
+def _class_of_shown(before: Sequence[Passage], after: Sequence[Passage], volatile: AbstractSet[int]) -> Change:
+    before, after = _of_shown(before, after)
+    found = _class_of(before, after, volatile)
+    return Change.FILES if found in (Change.CONTENT, Change.NUMBERS) else found
+
+
+def _of_words(before: Sequence[Passage], after: Sequence[Passage]) -> tuple[list[Passage], list[Passage]]:
+    return [one for one in before if not one.is_shown], [one for one in after if not one.is_shown]
+
+
+def _of_shown(before: Sequence[Passage], after: Sequence[Passage]) -> tuple[list[Passage], list[Passage]]:
+    return [one for one in before if one.is_shown], [one for one in after if one.is_shown]
+
+
 def _joined(passages: Sequence[Passage], volatile: AbstractSet[int] = frozenset()) -> str:
     if not volatile:
         return "".join(one.form for one in passages)
-    return "".join(one.masked if number_key(one.path, one.text) in volatile else one.form for one in passages)
+    return "".join(one.masked if one.number_key in volatile else one.form for one in passages)
 
 
 def _is_other_design(before: Sequence[Passage], after: Sequence[Passage]) -> bool:
@@ -441,6 +539,7 @@ _REASONS: Final = {
     Change.CONTENT: "main text differs",
     Change.NUMBERS: "main text differs in numbers alone",
     Change.TITLE: "title differs",
+    Change.FILES: "what it shows beside its words differs",
     Change.VOLATILE: "nothing but dates or counters that churn differs",
     Change.BOILERPLATE_ONLY: "main text is the same, boilerplate differs",
     Change.NONE: "main text is the same",

@@ -93,7 +93,7 @@ def _is_of_links(block: Block) -> bool:
 def _own_words(page: Page, repeats: Repeats, ignored: frozenset[str]) -> dict[str, Counter[str]]:
     """Return a page's own words, by the path that they stand at."""
     text, found = main_text(page, repeats), dict[str, Counter[str]]()
-    for passage in (*text.title, *text.passages):
+    for passage in text.words:
         words = (word for word in _words(passage.text) if word not in ignored)
         found.setdefault(passage.path, Counter()).update(words)
     return found

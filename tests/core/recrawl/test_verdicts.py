@@ -6,7 +6,6 @@ import pytest
 
 from scrapy_dedup.core.boilerplate.repeats import PageCounts, RepeatPolicy
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.pages.fingerprints import block_fingerprint
 from scrapy_dedup.core.recrawl.verdicts import (
     TITLE,
     Change,
@@ -16,15 +15,16 @@ from scrapy_dedup.core.recrawl.verdicts import (
     NumberChurn,
     Passage,
     Repeats,
+    block_key,
     compare,
     main_text,
     mask,
     may_churn,
     moves,
-    number_key,
     page_keys,
     repeats_of,
     same_blocks,
+    text_key,
     unified_diff,
 )
 from tests.core.builders import parsed
@@ -53,16 +53,19 @@ def repeats_in(case: Case) -> Repeats:
     blocks = [block for page in pages_of(case) for block in page.blocks]
 
     def keys(field: str) -> set[int]:
-        return {block.fingerprint for block in blocks if block.text in case.get(field, [])}
+        return {block_key(block) for block in blocks if block.text in case.get(field, [])}
 
-    titles = {block_fingerprint(TITLE, part) for part in case.get("boilerplate_titles", [])}
-    return Repeats(keys("boilerplate") | titles, keys("menus"))
+    titles = {text_key(TITLE, part) for part in case.get("boilerplate_titles", [])}
+    shown = {text_key(path, text) for path, text in case.get("boilerplate_shown", [])}
+    return Repeats(keys("boilerplate") | titles | shown, keys("menus"))
 
 
 def churn_of(case: Case) -> frozenset[int]:
     blocks = [block for page in pages_of(case) for block in page.blocks]
-    keys = {number_key(block.path, block.text) for block in blocks if block.text in case.get("churn", [])}
-    return frozenset(keys | {number_key(TITLE, text) for text in case.get("churn_titles", [])})
+    texts = [(block.path, block.text) for block in blocks if block.text in case.get("churn", [])]
+    texts += [(TITLE, text) for text in case.get("churn_titles", [])]
+    shown = [Passage(path, text, is_shown=True) for path, text in case.get("churn_shown", [])]
+    return frozenset(one.number_key for one in [*(Passage(*text) for text in texts), *shown])
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in CASES])
@@ -83,7 +86,7 @@ def test_reason_shows_the_first_passage_that_differs():
 
 def test_reason_does_not_show_what_both_have_after_a_footer_that_counts_for_nothing():
     """The old footer is boilerplate with another number; the passage after it is the same."""
-    footer = Repeats(frozenset({block_fingerprint("body>div", "© 2025")}))
+    footer = Repeats(frozenset({text_key("body>div", "© 2025")}))
     old = text_of("<div>© 2024</div>", "<p>Same</p>", "<p>Two</p>", repeats=footer)
     new = text_of("<div>© 2025</div>", "<p>Same</p>", "<p>Zwei</p>", repeats=footer)
 
@@ -115,8 +118,8 @@ def test_moves_tells_numbers_that_changed_from_those_that_stood():
 
     found = moves(old, new)
 
-    assert found.changed == {number_key("body>p.n", "0 views")}
-    assert found.still == {number_key("body>p", "Posted 2 June 2025")}
+    assert found.changed == {Passage("body>p.n", "0 views").number_key}
+    assert found.still == {Passage("body>p", "Posted 2 June 2025").number_key}
 
 
 def test_what_moved_on_most_pages_is_volatile():
@@ -157,25 +160,41 @@ def test_repeats_are_those_of_all_versions():
     assert repeats_of([old, new], RepeatPolicy(0.7, 5)) == Repeats({1, 3}, {1, 2, 3})
 
 
-def test_keys_of_a_page_end_with_its_title():
+# Where the tokens of code are divided is seen by no key: the text is the same.
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=case["id"])
+        for case in CASES
+        if case["change"] not in ("none", "boilerplate_only") and case["id"] != "code-tokens"
+    ],
+)
+def test_a_page_that_changed_has_other_keys(case):
+    old, new = map(page_keys, pages_of(case))
+
+    assert not same_blocks(old, new, repeats_in(case).boilerplate)
+
+
+def test_keys_of_a_page_hold_its_title():
     one, other = parsed("<title>A | S</title><p>Text"), parsed("<title>B | S</title><p>Text")
 
     ours, theirs = page_keys(one), page_keys(other)
 
-    assert ours[:1] == one.fingerprints
+    assert ours[0] == block_key(one.blocks[0])
     assert [our == their for our, their in zip(ours, theirs, strict=True)] == [True, False, True]
 
 
 def test_main_text_keeps_what_the_site_does_not_share():
     page = parsed("<title>A | S</title><p>Own<p>Shared<ul><li><a href=/x>Link</a>")
-    repeats = Repeats({page.fingerprints[1], page_keys(page)[-1]}, {page.fingerprints[2]})
+    keys = page_keys(page)
+    repeats = Repeats({keys[1], keys[-1]}, {keys[2]})
 
     found = main_text(page, repeats)
 
     assert [passage.text for passage in found.title] == ["A"]
     assert [(passage.text, passage.is_link) for passage in found.passages] == [("Own", False), ("Link", True)]
     assert found.menus == {"body>ul>li"}
-    assert found.rest == (page.fingerprints[1],)
+    assert found.rest == (keys[1],)
 
 
 @table("core/blocks_are_the_same_without_boilerplate")

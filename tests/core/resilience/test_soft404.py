@@ -3,7 +3,7 @@ from typing import Final
 import pytest
 
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.recrawl.verdicts import Repeats, page_keys
+from scrapy_dedup.core.recrawl.verdicts import Repeats, block_key, page_keys
 from scrapy_dedup.core.resilience.soft404 import ErrorPage, PageReason, RealPage, judge_page, probe_url
 from tests.core.builders import parsed
 
@@ -58,7 +58,9 @@ def test_home_page_is_real_though_all_urls_give_it(path):
 def test_pages_without_words_agree_only_where_they_are_equal():
     """Two empty shells of an application may show two things."""
     empty, digits, other = (page_of(body, title="12") for body in ("", "<p>12</p>", "<p>13</p>"))
-    everything = Repeats({*page_keys(digits), *page_keys(other)} - {digits.fingerprints[-1], other.fingerprints[-1]})
+    everything = Repeats(
+        {*page_keys(digits), *page_keys(other)} - {block_key(digits.blocks[-1]), block_key(other.blocks[-1])}
+    )
 
     assert judge_page(f"{SITE}/x", digits, {PROBE: digits}, everything) == ErrorPage()
     assert judge_page(f"{SITE}/x", digits, {PROBE: other}, everything) == RealPage(PageReason.EMPTY)
