@@ -115,6 +115,7 @@ _ELEMENT = re.compile(r"<[^\s/>]++")
 _LONG_PART = re.compile(rf">[^>]{{{_LONG},}}+")
 # From a quote that holds a ">" on: there a tag ends later than at its first ">".
 _QUOTED_END = re.compile(r"=\s*+(?:\"[^\">]*+>|'[^'>]*+>)")
+_NOT_BEFORE_ATTRIBUTES = bytes(set(range(256)).difference(b" \t\n\f\r/\"'"))
 _BETWEEN_ATTRIBUTES = re.compile(r"[\s/\"']+")
 
 
@@ -159,12 +160,14 @@ def _may_have_attributes(html: str, most: int) -> bool:
     A tag ends at its first ">" unless that stands in a quoted value. Where some do, all that stands between two ">"
     may be part of one tag.
     """
-    if len(html) <= 3 * most:
+    most_names = _MOST_NAMES * most
+    begun_in_all = _most_begun(html) if len(html) > 3 * most else 0
+    # Most pages have fewer in all than one tag may have.
+    if begun_in_all <= most and begun_in_all + html.count("<") <= most_names:
         return False
     quoted_ends = len(_QUOTED_END.findall(html))
-    most_names = _MOST_NAMES * most
-    # Each takes two characters; a page has few of what stands before them, or its tags have.
-    if len(html) > 2 * most_names and _most_begun(html) > most_names:
+    # A page has few of what stands before them, or its tags have.
+    if begun_in_all > most_names:
         if quoted_ends:
             return True
         source = "".join(_TAG.findall(html))
@@ -183,7 +186,9 @@ def _may_have_attributes(html: str, most: int) -> bool:
 
 def _most_begun(part: str) -> int:
     """Return how many attributes begin at most: each after white space, a slash, or the second quote of a value."""
-    return sum(map(part.count, " \t\n\f\r/")) + (part.count('"') + 1) // 2 + (part.count("'") + 1) // 2
+    before = part.encode("utf-8", "surrogatepass").translate(None, _NOT_BEFORE_ATTRIBUTES)
+    quotes = before.count(b'"'), before.count(b"'")
+    return len(before) - sum(number // 2 for number in quotes)
 
 
 def _attributes(part: str) -> int:
