@@ -29,7 +29,7 @@ from msgspec import Struct, field
 from rensa import RMinHash
 
 from scrapy_dedup.core.boilerplate.repeats import hash_block, split_into_blocks
-from scrapy_dedup.core.pages.fingerprints import from_hex, parts_hash
+from scrapy_dedup.core.pages.fingerprints import beyond_ascii, from_hex, parts_hash
 from scrapy_dedup.core.pages.shown import EXTENSIONS, FILE, PICTURE
 from scrapy_dedup.core.recrawl.values import Unkeepable, encode
 from scrapy_dedup.core.urls.normal_form import target_of
@@ -58,7 +58,6 @@ _MISSED: Final = 1e-5
 _BY_CHANCE: Final = 1 / 256
 
 # In UTF-8: what is no letter, digit or underscore of ASCII becomes a space, capitals become small.
-_ASCII: Final = bytes(range(128))
 _SPACED: Final = "".join(chr(n).lower() if chr(n).isalnum() or n == ord("_") else " " for n in range(128)).encode()
 _SPACED_BYTES: Final = _SPACED + bytes(range(128, 256))
 # Beside ASCII most texts have but letters that need no normalising, and signs that part words as spaces do.
@@ -125,8 +124,7 @@ def words(text: str) -> list[str]:
     White space, punctuation and marks of Markdown do not count; the target of
     a link would, so that a caller gives the text of a page, not its Markdown.
     """
-    raw = text.encode("utf-8", "surrogatepass")
-    others = raw.translate(None, _ASCII).decode("utf-8", "surrogatepass")
+    others = beyond_ascii(text.encode("utf-8", "surrogatepass"))
     signs = set(_A_SIGN.findall(others))
     if _ONLY_PLAIN.fullmatch(others) and len(signs) <= _MOST_SIGNS:
         for sign in signs:

