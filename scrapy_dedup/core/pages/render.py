@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache, lru_cache
 from html import escape, unescape
 from operator import itemgetter
@@ -95,20 +96,32 @@ def _as_html(page: Page, keep: Sequence[bool], base_url: str | None) -> str:
     return _HtmlDrawing(base_url, page.base).draw(page, keep)
 
 
+_NAMED_OPTIONS = (
+    "heading_style list_indent_type highlight_style whitespace_mode newline_style code_block_style inline_data_media "
+    "hidden_content url_escape_style link_style output_format tier_strategy"
+).split()
+
+
 @cache
 def _converter() -> Callable[[str], str]:
     # A crawl that only knows its pages again never draws one.
-    from html_to_markdown import ConversionOptions, InvalidInputError, convert  # noqa: PLC0415
+    import html_to_markdown as converter  # noqa: PLC0415
 
     headings = ["h1", "h2", "h3", "h4", "h5", "h6"]
-    options = ConversionOptions(extract_metadata=False, compact_tables=True, keep_inline_images_in=headings)
+    options = converter.ConversionOptions(extract_metadata=False, compact_tables=True, keep_inline_images_in=headings)
+    # A name would be looked up in each call, in twice the time of a short page.
+    named = {
+        name: getattr(getattr(converter, name.title().replace("_", "")), getattr(options, name).upper())
+        for name in _NAMED_OPTIONS
+    }
+    options = replace(options, **named)
 
     def converted(html: str) -> str:
         try:
-            return convert(html, options).content or ""
-        except InvalidInputError:
+            return converter.convert(html, options).content or ""
+        except converter.InvalidInputError:
             # It takes what is control characters by a third for no text.
-            return convert(_CONTROLS.sub("", html), options).content or ""
+            return converter.convert(_CONTROLS.sub("", html), options).content or ""
 
     return converted
 
