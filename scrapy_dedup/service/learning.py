@@ -13,7 +13,7 @@ from scrapy_dedup.core.boilerplate.repeats import Boilerplate, PageCounts, Repea
 from scrapy_dedup.core.duplicates import SiteSeen
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.fingerprints import from_hex, to_hex
-from scrapy_dedup.core.templates.layouts import VERSION, skeleton_of
+from scrapy_dedup.core.templates.layouts import VERSION
 from scrapy_dedup.core.templates.templates import WINDOW, Drift, DriftWatch, Look
 from scrapy_dedup.service.cut.site_cleaning import NO_LAYOUT, SiteCut, cut_page
 from scrapy_dedup.service.cut.site_patterns import SitePatterns
@@ -203,7 +203,7 @@ class SiteLearner:
 
     def note(self, page_key: bytes, url: str, html: str, page: Page, found: SiteCut, at: datetime) -> Steps[bool]:
         """Count a page that was cut, and watch whether the templates still fit; return whether it raised an alarm."""
-        skeleton = skeleton_of(page)
+        skeleton = found.skeleton
         self._pages[found.layout] += 1
         self._seen[found.layout] += 1
         self._signatures[skeleton.l1, skeleton.l2, found.layout] += 1
@@ -398,9 +398,13 @@ class Learner:
         self.seen = SiteSeen(frozenset(self.boilerplate.counts), self.boilerplate.pages)
         self.samples = dict(knowledge.samples)
 
+    def wants(self, page_key: bytes) -> bool:
+        """Say whether a page still counts."""
+        return not self._done and page_key not in self._counted
+
     def count(self, page_key: bytes, blocks: Mapping[int, Sample]) -> bool:
-        """Count a page once; return whether it is time to learn."""
-        if self._done or page_key in self._counted:
+        """Count a page, where it is wanted; return whether it is time to learn."""
+        if not self.wants(page_key):
             return False
         self._counted.add(page_key)
         self.counts.add(blocks)

@@ -105,17 +105,18 @@ def closes(line: str, fence: str) -> bool:
 
 def _read(lines: list[str], at: int) -> tuple[Segment, int]:
     line = lines[at]
-    if heading := _HEADING.fullmatch(line):
-        return Segment(ChunkKind.HEADING, line.strip(), level=len(heading[1])), at + 1
-    if fence := _FENCE.match(line):
-        return _read_code(lines, at, fence[1])
-    if _begins_table(lines, at):
-        end = at + 2
-        while end < len(lines) and lines[end].lstrip().startswith("|"):
-            end += 1
-        return Segment(ChunkKind.TABLE, "\n".join(lines[at:end])), end
-    if item := _ITEM.match(line):
-        return _read_list(lines, at, item[1] or item[2])
+    if not line[0].isalpha():
+        if heading := _HEADING.fullmatch(line):
+            return Segment(ChunkKind.HEADING, line.strip(), level=len(heading[1])), at + 1
+        if fence := _FENCE.match(line):
+            return _read_code(lines, at, fence[1])
+        if _begins_table(lines, at):
+            end = at + 2
+            while end < len(lines) and lines[end].lstrip().startswith("|"):
+                end += 1
+            return Segment(ChunkKind.TABLE, "\n".join(lines[at:end])), end
+        if item := _ITEM.match(line):
+            return _read_list(lines, at, item[1] or item[2])
     end = at + 1
     while end < len(lines) and lines[end].strip() and not _interrupts(lines, end):
         end += 1

@@ -99,26 +99,24 @@ NO_MARKS = Marks()
 
 
 class FoundBlock(Block):
-    """A block as it was found on a page; fingerprint, pieces and characters in links are made when first asked for."""
+    """A block as it was found on a page; pieces and characters in links are made when first asked for."""
 
     __slots__ = ("_marks", "_place", "_source")
 
-    def __init__(self, place: Place, text: str, source: str, marks: Marks = NO_MARKS) -> None:
-        """Take a text and its serialised HTML, which holds no tags but inline ones."""
+    def __init__(self, place: Place, folded: str, shown: str, source: str, marks: Marks) -> None:
+        """Take a text, as it counts and as it is shown, and its serialised HTML with no tags but inline ones."""
         self.path = place.path
-        self.text = text
+        self.text = shown
+        self.fingerprint = place.fingerprints.of(folded)
         self._place = place
         self._source = source
         self._marks = marks
 
     def __getattr__(self, name: str) -> object:
         """Make what is asked for the first time: an attribute that is set never comes here."""
-        if name == "fingerprint":
-            self.fingerprint = self._place.fingerprints.of(self._folded())
-        elif name in ("pieces", "link_chars"):
-            self.forget_source()
-        else:
+        if name not in ("pieces", "link_chars"):
             raise AttributeError(name)
+        self.forget_source()
         return object.__getattribute__(self, name)
 
     @property
@@ -133,11 +131,9 @@ class FoundBlock(Block):
             # Another thread has made it, since this one was asked.
             return
         self.pieces = _pieces(source, self._marks)
-        self.link_chars = _link_chars(self.pieces, self._folded())
+        folded = " ".join(self.text.split()) if self._place.in_pre else self.text
+        self.link_chars = _link_chars(self.pieces, folded)
         self._source = ""
-
-    def _folded(self) -> str:
-        return " ".join(self.text.split()) if self._place.in_pre else self.text
 
 
 def inline_token(source: str) -> Token:
@@ -306,7 +302,7 @@ class Gatherer:
         text = " ".join(raw.split())
         if text:
             self.walk.append(len(self.blocks))
-            block = FoundBlock(here, raw.strip("\r\n") if here.in_pre else text, source, marks)
+            block = FoundBlock(here, text, raw.strip("\r\n") if here.in_pre else text, source, marks)
             self.blocks.append(block)
             if len(source) > len(raw) + _LONG_SOURCE:
                 block.forget_source()

@@ -303,7 +303,7 @@ class Crawl:
         """Let the domain learn from a page."""
         if learner.site is not None and draft.page is not None:
             learner.site.see(draft.page_key, draft.url, draft.source, draft.page)
-        if learner.count(draft.page_key, self._samples(draft)):
+        if learner.wants(draft.page_key) and learner.count(draft.page_key, self._samples(draft)):
             yield from self.learn(learner)
 
     def _samples(self, draft: Draft) -> dict[int, Sample]:

@@ -13,7 +13,7 @@ from scrapy_dedup.core.boilerplate.verdict_model import learn
 from scrapy_dedup.core.metadata.choice import Metadata, metadata_of
 from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.pages.marking import marked_blocks
-from scrapy_dedup.core.templates.layouts import skeleton_of
+from scrapy_dedup.core.templates.layouts import Skeleton, skeleton_of
 from scrapy_dedup.core.templates.templates import MORE_CAUTION, Cut, Template, Why, cut, template_of
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.cut.cleaning import Cleaned, judged, without
@@ -57,6 +57,7 @@ class SiteCut(Struct, frozen=True):
     cleaned: Cleaned
     metadata: Metadata
     how: How
+    skeleton: Skeleton
     layout: int = REST
     misfit: str = ""
     """Why the template of the page's layout was not used."""
@@ -84,9 +85,9 @@ def cut_page(
         PatternError: no patterns are given, and those of the settings cannot be used.
     """
     patterns = patterns or patterns_of(settings)
-    layout, chosen = REST, None
+    layout, chosen, skeleton = REST, None, skeleton_of(page)
     if knowledge is not None:
-        layout = knowledge.layout_of(skeleton_of(page))
+        layout = knowledge.layout_of(skeleton)
         chosen = knowledge.template_for(layout, url)
     misfit = "" if knowledge is None or not knowledge.templates else NO_LAYOUT
     if chosen is not None:
@@ -102,11 +103,11 @@ def cut_page(
             protected = [is_judged or place in decided for place, is_judged in enumerate(found.judged)]
             cleaned = _finished(html, page, url, (removals, protected), settings, patterns)
             metadata = metadata_of(page, url, chosen.locators)
-            return SiteCut(cleaned, metadata, How.TEMPLATE, layout, doubt=doubt)
+            return SiteCut(cleaned, metadata, How.TEMPLATE, skeleton, layout, doubt=doubt)
     known = chosen or (knowledge.templates.get(REST) if knowledge is not None else None)
     removals, protected, how = _alone(page, known, settings)
     cleaned = _finished(html, page, url, (removals, protected), settings, patterns)
-    return SiteCut(cleaned, metadata_of(page, url), how, layout, misfit)
+    return SiteCut(cleaned, metadata_of(page, url), how, skeleton, layout, misfit)
 
 
 _Verdicts = tuple[list[Removal | None], list[bool]]
