@@ -208,7 +208,7 @@ def _redesign_in_a_crawl() -> dict[str, Any]:
         if number + 1 in (5, 20, 60):
             at_once(learner.learn(at))
         cut = learner.cut(url, html, page, Settings())
-        if at_once(learner.note(key, url, html, page, cut, at)):
+        if at_once(learner.note(key, url, page, cut, at)):
             alarm = number - _LEARNED + 1
         if number >= _LEARNED:
             fits_from = None if cut.misfit or cut.how != "template" else fits_from or number - _LEARNED + 1

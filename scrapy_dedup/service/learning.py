@@ -1,5 +1,6 @@
 """What one domain's pages have in common: known from earlier runs, and learned while this one goes on, in steps."""
 
+import zlib
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from datetime import datetime
@@ -88,13 +89,15 @@ class SiteLearner:
         """Of this run, in order."""
         self._settings = settings
         self._sample = SiteSample(settings.learn_pages)
+        self._young: dict[bytes, bytes] = {}
+        """HTML of the first few pages, packed, for a browser to show them."""
         self._strays = SiteSample(settings.learn_pages)
         """Pages that no template fits, met at any time."""
         self._fresh = SiteSample(settings.learn_pages)
         """After a redesign those that raised the alarm, and all that follow."""
         self._former: SiteKnowledge | None = None
         """What was known before a redesign, while the new design is learned."""
-        self._late: deque[tuple[LearnedPage, str] | None] = deque(maxlen=WINDOW)
+        self._late: deque[LearnedPage | None] = deque(maxlen=WINDOW)
         """The last pages, None where nothing about them is in doubt."""
         self._watch = DriftWatch()
         self._records: list[LayoutKnowledge] = []
@@ -132,7 +135,11 @@ class SiteLearner:
         """Take in a page before it is cut."""
         is_learning = self.is_taught or not self.is_settled
         if is_learning and len(self._sample) < self._sample.most and self._sample.wants(page_key):
-            self._sample.add(learned_page(page_key, url, page), html)
+            self._sample.add(learned_page(page_key, url, page))
+            if self.is_taught and len(self._sample) < FEWEST_PAGES:
+                self._young[page_key] = zlib.compress(html.encode("utf-8", "surrogatepass"), 1)
+            else:
+                self._young.clear()
 
     def learn(self, at: datetime) -> Steps[bool]:
         """Make templates of what was seen, unless more is known already; return whether there are new ones."""
@@ -189,11 +196,13 @@ class SiteLearner:
         is_young = FEWEST_SHOWN <= len(self._sample) < FEWEST_PAGES
         if not is_young or (self.knowledge is not None and self.knowledge.templates):
             return []
-        return list(self._sample.sources())
+        young = ((page, self._young.get(page.page_key)) for page in self._sample.pages())
+        return [(page, zlib.decompress(html).decode("utf-8", "surrogatepass")) for page, html in young if html]
 
     def end_teaching(self) -> None:
         """No browser looks at pages any more: what was kept for it can go."""
         self.is_taught = False
+        self._young.clear()
         if self.is_settled:
             self._sample = SiteSample(self._settings.learn_pages)
 
@@ -201,7 +210,7 @@ class SiteLearner:
         """Cut a page by what is known now, and by what people decided; None: that is in the settings alone."""
         return cut_page(html, page, url, self.knowledge, settings, patterns)
 
-    def note(self, page_key: bytes, url: str, html: str, page: Page, found: SiteCut, at: datetime) -> Steps[bool]:
+    def note(self, page_key: bytes, url: str, page: Page, found: SiteCut, at: datetime) -> Steps[bool]:
         """Count a page that was cut, and watch whether the templates still fit; return whether it raised an alarm."""
         skeleton = found.skeleton
         self._pages[found.layout] += 1
@@ -214,7 +223,7 @@ class SiteLearner:
         what = found.doubt if found.misfit == NO_LAYOUT else found.misfit or found.doubt
         look = Look(page_key, found.layout, what, at)
         is_wanted = bool(look.what) or self._former is not None
-        learned = (learned_page(page_key, url, page), html) if is_wanted else None
+        learned = learned_page(page_key, url, page) if is_wanted else None
         self._late.append(learned)
         drift = self._watch.note(look)
         if drift is not None:
@@ -226,9 +235,9 @@ class SiteLearner:
         if drift is not None:
             yield from self._begin_anew(drift, at)
         elif learned is not None and self._former is not None:
-            if _added(self._fresh, *learned) and self._is_time(self._fresh):
+            if _added(self._fresh, learned) and self._is_time(self._fresh):
                 yield from self._learn_anew(self._former, at)
-        elif learned is not None and found.misfit and _added(self._strays, *learned) and self._is_time(self._strays):
+        elif learned is not None and found.misfit and _added(self._strays, learned) and self._is_time(self._strays):
             yield from self._learn_strays(at)
         if self._watch.cleared():
             self._watch.relearned()
@@ -253,8 +262,8 @@ class SiteLearner:
         self._former = replace(known, templates=kept)
         self._fresh = SiteSample(self._settings.learn_pages)
         for late in self._late:
-            if late is not None and late[0].page_key in drift.pages:
-                _added(self._fresh, *late)
+            if late is not None and late.page_key in drift.pages:
+                _added(self._fresh, late)
         # How the old design looked is of no use.
         self._snapshots.clear()
         self._sample = SiteSample(self._settings.learn_pages)
@@ -295,11 +304,11 @@ class SiteLearner:
         self._records, self._signatures, self._pages = [], Counter(), Counter()
 
 
-def _added(sample: SiteSample, page: LearnedPage, html: str) -> bool:
+def _added(sample: SiteSample, page: LearnedPage) -> bool:
     """Take a page into a sample; return whether that has grown by it."""
     before = len(sample)
     if sample.wants(page.page_key):
-        sample.add(page, html)
+        sample.add(page)
     return len(sample) > before
 
 

@@ -1,3 +1,4 @@
+import dataclasses
 import gc
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -193,7 +194,7 @@ class Watched:
             self.at += timedelta(seconds=1)
             self.learner.see(key, url, html, page)
             cut = self.learner.cut(url, html, page, self.settings)
-            if at_once(self.learner.note(key, url, html, page, cut, self.at)):
+            if at_once(self.learner.note(key, url, page, cut, self.at)):
                 self.alarms.append(count)
             found.append(cut)
             self.records += self.learner.take_records(self.at)
@@ -206,6 +207,16 @@ class Watched:
 
 def hows(found: Iterable[SiteCut]) -> dict[str, int]:
     return dict(Counter(str(one.how) for one in found))
+
+
+@pytest.mark.parametrize(("teacher", "pages", "shown"), [("new", 3, 3), ("new", 4, 4), ("new", 5, 0), ("off", 4, 0)])
+def test_html_is_kept_of_the_first_pages_of_a_site_that_a_browser_may_look_at(teacher, pages, shown):
+    watched = Watched(dataclasses.replace(SETTINGS, teacher=teacher))
+
+    watched.take(range(pages))
+
+    young = sorted((page.url, html) for page, html in watched.learner.young_pages())
+    assert young == [(url_of("a", number), article(number)) for number in range(shown)]
 
 
 @pytest.fixture

@@ -369,10 +369,10 @@ class Crawl:
     def _note(self, draft: Draft, learner: Learner) -> Steps[None]:
         """Watch whether what is known of the site still fits, and learn from pages that it does not fit."""
         if learner.site is not None and draft.page is not None and draft.cut is not None:
-            about = (draft.page_key, draft.url, draft.source, draft.page)
-            if (yield from learner.site.note(*about, draft.cut, draft.fetched_at)):
+            key, url, page = draft.page_key, draft.url, draft.page
+            if (yield from learner.site.note(key, url, page, draft.cut, draft.fetched_at)):
                 self.count("drift/alarms", 1)
-            self.to_show.meet(learner.site, PageToShow(draft.domain, draft.cut.layout, *about))
+            self.to_show.meet(learner.site, PageToShow(draft.domain, draft.cut.layout, key, url, draft.source, page))
             if self.to_show.is_over and learner.site.is_taught:
                 learner.site.end_teaching()
 

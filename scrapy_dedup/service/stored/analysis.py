@@ -151,7 +151,7 @@ class DomainAnalysis:
         counts: dict[Method, Epochs] = {}
         for source, reading in self._pages(oldest_first=True):
             if reading.method == "template" and reading.page is not None and self._sample.wants(source.page_key):
-                self._sample.add(learned_page(source.page_key, source.url, reading.page), reading.source)
+                self._sample.add(learned_page(source.page_key, source.url, reading.page))
             blocks = reading.blocks(self._policy.min_block_chars)
             if reading.method not in counts:
                 counts[reading.method] = self._counts()

@@ -153,7 +153,7 @@ class KnownSite(Struct, frozen=True):
             key = page_key(source.url, rules)
             reading = read_again(source, self.settings) if sample.wants(key) else None
             if reading is not None and reading.page is not None:
-                sample.add(learned_page(key, source.url, reading.page), reading.source)
+                sample.add(learned_page(key, source.url, reading.page))
         if len(sample) < min(site.pages, sample.most):
             return self
         newer = learn_sample(domain, sample, self.settings).with_snapshots_of(site).with_decisions_of(site)

@@ -72,7 +72,7 @@ def plan_course(
     kept: dict[bytes, PageToShow] = {}
     for each in pages:
         if sample.wants(each.page_key):
-            sample.add(site_learning.learned_page(each.page_key, each.url, each.page), each.html)
+            sample.add(site_learning.learned_page(each.page_key, each.url, each.page))
             kept[each.page_key] = each
     course = Course(domain, sample, known)
     left = settings.teacher_domain_pages

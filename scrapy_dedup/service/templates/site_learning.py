@@ -1,9 +1,8 @@
 """The pages that a site is learned from, and what is known of it by them."""
 
-import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from heapq import heappush, heapreplace, nlargest
+from collections.abc import Iterable, Sequence
+from heapq import heappush, heapreplace
 from typing import Final
 
 from msgspec import Struct
@@ -34,8 +33,6 @@ from scrapy_dedup.service.policies import parse_limits, url_rules
 from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, SiteKnowledge
 from scrapy_dedup.settings import Settings
 
-# Of so many pages the HTML is kept, for a browser to show them.
-KEPT_WHOLE: Final = 4
 _TITLE_CHARS: Final = 200
 
 FEWEST_PAGES: Final = 5
@@ -73,8 +70,6 @@ class SiteSample:
         self._pages: dict[bytes, LearnedPage] = {}
         self._largest: list[bytes] = []
         """Page keys with all bits turned, so that the heap's first is the largest key."""
-        self._sources: dict[bytes, bytes] = {}
-        """Of the KEPT_WHOLE smallest keys: packed HTML."""
 
     def __len__(self) -> int:
         return len(self._pages)
@@ -85,7 +80,7 @@ class SiteSample:
             return False
         return len(self._pages) < self.most or page_key < _turned(self._largest[0])
 
-    def add(self, page: LearnedPage, html: str) -> None:
+    def add(self, page: LearnedPage) -> None:
         """Take in a page that `wants` has let in."""
         key = page.page_key
         if len(self._pages) < self.most:
@@ -93,22 +88,12 @@ class SiteSample:
         else:
             gone = _turned(heapreplace(self._largest, _turned(key)))
             del self._pages[gone]
-            self._sources.pop(gone, None)
         self._pages[key] = page
-        if len(self._sources) < KEPT_WHOLE or key < max(self._sources):
-            self._sources[key] = zlib.compress(html.encode("utf-8", "surrogatepass"), 1)
-            for last in nlargest(len(self._sources) - KEPT_WHOLE, self._sources):
-                del self._sources[last]
-
-    def sources(self) -> Iterator[tuple[LearnedPage, str]]:
-        """Iterate over the pages whose HTML is kept, by their keys."""
-        for key in sorted(self._sources):
-            yield self._pages[key], zlib.decompress(self._sources[key]).decode("utf-8", "surrogatepass")
 
     def copy(self) -> "SiteSample":
         """Return a sample of the same pages, which stays as it is."""
         copied = SiteSample(self.most)
-        copied._pages, copied._largest, copied._sources = dict(self._pages), [*self._largest], dict(self._sources)
+        copied._pages, copied._largest = dict(self._pages), [*self._largest]
         return copied
 
     def pages(self) -> list[LearnedPage]:
@@ -166,7 +151,7 @@ def sample_page(sample: SiteSample, url: str, html: str, settings: Settings) -> 
     key = page_key(url, url_rules(settings))
     page = parse_page(html, parse_limits(settings)) if sample.wants(key) else None
     if isinstance(page, Page):
-        sample.add(learned_page(key, url, page), html)
+        sample.add(learned_page(key, url, page))
 
 
 def learn_sample(

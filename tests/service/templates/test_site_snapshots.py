@@ -16,7 +16,7 @@ TEXT = Settings(output="text")
 def sample_of(found: list[tuple[str, str]]) -> SiteSample:
     sample = SiteSample(60)
     for url, html in found:
-        sample.add(learned_page(page_key(url), url, page_of(html)), html)
+        sample.add(learned_page(page_key(url), url, page_of(html)))
     return sample
 
 
