@@ -61,7 +61,6 @@ def chromium() -> Iterator[Browser]:
 
 @contextmanager
 def shared_chromium() -> Iterator[Browser]:
-    """Yield the browser of this run."""
     address = one_for_the_run("chromium", _start)["address"]
     with sync_playwright() as playwright:
         yield playwright.chromium.connect_over_cdp(address)

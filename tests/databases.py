@@ -70,7 +70,6 @@ class Server(Struct, frozen=True):
             return cursor.fetchall() if cursor.description else []
 
     def connect(self, database: str) -> "psycopg.Connection[tuple[object, ...]]":
-        """Return a connection that commits every statement by itself."""
         return psycopg.connect(
             host="127.0.0.1",
             port=self.port,

@@ -16,7 +16,6 @@ _ROUNDS = 12
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:
-    """Return what one call took of a processor."""
     start = time.process_time()
     work()
     return time.process_time() - start

@@ -27,7 +27,6 @@ class Words(Struct, frozen=True):
 def column(
     texts: Sequence[str], left: float = 72.0, top: float = 100.0, size: float = 10.0, font: str = "text"
 ) -> list[Words]:
-    """Return texts one below the other."""
     return [Words(text, left, top + 1.2 * size * number, size, font) for number, text in enumerate(texts)]
 
 
@@ -114,10 +113,8 @@ def a_line(
 def stacked(
     texts: Sequence[str], left: float = 72.0, top: float = 100.0, size: float = 10.0, *, width: float | None = None
 ) -> list[PdfLine]:
-    """Return lines one below the other."""
     return [a_line(text, left, top + 1.2 * size * at, size, width=width) for at, text in enumerate(texts)]
 
 
 def a_page(*lines: PdfLine) -> PageLines:
-    """Return a page of A4."""
     return PageLines(list(lines), WIDTH, HEIGHT)

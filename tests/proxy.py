@@ -28,7 +28,6 @@ class Proxy:
         self._passes.clear()
 
     def cut(self) -> None:
-        """End all connections, and whatever comes."""
         self._refuses = True
         with self._lock:
             ends = list(self._open)
@@ -37,12 +36,10 @@ class Proxy:
         self._passes.set()
 
     def mend(self) -> None:
-        """Pass everything on again, also what was swallowed."""
         self._refuses = False
         self._passes.set()
 
     def close(self) -> None:
-        """End everything."""
         _shut(self._listening)
         self.cut()
 
@@ -83,6 +80,5 @@ def _shut(end: socket.socket) -> None:
 
 @contextmanager
 def proxy(target: int) -> Iterator[Proxy]:
-    """Give a proxy of a server on 127.0.0.1."""
     with contextlib.closing(Proxy(target)) as made:
         yield made

@@ -24,11 +24,9 @@ class RedisServer:
 
     @property
     def url(self) -> str:
-        """Return its URL, as a user would write it."""
         return f"redis://127.0.0.1:{self.port}/{self.database}"
 
     def client(self) -> "redis.Redis":
-        """Return a new client."""
         return redis.Redis(host="127.0.0.1", port=self.port, db=self.database, socket_timeout=10)
 
 

@@ -100,7 +100,6 @@ def _runs(pid: int) -> bool:
 
 
 def free_port() -> int:
-    """Return a port on which nobody listens now."""
     with closing(socket.socket()) as listening:
         listening.bind(("127.0.0.1", 0))
         port: int = listening.getsockname()[1]

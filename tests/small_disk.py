@@ -28,7 +28,6 @@ class SmallDisk(Struct, frozen=True):
         return found.f_bavail * found.f_frsize
 
     def fill(self) -> None:
-        """Use all that is free."""
         with self._ballast.open("ab", buffering=0) as file, suppress(OSError):
             while True:
                 file.write(bytes(65_536))
@@ -38,11 +37,9 @@ class SmallDisk(Struct, frozen=True):
         self._ballast.unlink()
 
     def grow(self, size_bytes: int) -> None:
-        """Make it larger."""
         subprocess.run(["mount", "-o", f"remount,size={size_bytes}", self.folder], check=True)
 
     def forbid_writing(self) -> None:
-        """Be read-only, for root, too."""
         subprocess.run(["mount", "-o", "remount,ro", self.folder], check=True)
 
 

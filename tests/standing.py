@@ -97,6 +97,5 @@ def out_of(urls: list[str], site: str) -> str:
 
 
 def counts_of(counts: Mapping[str, Any]) -> dict[str, int]:
-    """Return what layers left out or let out."""
     named = (f"{layer}/{what}" for layer in LAYERS for what in ("dropped", "unproven", "marked"))
     return {name: int(counts[name]) for name in named if counts.get(name)}

@@ -58,11 +58,9 @@ class EndlessSite(dict[str, Any]):
         return Answer(self.framed(name or "Sorry", body))
 
     def framed(self, title: str, body: str) -> str:
-        """Return a whole page."""
         raise NotImplementedError
 
     def session(self) -> str:
-        """Return a value that no link had before."""
         return f"{next(self._fresh) * 7919:012x}a1"
 
 

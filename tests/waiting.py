@@ -1,5 +1,3 @@
-"""Waiting for what comes about."""
-
 import time
 from collections.abc import Callable
 

@@ -21,7 +21,6 @@ class WarmProcess:
         self._server = server
 
     def poll(self) -> int | None:
-        """Return the exit code, None while it runs."""
         return self._server.code_of(self.pid, 0)
 
     def wait(self, timeout: float | None = None) -> int:
@@ -32,12 +31,10 @@ class WarmProcess:
         return code
 
     def send_signal(self, number: int) -> None:
-        """Send a signal, unless it has ended."""
         if self.poll() is None:
             os.kill(self.pid, number)
 
     def kill(self) -> None:
-        """Kill it."""
         self.send_signal(9)
 
 

@@ -108,7 +108,6 @@ def preload() -> None:
 
 
 def _components(settings: Mapping[str, Any]) -> set[str]:
-    """Return the import paths that settings name."""
     import scrapy.commands
 
     found = {f"{one.name}.Command" for one in pkgutil.iter_modules(scrapy.commands.__path__, "scrapy.commands.")}

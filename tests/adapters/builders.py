@@ -1,5 +1,3 @@
-"""Items as a crawl emits them: a test overrides what it is about."""
-
 from typing import Any
 
 from scrapy_dedup.core.urls.normal_form import page_key

@@ -126,7 +126,6 @@ def outcome(crawler: Crawler) -> dict[str, Any]:
 
 @inlineCallbacks
 def crawl_all(server: WebServer, database: str) -> Any:
-    """Return what became of each crawl."""
     origin = server.origins[0]
     settings = {
         "ADDONS": {"scrapy_dedup.Addon": 700},
@@ -155,7 +154,6 @@ def crawl_all(server: WebServer, database: str) -> Any:
 
 
 def main() -> None:
-    """Run the crawls."""
     configure_logging()
     install_reactor(REACTOR)
     reactor: Any = import_module("twisted.internet.reactor")

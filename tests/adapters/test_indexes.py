@@ -101,7 +101,6 @@ class LangChain:
 
     @property
     def stored(self) -> list[tuple[str, str]]:
-        """Return source and text of everything that is there."""
         assert self.records.list_keys() == list(self.vectors.store)
         return sorted((entry["metadata"]["source"], entry["text"]) for entry in self.vectors.store.values())
 

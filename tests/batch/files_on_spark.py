@@ -7,7 +7,6 @@ from scrapy_dedup.batch.session import BatchError, Files
 
 
 def put(*names: str) -> None:
-    """Write files in the working folder."""
     for name in names:
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(name)

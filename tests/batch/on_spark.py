@@ -42,7 +42,6 @@ class Notes:
 
 
 def modules(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield what is imported where a step has run."""
     assert steps.SiteSurvey.__doc__
     for _ in batches:
         yield batch_of([(name,) for name in sorted(sys.modules)], schema_of("name string"))
@@ -58,7 +57,6 @@ def large(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def main(out: str, *names: str) -> dict[str, Any]:
-    """Return what came of a batch."""
     notes = Notes()
     with started("local[2]", SMALL_PARTS) as spark:
         inputs, settings = Files(spark).find(names), Settings(pdf_timeout=PATIENT)
@@ -89,7 +87,6 @@ def main(out: str, *names: str) -> dict[str, Any]:
 
 
 def outcome_of(arguments: list[str]) -> dict[str, object]:
-    """Return how a command ended, with what it wrote."""
     out, err, code = io.StringIO(), io.StringIO(), 0
     with redirect_stdout(out), redirect_stderr(err):
         sys.argv = arguments

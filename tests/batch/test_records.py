@@ -1,5 +1,3 @@
-"""From what Spark reads of files to records."""
-
 import tracemalloc
 from collections.abc import Iterator, Sequence
 from pathlib import Path

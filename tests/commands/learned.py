@@ -1,5 +1,3 @@
-"""A shop whose site was learned, for the verbs about layouts."""
-
 from pathlib import Path
 
 import pytest

@@ -37,7 +37,6 @@ class Outcome:
 
     @property
     def json(self) -> Any:
-        """Return what a program reads from standard output."""
         return json.loads(self.out)
 
 
@@ -74,7 +73,6 @@ def documented(verb: str) -> dict[str, Any]:
 
 
 def scrapy(*arguments: str, folder: Path, **environment: str) -> Outcome:
-    """Run Scrapy without a terminal."""
     with tempfile.TemporaryDirectory() as outputs:
         out, err = Path(outputs, "out"), Path(outputs, "err")
         process = start_scrapy(arguments, folder, _environment() | environment, stdout=out, stderr=err)

@@ -1,5 +1,3 @@
-"""A site with style sheets, for the verbs that show pages to a real Chromium."""
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,5 +1,3 @@
-"""Pages for tests."""
-
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 
 

@@ -1,5 +1,3 @@
-"""Small sites of made-up pages."""
-
 from collections.abc import Callable, Iterable
 from random import Random
 

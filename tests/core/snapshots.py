@@ -24,7 +24,6 @@ class Recorded:
 
 
 def recorded(name: str) -> Recorded:
-    """Return a recorded page."""
     html = (FOLDER / f"{name}.html").read_text()
     answer = json.loads((FOLDER / f"{name}.json").read_text())
     page = parsed(html)

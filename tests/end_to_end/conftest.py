@@ -25,9 +25,9 @@ def make_project(tmp_path) -> Callable[..., Project]:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    """One origin, whose site each test publishes."""
-    with serving(1, lambda _: {}) as running:
+def server(request) -> Iterator[WebServer]:
+    """As many origins and the site that the module's SERVED says; else one, whose site each test publishes."""
+    with serving(*getattr(request.module, "SERVED", (1, lambda _: {}))) as running:
         yield running
 
 

@@ -70,7 +70,6 @@ class Crawled:
 
     @property
     def errors(self) -> list[str]:
-        """What the log tells of errors."""
         return re.findall("^(?:.* (?:ERROR|CRITICAL): (?s:.*)|Traceback (?s:.*))", self.log, re.MULTILINE)
 
     @property
@@ -84,7 +83,6 @@ class Crawled:
 
     @property
     def items(self) -> dict[str, dict[str, Any]]:
-        """The feed by id."""
         return {item.get("id") or item["url"]: item for item in self.fed}
 
 
@@ -117,7 +115,6 @@ class Project:
         return crawled
 
     def start(self, spider: str, *arguments: str, **settings: Any) -> "Running":
-        """Start a crawl."""
         lines = [f"{name} = {value!r}" for name, value in {**BASE, **self.settings, **settings}.items()]
         (self.folder / "project_settings.py").write_text("\n".join(lines) + "\n", encoding="utf-8")
         (self.folder / "stats.json").unlink(missing_ok=True)
@@ -149,7 +146,6 @@ class Running:
         self.process.send_signal(number)
 
     def wait_for(self, condition: Callable[[], bool]) -> None:
-        """Wait until something has come about."""
         until = time.monotonic() + PATIENCE_SECONDS
         while not condition():
             assert time.monotonic() < until, f"waited in vain: {self.log()[-3000:]}"

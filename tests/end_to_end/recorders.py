@@ -37,7 +37,18 @@ def name_of(item: Any) -> str:
     return str(adapter.get("id") or adapter.get("url"))
 
 
-class Storage:
+class OfCrawler:
+    """What Scrapy makes from a crawler."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+
+class Storage(OfCrawler):
     """A user's own async pipeline behind ours: it writes every item through, from open_spider to close_spider.
 
     To the system, not to the disk: what was written outlives a killed crawl, and no test takes the power away.
@@ -46,10 +57,6 @@ class Storage:
     def __init__(self, crawler: Crawler) -> None:
         self._seconds = crawler.settings.getfloat("STORAGE_SECONDS", 0.001)
         self._file: TextIO | None = None
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
 
     def open_spider(self) -> None:
         self._file = Path("stored.jsonl").open("a", encoding="utf-8")  # noqa: SIM115 - closed in close_spider
@@ -69,7 +76,6 @@ class Storage:
 
 
 async def sleep(seconds: float) -> None:
-    """Wait, with any reactor or none."""
     if is_asyncio_available():
         await asyncio.sleep(seconds)
         return
@@ -80,7 +86,7 @@ async def sleep(seconds: float) -> None:
     await maybe_deferred_to_future(waiting)
 
 
-class Ledger:
+class Ledger(OfCrawler):
     """Writes down what was dropped or failed, and at the end of the process the stats."""
 
     def __init__(self, crawler: Crawler) -> None:
@@ -88,10 +94,6 @@ class Ledger:
         crawler.signals.connect(self.item_dropped, signals.item_dropped)
         crawler.signals.connect(self.item_error, signals.item_error)
         atexit.register(self.write_stats)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
 
     def item_dropped(self, item: Any, exception: DropItem) -> None:
         note("dropped.jsonl", {"id": name_of(item), "kind": type(exception).__name__, "reason": str(exception)})
@@ -109,7 +111,7 @@ class Ledger:
         Path("stats.json").write_text(json.dumps(stats, default=str), encoding="utf-8")
 
 
-class JudgingThreads:
+class JudgingThreads(OfCrawler):
     """Notes in which threads the model judges paths, and the site's pages are grouped."""
 
     def __init__(self, crawler: Crawler) -> None:
@@ -118,10 +120,6 @@ class JudgingThreads:
         crawler.signals.connect(self._end, signals.spider_closed)
         threading.setprofile(self._called)
         sys.setprofile(self._called)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
 
     def _called(self, frame: FrameType, event: str, _argument: object) -> None:
         if event == "call" and (name := self._codes.get(frame.f_code)):
@@ -132,14 +130,11 @@ class JudgingThreads:
         threading.setprofile(None)
 
 
-class Slots:
+class Slots(OfCrawler):
     """Writes the slot by which each request reaches the downloader."""
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        found = cls()
-        crawler.signals.connect(found.note, signals.request_reached_downloader)
-        return found
+    def __init__(self, crawler: Crawler) -> None:
+        crawler.signals.connect(self.note, signals.request_reached_downloader)
 
     def note(self, request: Request) -> None:
         note("slots.jsonl", {"url": request.url, "slot": request.meta.get("download_slot")})

@@ -2,14 +2,14 @@
 
 import logging
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Any
 
 from itemadapter import ItemAdapter
 from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import ItemFilter
 
 import scrapy_dedup
-from tests.end_to_end.recorders import name_of, note
+from tests.end_to_end.recorders import OfCrawler, name_of, note
 
 
 class Model:
@@ -21,17 +21,13 @@ class Model:
         return item
 
 
-class Failing:
+class Failing(OfCrawler):
     """Raises on the pages whose names the setting FAILS has."""
 
     setting = "FAILS"
 
     def __init__(self, crawler: Crawler) -> None:
         self._names = crawler.settings.getlist(self.setting)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
 
     def process_item(self, item: Any) -> Any:
         if str(ItemAdapter(item)["url"]).rpartition("/")[2] in self._names:
@@ -45,7 +41,7 @@ class FailingBehind(Failing):
     setting = "FAILS_BEHIND"
 
 
-class Confirming:
+class Confirming(OfCrawler):
     """Says of items that they are safe: of all, or of those whose names SAFE has; at once, or at the end."""
 
     def __init__(self, crawler: Crawler) -> None:
@@ -54,10 +50,6 @@ class Confirming:
         self._parts = crawler.settings.getlist("SAFE_PARTS")
         self._waits = crawler.settings.getbool("SAFE_AT_THE_END")
         self._items: list[Any] = []
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
 
     def process_item(self, item: Any) -> Any:
         is_named = not self._names or str(item["url"]).rpartition("/")[2] in self._names

@@ -18,7 +18,6 @@ HOME = ""
 
 
 def validators_of(body: str) -> dict[str, str]:
-    """Return what a careful server sends along."""
     return {"ETag": f'"{hashlib.sha256(body.encode()).hexdigest()[:16]}"'}
 
 
@@ -45,7 +44,6 @@ class ChangingSite:
         return f"{self.origin}/{name}"
 
     def html(self, name: str) -> str:
-        """Return a page."""
         links = "".join(f'<li><a href="/{one}">All about {one}</a></li>' for one in self.names) if not name else ""
         menu = "".join(f'<li><a href="/{one}">{one}</a></li>' for one in self.menu)
         text = prose((name, self.versions.get(name)), sentences=40)
@@ -77,11 +75,9 @@ class ChangingSite:
         return set(self.server.site)
 
     def crawl(self, project: Project, spider: str = "walker", *arguments: str, **settings: Any) -> Crawled:
-        """Crawl from the home page."""
         return project.crawl(spider, "-a", f"start={self.url(HOME)}", *arguments, **settings)
 
     def names_of(self, lines: Lines) -> list[str]:
-        """Return the pages that items are of, in order."""
         prefix = f"{self.origin}/"
         return sorted(str(line.get("id") or line["url"]).removeprefix(prefix) for line in lines)
 
@@ -93,7 +89,6 @@ def copied(project: Project, folder: Path) -> Project:
 
 
 def verdicts(crawled: Crawled) -> dict[str, int]:
-    """Return how many pages had which verdict."""
     found = {word: crawled.count(f"unchanged/{word}") for word in ("new", "changed", "unchanged")}
     return {word: count for word, count in found.items() if count}
 
@@ -112,18 +107,15 @@ def statuses(crawled: Crawled) -> dict[str, int]:
 
 
 def reports_of(crawled: Crawled, key: str) -> set[Any]:
-    """Return what the reports of all stored items say."""
     return {line["report"].get(key) for line in crawled.stored}
 
 
 def rows(project: Project, query: str, *values: object) -> list[tuple[Any, ...]]:
-    """Ask the project's store."""
     with closing(sqlite3.connect(project.folder / ".scrapy" / "dedup.db")) as store:
         return [tuple(row) for row in store.execute(query, values)]
 
 
 def execute(project: Project, statements: Iterable[str]) -> None:
-    """Change the project's store."""
     with closing(sqlite3.connect(project.folder / ".scrapy" / "dedup.db")) as store:
         for statement in statements:
             store.execute(statement)

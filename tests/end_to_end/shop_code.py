@@ -37,7 +37,6 @@ def write(project: Project, *edits: tuple[str, str], file: str = "shop.py", code
 
 
 def prices(site: ChangingSite, *values: object) -> None:
-    """Give each product of a site a price."""
     named = zip(site.names, values, strict=True)
     site.publish(notes={name: f'<p>It costs <b class="price">{value}</b></p>' for name, value in named})
 

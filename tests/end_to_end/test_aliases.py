@@ -35,7 +35,6 @@ UNLINKED = Counter(["only from a canonical page", "the one"])
 
 
 def titles_of(server: WebServer) -> Counter[str]:
-    """Return each title of the site once."""
     bodies = [str(answer.body) for answer in server.site.values() if isinstance(answer, Answer)]
     return Counter({title for body in bodies for title in re.findall("<title>(.*?)</title>", body)})
 

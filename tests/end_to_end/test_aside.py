@@ -1,12 +1,11 @@
 """What takes long is done beside the reactor, and every page leaves as if it had been done at once."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.end_to_end.crawling import lines_of
-from tests.server import Answer, Site, WebServer, serving
+from tests.server import Answer, Site
 from tests.service.learned_site import FOOTER, WORDS, post
 
 SELECT = {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"}
@@ -30,10 +29,7 @@ def site(origins: list[str]) -> Site:
     return posts | {f"{origins[1]}/long/{number}": Answer(long_page(number)) for number in range(LONG)}
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(2, site) as running:
-        yield running
+SERVED = 2, site
 
 
 @pytest.mark.parametrize("reactor", [{}, SELECT], ids=["asyncio", "select"])

@@ -1,12 +1,11 @@
 """Whatever comes, the item goes out, flagged and counted; `benchmarks.hostile` says how soon."""
 
-import sqlite3
 from collections import Counter
-from contextlib import closing
 
 import pytest
 
 from tests.end_to_end.crawling import ADDON, Crawled, Project, all_accounted_for
+from tests.end_to_end.recrawl_site import rows
 from tests.end_to_end.spiders.hostile import FIELDS, URLS
 from tests.server import Answer, Site, serving
 from tests.sites import html_page
@@ -57,7 +56,6 @@ KINDS = ("item", "attached")
 
 
 def came_of(crawled: Crawled, kind: str, name: str) -> tuple[dict[str, object], str | None]:
-    """Return an item's report and text."""
     found = next(one for one in crawled.stored if one["id"].startswith(kind) and one["id"].endswith(f"/{name}"))
     return found["report"], found["cleaned"]
 
@@ -134,6 +132,5 @@ def test_callbacks_that_break_wait_or_yield_without_end_lose_nothing(project):
     all_accounted_for(crawled)
     assert crawled.dropped == []
     assert len(crawled.stored) == 1 + 2 + 3 + 250 + 250
-    with closing(sqlite3.connect(project.folder / ".scrapy" / "dedup.db")) as store:
-        done = store.execute("SELECT count(*) FROM documents WHERE status = 'completed' AND url LIKE '%/many/%'")
-        assert done.fetchone() == (250,)
+    done = "SELECT count(*) FROM documents WHERE status = 'completed' AND url LIKE '%/many/%'"
+    assert rows(project, done) == [(250,)]

@@ -1,10 +1,7 @@
 """The plugin among pipelines, middlewares and settings that its author did not choose: nothing is lost or hangs."""
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
-
-import pytest
 
 from tests.end_to_end.crawling import Crawled, Project
 from tests.server import Answer, Site, WebServer, serving
@@ -15,10 +12,7 @@ SIZES = (3, 17)
 STORAGE = {"tests.end_to_end.recorders.Storage": 800}
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(len(SIZES), lambda origins: interleaved(origins, SIZES)) as running:
-        yield running
+SERVED = len(SIZES), lambda origins: interleaved(origins, SIZES)
 
 
 def crawl(project: Project, server: WebServer, **settings: Any) -> Crawled:

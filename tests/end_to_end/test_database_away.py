@@ -33,7 +33,6 @@ class Gates:
         self.close()
 
     def close(self) -> None:
-        """Begin again."""
         self.gates = [threading.Event() for _ in range(3)]
         self.gates[0].set()
         site: Site = {}

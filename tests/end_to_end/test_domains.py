@@ -25,10 +25,7 @@ NAME = "scrapybot"
 XML = "application/xml"
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(2, lambda _: {}) as running:
-        yield running
+SERVED: tuple[int, Any] = 2, lambda _: {}
 
 
 @pytest.fixture
@@ -399,7 +396,6 @@ def scored_site(good: str, pages: int) -> Site:
 
 
 def counts(project: Project, origin: str) -> tuple[Any, ...]:
-    """Return high and low counts, best and mean confidence."""
     found = domain(project, origin)
     high, low = found.high_quality_candidate_count, found.low_quality_candidate_count
     mean = found.mean_confidence_score

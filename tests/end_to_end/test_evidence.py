@@ -1,18 +1,16 @@
 """An item is left out only where another item of this crawl is surely the same, and who looks is told."""
 
-import json
-import os
 import re
 from typing import Any
 
 import pytest
 
-from tests.end_to_end.crawling import PATIENCE_SECONDS, ROOT, Crawled, Project
+from tests.commands.running import scrapy
+from tests.end_to_end.crawling import Crawled
 from tests.server import Answer, WebServer, serving
 from tests.service.files.test_run import Done
 from tests.sites import html_page, prose
 from tests.standing import CASES, SETTINGS, counts_of, out_of, rows
-from tests.warm import start_scrapy
 
 ONE_BY_ONE: dict[str, Any] = {"CONCURRENT_REQUESTS": 1}
 
@@ -140,9 +138,9 @@ def test_chunks_of_a_page_that_others_equal_in_all_but_its_fields_are_those_that
 def test_a_layer_that_leaves_out_much_is_told_by_log_stats_runs_and_report(project, server):
     copies = dict.fromkeys((f"copy{number}" for number in range(5)), html_page("harbour"))
     crawled = project.crawl("pages", "-a", publish(server, **copies, **around(19)), **ONE_BY_ONE)
-    listed = json.loads(command(project, "runs", "--json"))
-    table = command(project, "runs")
-    command(project, "report", "--html", "report.html")
+    listed = scrapy("dedup", "runs", "--json", folder=project.folder).json
+    table = scrapy("dedup", "runs", folder=project.folder).out
+    assert scrapy("dedup", "report", "--html", "report.html", folder=project.folder).code == 0
     html = (project.folder / "report.html").read_text(encoding="utf-8")
     del copies["copy2"], copies["copy3"], copies["copy4"]
     few = project.crawl("pages", "-a", publish(server, **copies, **around(19)), DEDUP_PROJECT="few")
@@ -169,15 +167,6 @@ def told_of(crawled: Crawled) -> list[tuple[str, ...]]:
     """Return what is warned of: layer, pages left out, pages, and pairs to look at."""
     warning = r"WARNING: .*the layer (\w+) left out (\d+) of (\d+) pages.*((?:\n\S+ for \S+)*)"
     return re.findall(warning, crawled.log)
-
-
-def command(project: Project, *words: str) -> str:
-    """Return what `scrapy dedup` says about a project."""
-    out = project.folder / "out.txt"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = start_scrapy(["dedup", *words], project.folder, environment, stdout=out, stderr=project.folder / "err.txt")
-    assert done.wait(PATIENCE_SECONDS) == 0
-    return out.read_text(encoding="utf-8")
 
 
 def test_a_crawl_leaves_out_as_much_as_clean_for_the_same_reasons(project):

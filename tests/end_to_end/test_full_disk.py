@@ -38,8 +38,6 @@ class Site:
             server.site[f"{self.origin}/p{n}"] = Answer(page(n))
 
     def when(self, n: int, happens: Callable[[], None]) -> None:
-        """Let something happen before a page is answered."""
-
         def answer(_times: int) -> Answer:
             happens()
             return Answer(page(n))

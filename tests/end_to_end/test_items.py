@@ -1,7 +1,6 @@
 """Items of any kind go out with their cleaned text, whatever they bring."""
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
@@ -22,10 +21,7 @@ def pages_alone(origins: list[str]) -> Site:
     return {f"{origins[0]}/{page}": Answer(html_page(page)) for page in PAGES}
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(1, pages_alone) as running:
-        yield running
+SERVED = 1, pages_alone
 
 
 def start_of(server: WebServer) -> str:

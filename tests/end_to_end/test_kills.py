@@ -64,7 +64,6 @@ def test_version_that_comes_back_after_a_kill_is_emitted_over_the_one_that_went_
     site = ChangingSite(server)
 
     def publish(**versions: int) -> None:
-        """One of the pages has no validators."""
         site.versions = dict(versions)
         site.publish(others={"/p3": Answer(site.html("p3"))})
 

@@ -1,6 +1,5 @@
 """All layers on one hospital's site: each counts what it is there for, in any order and however much comes at once."""
 
-from collections.abc import Iterator
 from functools import partial
 
 import pytest
@@ -9,7 +8,7 @@ from scrapy_dedup.store.store import Store
 from tests.end_to_end.crawling import ADDON, Crawled, Project
 from tests.hospital.outcomes import Reports, given, ids, known, reports_of
 from tests.hospital.site import ALL, FURNITURE, addresses, rows, served, site
-from tests.server import Answer, WebServer, serving
+from tests.server import Answer, WebServer
 from tests.service.files.test_run import Done
 
 SETTINGS = {**ADDON, "DEDUP_LANGUAGES": ["nl"], "DEDUP_ITEM_DETAILS": ["chunks"]}
@@ -21,10 +20,7 @@ def answers_of(server: WebServer) -> dict[str, Answer]:
     return {url: answer for url, answer in server.site.items() if isinstance(answer, Answer)}
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(1, lambda origins: served(site(ALL, origins[0]))) as running:
-        yield running
+SERVED = 1, lambda origins: served(site(ALL, origins[0]))
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from tests.end_to_end.crawling import ADDON, PATIENCE_SECONDS, ROOT, Crawled, Pr
 from tests.hospital.brochures import COVER, COVER_PATTERN, HEADER
 from tests.hospital.outcomes import given, known, reports_of
 from tests.hospital.site import FEW, addresses, rows, served, site
-from tests.server import Answer, WebServer, serving
+from tests.server import Answer
 from tests.service.files.test_run import Done
 from tests.warm import start_scrapy
 
@@ -21,10 +20,7 @@ SIZES = replace(FEW, brochures=6, brochures_with_twins=2)
 LEDGER = {name: number for name, number in SIZES.ledger.items() if not name.startswith("boilerplate/")}
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(1, lambda origins: served(site(SIZES, origins[0]))) as running:
-        yield running
+SERVED = 1, lambda origins: served(site(SIZES, origins[0]))
 
 
 @pytest.fixture(scope="module")

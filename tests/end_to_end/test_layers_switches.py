@@ -1,7 +1,6 @@
 """Layers that are off, that are in the shadow, and chunks that leave as items of their own."""
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from scrapy_dedup.store.store import Store
 from tests.end_to_end.crawling import ADDON, Crawled, Project
 from tests.hospital.outcomes import given, known, reports_of
 from tests.hospital.site import FEW, ORIGIN, a_content, addresses, rows, served, site
-from tests.server import Answer, WebServer, serving
+from tests.server import Answer
 from tests.service.files.test_run import Done
 
 COMPARING = ("title", "duplicate", "near_duplicate", "chunk", "language")
@@ -25,10 +24,7 @@ CRAWLS: dict[str, dict[str, Any]] = {
 NL = frozenset(["nl"])
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(1, lambda origins: served(site(FEW, origins[0]))) as running:
-        yield running
+SERVED = 1, lambda origins: served(site(FEW, origins[0]))
 
 
 @pytest.fixture(scope="module")
@@ -65,10 +61,6 @@ def chunks_of(chunks: list[dict[str, Any]]) -> Counter[tuple[str, str, str | Non
 def counted(crawled: Crawled, prefix: str = "") -> set[str]:
     names = [name.removeprefix(f"dedup/{prefix}") for name in crawled.stats if name.startswith(f"dedup/{prefix}")]
     return {name.split("/")[0] for name in names}
-
-
-def test_layers_count_the_same_on_a_smaller_site(crawls):
-    assert {name: crawls["on"].count(name) for name in FEW.ledger} == FEW.ledger
 
 
 def test_layers_that_are_off_count_nothing(crawls):

@@ -1,18 +1,15 @@
 """What a costly function makes of a text is made once for a project; what it raises is not kept."""
 
 import re
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.end_to_end.crawling import ADDON, Crawled, Project
-from tests.end_to_end.recrawl_site import copied
+from tests.end_to_end.recrawl_site import copied, execute
 from tests.end_to_end.spiders.costly import PAGES
-from tests.server import Answer, Site, WebServer, serving
+from tests.server import Answer, Site, WebServer
 from tests.sites import html_page, prose
 
 DOCS = Path(__file__).parents[2] / "docs" / "memo.md"
@@ -33,11 +30,6 @@ class Costly:
         crawled = self._project.crawl(spider, "-a", f"start={' '.join(self._urls)}", *words, **settings)
         return crawled, sorted(calls.read_text(encoding="utf-8").splitlines()) if calls.exists() else []
 
-    def alter(self, statement: str) -> None:
-        with closing(sqlite3.connect(self._project.folder / ".scrapy" / "dedup.db")) as store:
-            store.execute(statement)
-            store.commit()
-
 
 def some_pages(origins: list[str]) -> Site:
     return {
@@ -46,10 +38,7 @@ def some_pages(origins: list[str]) -> Site:
     }
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(1, some_pages) as running:
-        yield running
+SERVED = 1, some_pages
 
 
 @pytest.fixture
@@ -155,8 +144,9 @@ FULL = "CREATE TRIGGER away BEFORE INSERT ON memos BEGIN SELECT RAISE(ABORT, 'di
 )
 def test_a_memo_that_is_of_no_use_is_made_again(paid, server, tmp_path, change, settings, stat):
     project, first = paid
-    costly = Costly(copied(project, tmp_path / "copy"), server)
-    costly.alter(change)
+    copy = copied(project, tmp_path / "copy")
+    costly = Costly(copy, server)
+    execute(copy, [change])
 
     again, calls = costly.crawl(**settings)
 

@@ -2,7 +2,6 @@
 
 import signal
 from collections import Counter
-from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
@@ -11,7 +10,7 @@ import scrapy
 
 from tests.end_to_end.crawling import Crawled, Project, all_accounted_for
 from tests.end_to_end.recrawl_site import rows
-from tests.server import WebServer, serving
+from tests.server import WebServer
 from tests.sites import SMALL, interleaved, pages_of
 
 ASYNCIO = pytest.param({}, id="asyncio")
@@ -24,10 +23,7 @@ NONE = pytest.param({"TWISTED_REACTOR_ENABLED": False}, id="no-reactor", marks=_
 Settings = dict[str, Any]
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(len(SMALL), lambda origins: interleaved(origins, SMALL)) as running:
-        yield running
+SERVED = len(SMALL), lambda origins: interleaved(origins, SMALL)
 
 
 def crawl(project: Project, server: WebServer, *arguments: str, **settings: Any) -> Crawled:

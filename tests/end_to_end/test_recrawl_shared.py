@@ -1,5 +1,3 @@
-"""Two crawlers on one store."""
-
 import threading
 import time
 from collections.abc import Iterator

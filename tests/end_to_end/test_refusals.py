@@ -12,16 +12,12 @@ import pytest
 from tests.end_to_end.crawling import Crawled, Project
 from tests.end_to_end.test_nothing_lost import BY_SELECT
 from tests.end_to_end.test_ways_in import BY_HAND, PIPELINE
-from tests.server import Answer, WebServer, serving
+from tests.server import Answer, WebServer
 from tests.sites import html_page
 from tests.store.test_opening import a_store_file, change, untouched
 from tests.tables import table
 
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(1, lambda origins: {f"{origins[0]}/page": Answer(html_page("page"))}) as running:
-        yield running
+SERVED = 1, lambda origins: {f"{origins[0]}/page": Answer(html_page("page"))}
 
 
 def refused(project: Project, server: WebServer, told: str, *arguments: str, **settings: Any) -> Crawled:

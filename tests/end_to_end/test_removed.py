@@ -45,7 +45,6 @@ def project(seen, tmp_path) -> Project:
 
 
 def sitemaps(site: ChangingSite) -> dict[str, Answer]:
-    """Return two, each with half of the pages."""
     found = {}
     for number, names in enumerate((site.names[::2], site.names[1::2])):
         urls = "".join(f"<url><loc>{site.url(name)}</loc></url>" for name in names)
@@ -60,7 +59,6 @@ def crawl(project: Project, site: ChangingSite, **settings: Any) -> Crawled:
 
 
 def without(site: ChangingSite, *names: str, **others: Answer) -> None:
-    """Take pages from the site."""
     site.names = [name for name in NAMES if name not in names]
     site.publish(others=sitemaps(site) | {f"/{path}": answer for path, answer in others.items()})
 

@@ -139,24 +139,18 @@ def listing(origin: str, parts: int, form: str) -> Site:
     return Parts({f"{origin}{form.format(number)}": page(form.format(number)) for number in range(parts)})
 
 
-def test_listing_is_followed_to_the_first_part_without_news(project, server):
-    origin, form = server.origins[0], "/list/page/{}/"
-    published(server, listing(origin, 5, form))
-
-    project.crawl("everything", "-a", f"start={origin}{form.format(0)}", **on(discovery=""))
-
-    # The first page that repeats is the first of those that are all the same, seen twice.
-    assert [url for url in asked(server) if "list" in url] == [form.format(number) for number in range(7)]
-
-
-def test_listing_is_followed_no_further_than_its_limit(project, server):
-    origin, form = server.origins[0], "/list?page={}"
-    published(server, listing(origin, 9, form))
-    start = f"start={origin}{form.format(0)}"
-    crawled = project.crawl("everything", "-a", start, **on(discovery="", pagination_max_pages=3))
-
-    assert [url for url in asked(server) if "list" in url] == [form.format(number) for number in range(4)]
-    assert crawled.count("pagination/tried") == 3
+# The first page that repeats is the first of those that are all the same, seen twice.
+@pytest.mark.parametrize(
+    ("parts", "form", "limits", "tried"),
+    [(5, "/list/page/{}/", {}, 6), (9, "/list?page={}", {"pagination_max_pages": 3}, 3)],
+    ids=["to-the-first-without-news", "no-further-than-its-limit"],
+)
+def test_listing_is_followed(project, server, parts, form, limits, tried):
+    origin = server.origins[0]
+    published(server, listing(origin, parts, form))
+    crawled = project.crawl("everything", "-a", f"start={origin}{form.format(0)}", **on(discovery="", **limits))
+    assert [url for url in asked(server) if "list" in url] == [form.format(number) for number in range(tried + 1)]
+    assert crawled.count("pagination/tried") == tried
 
 
 def test_crawl_goes_on_in_its_jobdir(project, server):

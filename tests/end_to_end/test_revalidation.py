@@ -12,7 +12,7 @@ from tests.sites import html_page
 
 PAGES = 5
 PRODUCTS = PAGES - 1
-AROUND = "tests.end_to_end.shop_middlewares"
+AROUND = "tests.end_to_end.company"
 
 STATES = "SELECT url, content_hash, visits_count, last_seen_at FROM documents"
 
@@ -25,7 +25,6 @@ def project(project, site) -> Project:
 
 
 def conditions(server: WebServer) -> list[dict[str, str]]:
-    """Return which conditions the requests had, and forget them."""
     names = ("If-None-Match", "If-Modified-Since")
     found = [
         {name: headers[name] for name in names if name in headers}
@@ -37,7 +36,6 @@ def conditions(server: WebServer) -> list[dict[str, str]]:
 
 
 def with_headers(site: ChangingSite, **headers: str) -> None:
-    """Publish each page with these headers."""
     given = {name.replace("_", "-"): value for name, value in headers.items()}
     others = {f"/{name}": Answer(site.html(name), headers=given) for name in (HOME, *site.names)}
     site.publish(others=others)

@@ -1,16 +1,15 @@
 """Crawls with DUPEFILTER_CLASS = "scrapy_dedup.StoreDupeFilter": the same pages as with Scrapy's own filter."""
 
 import signal
-import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from typing import Any
 
 import pytest
 
 from tests.adapters.extras import needs
 from tests.end_to_end.crawling import ADDON, Crawled, Project
+from tests.end_to_end.recrawl_site import rows
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import html_page
 
@@ -48,10 +47,7 @@ def pages(urls: Iterable[str]) -> Counter[str]:
 
 
 def noted(project: Project) -> int:
-    """Return how many URLs the store holds."""
-    with closing(sqlite3.connect(project.folder / ".scrapy" / "dedup.db")) as connection:
-        (urls,) = connection.execute("SELECT count(*) FROM seen_urls").fetchone()
-        return int(urls)
+    return int(rows(project, "SELECT count(*) FROM seen_urls")[0][0])
 
 
 def test_crawl_is_the_same_with_either_filter(make_project, server):

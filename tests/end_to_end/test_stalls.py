@@ -2,13 +2,12 @@
 
 import re
 import socket
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.end_to_end.crawling import BASE, Crawled, Project
-from tests.server import Answer, Site, WebServer, serving
+from tests.server import Answer, Site, WebServer
 from tests.sites import html_page
 
 AFTER_SECONDS = 2
@@ -30,10 +29,7 @@ CAPTCHA = html_page("Are you a person?", body='<form action="/check"><input name
 COPY = html_page("copy")
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(2, lambda _: {}) as running:
-        yield running
+SERVED: tuple[int, Any] = 2, lambda _: {}
 
 
 @pytest.fixture(scope="module")

@@ -3,15 +3,14 @@
 import signal
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
 import pytest
 
 from scrapy_dedup.store.store import Store
+from tests.end_to_end.company import STAT
 from tests.end_to_end.crawling import BASE, Crawled, Project, lines_of
-from tests.end_to_end.waiting_rows import STAT
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import SMALL, html_page, interleaved, pages_of
 
@@ -23,10 +22,7 @@ def with_sitemap(origins: list[str]) -> Site:
     return {**site, f"{origins[0]}/sitemap.xml": Answer(xml, content_type="application/xml")}
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(len(SMALL), with_sitemap) as running:
-        yield running
+SERVED = len(SMALL), with_sitemap
 
 
 def pages(server: WebServer) -> set[str]:
@@ -39,7 +35,7 @@ def crawl(
     return project.crawl(spider, "-a", f"start={server.origins[0]}{path}", *arguments, **settings)
 
 
-@pytest.mark.parametrize(("spider", "path"), [("by-sitemap", "/sitemap.xml"), ("never-idle", "/hub")])
+@pytest.mark.parametrize(("spider", "path"), [("of-sitemap", "/sitemap.xml"), ("never-idle", "/hub")])
 def test_spider_of_any_kind_gets_every_page(project, server, spider, path):
     crawled = crawl(project, server, spider, path)
 
@@ -83,7 +79,7 @@ def test_page_that_a_callback_retries_goes_out(project):
 # JOBDIR.
 
 
-@pytest.mark.parametrize(("spider", "path"), [("by-sitemap", "/sitemap.xml"), ("pages", "/hub")])
+@pytest.mark.parametrize(("spider", "path"), [("of-sitemap", "/sitemap.xml"), ("pages", "/hub")])
 def test_first_requests_that_are_filtered_are_made_again_after_a_kill(project, server, spider, path):
     project.settings["JOBDIR"] = "job"
     # The filter's file is written in blocks; what is in it when the crawl is killed would never be asked for again.
@@ -123,7 +119,7 @@ def test_store_that_is_slower_than_the_crawl_holds_it_back(project, server):
         pass
     with closing(sqlite3.connect(path)) as store:
         store.execute(f"CREATE TRIGGER slow AFTER INSERT ON documents BEGIN {SLOW}; END")
-    extensions = BASE["EXTENSIONS"] | {"tests.end_to_end.waiting_rows.MostRows": 0}
+    extensions = BASE["EXTENSIONS"] | {"tests.end_to_end.company.MostRows": 0}
     settings = {"DEDUP_WRITE_EVERY": 2, "CONCURRENT_REQUESTS": 2, "EXTENSIONS": extensions}
     # Pages of a domain that is learned would go on together.
     settings |= {"DEDUP_LAYERS": {"boilerplate": False}}

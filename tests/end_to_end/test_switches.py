@@ -1,6 +1,5 @@
 """Who may say that the plugin acts otherwise, or not at all."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,10 +18,7 @@ def site(origins: list[str]) -> Site:
     return {f"{origins[0]}/{page}": Answer(html_page(page)) for page in pages}
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(1, site) as running:
-        yield running
+SERVED = 1, site
 
 
 def crawl(project: Project, server: WebServer, spider: str = "plain", *arguments: str, **settings: Any) -> Crawled:

@@ -1,7 +1,6 @@
 """Crawls in which a browser looks at pages, and crawls in which it cannot."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -41,10 +40,7 @@ def site(origins: list[str]) -> Site:
     return pages | {f"{origin}/site.css": Answer(SHEET, content_type="text/css")}
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(1, site) as running:
-        yield running
+SERVED = 1, site
 
 
 def crawl(project: Project, server: WebServer, **settings: Any) -> Crawled:
@@ -138,7 +134,6 @@ fetch("/api/{number}.json").then(answer => answer.json()).then(found => {{
 
 
 def app(origins: list[str]) -> Site:
-    """A site whose texts come by scripts alone."""
     (origin,) = origins
     found: Site = {}
     for number in range(NOTES):

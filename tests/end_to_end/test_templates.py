@@ -9,7 +9,7 @@ import pytest
 from tests.commands.running import Outcome, scrapy
 from tests.end_to_end.crawling import ADDON, Crawled, Lines, Project
 from tests.end_to_end.recrawl_site import copied, rows
-from tests.server import Answer, Site, WebServer, redirect, serving
+from tests.server import Answer, Site, WebServer, redirect
 from tests.service.learned_site import ADVERT, FOOTER, WORDS, listing, post
 from tests.tables import table
 
@@ -22,10 +22,7 @@ def site(origins: list[str]) -> Site:
     return posts | {f"{origins[0]}/tools/{name}": Answer(listing(name)) for name in LISTINGS}
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(1, site) as running:
-        yield running
+SERVED = 1, site
 
 
 def crawl(project: Project, server: WebServer, **settings: Any) -> Crawled:

@@ -24,7 +24,6 @@ def look_after(project: Project, *call: str) -> Outcome:
 
 
 def told(crawled: Crawled) -> tuple[object, ...]:
-    """Return what a crawl found, and what it gave."""
     items = {line["id"]: (line["cleaned"], line["report"].get("verdict")) for line in crawled.stored}
     counts = [crawled.count(name) for name in ("removed/missed", "removed/pages", "unchanged/callbacks_saved")]
     return verdicts(crawled), items, counts

@@ -1,12 +1,10 @@
 """Ways in beside the add-on: components set by hand, the pipeline alone. And several crawls at once."""
 
 from collections import Counter
-from collections.abc import Iterator
 
 import pytest
 
 from tests.end_to_end.crawling import ADDON, all_accounted_for
-from tests.server import WebServer, serving
 from tests.sites import SMALL, interleaved, pages_of
 
 STORAGE = {"tests.end_to_end.recorders.Storage": 800}
@@ -26,10 +24,7 @@ WAYS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(len(SMALL), lambda origins: interleaved(origins, SMALL)) as running:
-        yield running
+SERVED = len(SMALL), lambda origins: interleaved(origins, SMALL)
 
 
 @pytest.mark.parametrize(("way", "then"), WAYS)

@@ -1,15 +1,10 @@
-"""What the store knows of a crawl when it is over."""
-
 import json
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
-from typing import Any
 
 import pytest
 
 from tests.end_to_end.crawling import ADDON, Project
-from tests.server import Answer, Site, WebServer, redirect, serving
+from tests.end_to_end.recrawl_site import rows
+from tests.server import Answer, Site, redirect
 from tests.sites import html_page
 
 
@@ -19,10 +14,7 @@ def site(origins: list[str]) -> Site:
     return {**pages, f"{here}/moved": redirect("/p0")}
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(1, site) as running:
-        yield running
+SERVED = 1, site
 
 
 @pytest.fixture(scope="module")
@@ -30,11 +22,6 @@ def crawled_project(server, tmp_path_factory) -> Project:
     project = Project(tmp_path_factory.mktemp("stored"), dict(ADDON))
     project.crawl("grouped", "-a", f"start={' '.join(server.site)}", "-s", "DEDUP_PROJECT=shop")
     return project
-
-
-def rows(project: Project, query: str) -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(project.folder / ".scrapy" / "dedup.db")) as store:
-        return [tuple(row) for row in store.execute(query)]
 
 
 def test_every_url_is_known_with_what_it_stands_for(crawled_project):

@@ -144,7 +144,7 @@ def test_a_page_that_kills_its_workers_is_given_up_after_five_of_them(worker, se
     """Its answer takes a while: what came before it is safe by then. The run does not say what is missing."""
     deadly = [*server.site][-1]  # no other is found by it alone
     server.site[deadly] = Answer("", delay_seconds=2)
-    killing = {"DOWNLOADER_MIDDLEWARES": {"tests.end_to_end.deadly.Deadly": 100}, "DEADLY": deadly}
+    killing = {"DOWNLOADER_MIDDLEWARES": {"tests.end_to_end.company.Deadly": 100}, "DEADLY": deadly}
     lasting = {"DEDUP_SHARED_LEASE": 3, "DEDUP_BATCH": {"max_wait": 0.5}, "CONCURRENT_REQUESTS": 1}
     start = f"start={server.origins[0]}/hub"
 

@@ -22,7 +22,6 @@ def offline_site(tmp_path) -> Path:
 
 
 def editions(folder: Path) -> list[dict[str, bytes]]:
-    """Return the files of both editions, by address."""
     found = []
     for edition in (1, 2):
         root = folder / str(edition)

@@ -35,7 +35,6 @@ def path(url: str) -> str:
 
 
 def verdicts(files: Any) -> dict[str, set[str]]:
-    """Return which pages the last run gave each verdict."""
     query = (
         "SELECT visits.verdict, url FROM visits JOIN documents USING (project_id, page_key) "
         "WHERE visits.run_id = (SELECT id FROM crawl_runs ORDER BY started_at DESC LIMIT 1)"

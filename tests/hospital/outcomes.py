@@ -10,7 +10,6 @@ GIVEN = ("added", "kept")
 
 
 def reports_of(items: Iterable[Mapping[str, Any]]) -> Reports:
-    """Return what items say of themselves."""
     return {item["url"]: item["dedup"] for item in items}
 
 

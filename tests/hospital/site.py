@@ -50,19 +50,16 @@ class Sizes(Struct, frozen=True):
 
     @property
     def links(self) -> int:
-        """How many pages name another as canonical."""
         return self.aliases_with_link + self.nodes_with_link
 
     @property
     def pages(self) -> int:
-        """How many addresses have a page."""
         twice = self.aliases + self.nodes + self.twins + self.editions
         once = self.namesakes + self.exercises + self.with_departments + self.french + self.german
         return 2 * twice + once + self.with_short_headings + self.plain + self.brochures + self.brochures_with_twins
 
     @property
     def dropped(self) -> dict[str, int]:
-        """How many pages each layer drops."""
         return {
             "canonical": self.links,
             "title": self.nodes - self.nodes_with_link + self.twins + self.brochures_with_twins,
@@ -114,7 +111,6 @@ class Content(Struct, frozen=True):
     """Above the text; it stays when the title differs."""
 
     def html(self) -> str:
-        """Return the whole page."""
         link = f'<link rel="canonical" href="{self.canonical}">' if self.canonical else ""
         items = "".join(f'<li><a href="/{word.lower()}">{word}</a></li>' for word in MENU.split())
         body = "".join(f"<h2>{heading}</h2>{text}" for heading, text in self.sections)
@@ -134,7 +130,6 @@ def a_section(seed: object, sentences: int = 4) -> Section:
 
 
 def a_content(path: str, title: str, *, sections: int = 3) -> Content:
-    """Return a page with text of its own."""
     return Content(path, title, [a_section((path, number)) for number in range(sections)])
 
 
@@ -163,7 +158,6 @@ def twins(sizes: Sizes) -> Iterator[Content]:
 
 
 def namesakes(sizes: Sizes) -> Iterator[Content]:
-    """Yield pages with one title and different texts."""
     for number in range(sizes.namesakes):
         yield _with_list(a_content(f"/dienst-{number}/contact", "Contact"))
 
@@ -214,7 +208,6 @@ def with_short_headings(sizes: Sizes) -> Iterator[Content]:
 
 
 def plain(sizes: Sizes) -> Iterator[Content]:
-    """Yield pages that have nothing in common with others."""
     for number in range(sizes.plain):
         yield _with_list(a_content(f"/nieuws-{number}", f"Nieuws {number}"))
 
@@ -248,7 +241,6 @@ def site(sizes: Sizes = ALL, origin: str = ORIGIN) -> dict[str, Answer]:
 
 
 def served(pages: Mapping[str, Answer]) -> Site:
-    """Return a site as a server takes it."""
     return dict(pages)
 
 

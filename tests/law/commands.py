@@ -1,48 +1,26 @@
 """`scrapy` as a user calls it, in a project's folder, and the shop of `site.py` on a real port."""
 
-import os
-import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from tests.commands import running
+from tests.commands.running import Outcome
 from tests.law.crawls import ADDON
 from tests.law.site import Asked, FixedWorld, World
-from tests.warm import start_scrapy
-
-ROOT = Path(__file__).parents[2]
-PATIENCE_SECONDS = 90
 
 
-@dataclass(frozen=True)
-class Done:
-    """What a command left behind."""
-
-    exit_code: int
-    log: str
-
-
-def scrapy(folder: Path, *arguments: str, **settings: Any) -> Done:
+def scrapy(folder: Path, *arguments: str, **settings: Any) -> Outcome:
     """Run a command of Scrapy in a project, and wait for it."""
     chosen = {"ADDONS": {ADDON: 700}, "LOG_LEVEL": "INFO", "TELNETCONSOLE_ENABLED": False, **settings}
     lines = "".join(f"{name} = {value!r}\n" for name, value in chosen.items())
     (folder / "project_settings.py").write_text(lines, encoding="utf-8")
     (folder / "scrapy.cfg").write_text("[settings]\ndefault = project_settings\n", encoding="utf-8")
-    log = folder / "log.txt"
-    log.unlink(missing_ok=True)
     # Files change faster than the clock by which Python knows that byte code is old.
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
-    process = start_scrapy(arguments, folder, environment, stdout=log, stderr=log)
-    try:
-        code = process.wait(PATIENCE_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        raise
-    return Done(code, log.read_text(encoding="utf-8", errors="replace"))
+    return running.scrapy(*arguments, folder=folder, PYTHONDONTWRITEBYTECODE="1")
 
 
 class Served:
@@ -91,7 +69,6 @@ class Served:
 
 @contextmanager
 def serving() -> Iterator[Served]:
-    """Serve until the block ends."""
     served = Served()
     try:
         yield served

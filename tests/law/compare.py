@@ -99,7 +99,6 @@ class Stripped:
         return visit.url, tuple(map(self.item, visit.items))
 
     def by_page(self, crawl: Crawl) -> dict[str, "PageItems"]:
-        """Return each page's items, those of all its visits."""
         found: dict[str, tuple[str, ...]] = {}
         for visit in crawl.visits:
             page = _page(visit.url)

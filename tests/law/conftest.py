@@ -1,5 +1,3 @@
-"""The process that crawls."""
-
 from collections.abc import Iterator
 
 import pytest

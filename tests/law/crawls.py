@@ -129,7 +129,6 @@ class Crawls:
         return told
 
     def close(self) -> None:
-        """End the process."""
         if self._pipe is not None:
             self._pipe.close()
             self._pipe = None
@@ -223,7 +222,6 @@ _SERVED = _Served()
 
 
 async def _download(self: HTTP11DownloadHandler, request: Request) -> Response:
-    """Answer in place of the network."""
     await asyncio.sleep(0)
     named = {str(name).lower(): str(value) for name, value in request.headers.to_unicode_dict().items()}
     return _response(request.url, _SERVED.world.answer(Asked(request.method, request.url, named, request.body)))

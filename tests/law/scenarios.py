@@ -70,7 +70,6 @@ class Scenario:
 
 @st.composite
 def scenarios(draw: st.DrawFn, kind: str) -> Scenario:
-    """Return examples of a kind."""
     slots = st.sampled_from(sorted(SLOTS))
     reads = draw(st.lists(st.tuples(slots, st.sampled_from(sorted(SHAPES))), min_size=1, max_size=3))
     plan = Plan(tuple(reads), draw(st.booleans()), draw(st.booleans()), draw(st.booleans()))

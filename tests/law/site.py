@@ -110,7 +110,6 @@ def words(random_: random.Random, count: int) -> str:
 
 @cache
 def first_site(seed: int, count: int) -> Site:
-    """Return the first version of a site."""
     return Site(tuple(new_page(seed, number, count) for number in range(count)))
 
 
@@ -311,7 +310,6 @@ class World:
     statuses: Counter[tuple[str, int]] = field(default_factory=Counter)
 
     def answer(self, asked: Asked) -> Answer:
-        """Answer as the site does in this crawl."""
         self.asked[asked.method, asked.path, asked.body.decode(errors="replace")] += 1
         answer = self._answer(asked)
         self.statuses[asked.path, answer.status] += 1
@@ -478,7 +476,6 @@ Rating <b>{at["rating"]}</b></div><time datetime="{at["since"]}">some day</time>
 
 
 def hash_of(text: str) -> str:
-    """Return eight letters that stand for a text."""
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 

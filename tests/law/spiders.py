@@ -80,7 +80,6 @@ class Plan:
         return {f"f{number}": SHAPES[shape](values(slot) or "") for number, (slot, shape) in enumerate(self.reads)}
 
     def item(self, response: Any) -> dict[str, Any]:
-        """Return the item of a product's page."""
         found = self.fields(lambda slot: read(response, slot))
         if self.names_page:
             found["url"] = response.url
@@ -634,7 +633,6 @@ class Kind:
 
     @property
     def path(self) -> str:
-        """Its import path."""
         return f"{self.spider.__module__}.{self.spider.__name__}"
 
 

@@ -52,7 +52,6 @@ class Beside:
     def differences(
         self, world: World | FixedWorld, settings: Mapping[str, Any] | None = None, **arguments: Any
     ) -> list[str]:
-        """Return how the crawl differs from the bare one."""
         return compare.emitted(*self.crawl(world, settings, **arguments))
 
 
@@ -392,15 +391,14 @@ class TestProject:
             stores = list(tmp_path.rglob("*.db"))
             crawled = scrapy(tmp_path, "crawl", "mine", "-O", "out.jsonl", **chosen)
 
-        assert (looked.exit_code, fetched.exit_code, crawled.exit_code) == (0, 0, 0), looked.log
-        assert f"'url': '{url}'" in looked.log
-        assert "<h1" in fetched.log
+        assert (looked.code, fetched.code, crawled.code) == (0, 0, 0), looked.err
+        assert f"'url': '{url}'" in looked.out
+        assert "<h1" in fetched.out
         assert stores == []
         assert len(_lines(tmp_path / "out.jsonl")) == 6
 
 
 def _texts_of(store: Path, but: str = "") -> list[str]:
-    """Return every text in every table but one."""
     with sqlite3.connect(store) as connection:
         tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         tables = [name for name in tables if name != but]

@@ -99,7 +99,6 @@ def _in_order(bare: Crawl, crawl: Crawl) -> list[str]:
 
 
 def _told(crawl: Crawl) -> dict[str, Any]:
-    """Return what Scrapy counted, but times and sizes."""
     return {name: value for name, value in crawl.stats.items() if name.startswith(_COUNTED)}
 
 

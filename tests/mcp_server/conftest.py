@@ -1,5 +1,3 @@
-"""A store as crawls leave it, with a hostile page in it."""
-
 import shutil
 
 import pytest

@@ -37,7 +37,6 @@ CALLS: dict[str, dict[str, Any]] = {
 async def client_of(
     shop: Shop, *, with_blacklist: bool = False, clock: Callable[[], datetime] = now
 ) -> AsyncIterator[Client]:
-    """Give a client of a server in this process."""
     with shop.open() as store:
         desk = Desk(store, Settings(), PROJECT, clock)
         async with Client(make_server(desk, with_blacklist=with_blacklist)) as client:
@@ -45,8 +44,6 @@ async def client_of(
 
 
 def ask(shop: Shop, speak: Callable[[Client], Awaitable[Answer]], **chosen: Any) -> Answer:
-    """Return what somebody who speaks to a server gets."""
-
     async def asked() -> Answer:
         async with client_of(shop, **chosen) as client:
             return await speak(client)
@@ -55,8 +52,6 @@ def ask(shop: Shop, speak: Callable[[Client], Awaitable[Answer]], **chosen: Any)
 
 
 def call(shop: Shop, name: str, arguments: dict[str, Any] | None = None, **chosen: Any) -> CallToolResult:
-    """Return a tool's result."""
-
     async def called(client: Client) -> CallToolResult:
         return await client.call_tool(name, arguments or {})
 
@@ -64,8 +59,6 @@ def call(shop: Shop, name: str, arguments: dict[str, Any] | None = None, **chose
 
 
 def tools_of(shop: Shop, **chosen: Any) -> dict[str, Tool]:
-    """Return the tools by their names."""
-
     async def listed(client: Client) -> dict[str, Tool]:
         return {tool.name: tool for tool in (await client.list_tools()).tools}
 
@@ -73,7 +66,6 @@ def tools_of(shop: Shop, **chosen: Any) -> dict[str, Tool]:
 
 
 def text_of(result: CallToolResult) -> str:
-    """Return a result as a model reads it."""
     (content,) = result.content
     assert isinstance(content, TextContent)
     return content.text

@@ -239,7 +239,6 @@ async def nothing(*_: object) -> None:
 
 
 def status(**headers: str | list[str]) -> int:
-    """Return the status of the refusal, 200 for none."""
     given = {"host": "127.0.0.1:8643", "authorization": f"Bearer {TOKEN}"} | headers
     pairs = [
         (name.encode(), each.encode("latin-1"))

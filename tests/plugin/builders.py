@@ -1,5 +1,3 @@
-"""Scrapy objects with defaults."""
-
 from typing import Any
 
 from scrapy import Request, Spider

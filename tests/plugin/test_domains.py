@@ -49,7 +49,6 @@ class Guarded:
         self.guard = DomainGuard(self.crawl, self.settings, DEFAULT_RULES, count, bounds)
 
     def sends(self, url: str, **fields: Any) -> bool:
-        """Say whether a request is sent."""
         try:
             self.guard.check(Request(url, **fields))
         except RefusedDomain:

@@ -25,8 +25,6 @@ def asked(name: object) -> AskedPage:
 
 
 def ask(project: ProjectStore, counts: Counter[str], *names: object) -> list[KnownPage]:
-    """Ask for all pages at once."""
-
     async def work() -> list[KnownPage]:
         known_pages = PageLookups(project, lambda what, n: counts.update({what: n}))
         return await asyncio.gather(*(known_pages.of(asked(name)) for name in names))

@@ -61,7 +61,6 @@ def outcome_of(*output: Any) -> Recorded:
 
 
 def given_again(requests: Sequence[Any], items: Sequence[Any] = ()) -> list[Any]:
-    """Return what stands in for the callback."""
     kept = an_extraction(requests=requests, items=items)
     made: list[Any] = []
     for one in kept_output(kept, SPIDER):

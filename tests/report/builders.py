@@ -227,7 +227,6 @@ def an_explained_page(**other: Any) -> ExplainedPage:
 
 
 def a_full_report() -> Report:
-    """Every section that there is."""
     return a_report(
         ledger=a_ledger(),
         recrawl=a_recrawl(),

@@ -10,7 +10,6 @@ VOID = {"meta", "link", "input", "br", "img"}
 
 
 def drawn(template: str, *, nav: Nav = NAV, flash: Flash | None = None, **values: object) -> str:
-    """Return a page, or a piece of one."""
     return draw(template, nav=nav, csrf_token="token", flash=flash, **values)
 
 

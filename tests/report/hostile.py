@@ -1,5 +1,3 @@
-"""A report about a site that hates us."""
-
 import re
 
 from scrapy_dedup.core.runs import LedgerDomain
@@ -90,7 +88,6 @@ def a_hostile_page() -> ExplainedPage:
 
 
 def a_hostile_report() -> Report:
-    """Hostile text in every field that can hold text."""
     return a_report(
         project=ALL,
         ledger=a_hostile_ledger(),

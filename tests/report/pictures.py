@@ -1,5 +1,3 @@
-"""Pictures of pages with boxes; a test overrides what it is about."""
-
 import struct
 import zlib
 from typing import Any
@@ -10,7 +8,6 @@ WIDTH, HEIGHT = 1366, 900
 
 
 def a_png(width: int = WIDTH, height: int = HEIGHT) -> bytes:
-    """Return a grey picture."""
     rows = (b"\x00" + b"\xcc" * width) * height
     head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
     parts = ((b"IHDR", head), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))

@@ -1,5 +1,3 @@
-"""Documents of the report, read back with a parser."""
-
 import re
 
 from selectolax.lexbor import LexborHTMLParser

@@ -1,5 +1,3 @@
-"""Unified diffs as two columns."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

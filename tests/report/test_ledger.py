@@ -1,5 +1,3 @@
-"""The ledger's sections, read back with a parser."""
-
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 

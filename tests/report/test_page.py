@@ -1,5 +1,3 @@
-"""The document that `render_report` makes, read back with a parser."""
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -146,7 +146,6 @@ def assert_readable(shown: Observed, scheme: Scheme, selectors: Iterable[str]) -
 
 
 def _luminance(colour: str) -> float:
-    """Relative luminance, 0 to 1, after WCAG 2."""
     parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue

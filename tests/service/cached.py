@@ -54,7 +54,6 @@ def an_extraction(url: str, content: str, **fields: Any) -> ExtractionRecord:
 
 
 def a_page(name: object, at: datetime = NOON, url: str | None = None, text: str | None = None) -> list[Record]:
-    """Return everything that a crawl leaves of a page."""
     url, text = url or a_url(name), text_of(name) if text is None else text
     key, domain = page_key(url), extract_domain(url) or ""
     return [

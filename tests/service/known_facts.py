@@ -64,7 +64,6 @@ class Run:
         return self.decide(facts, self.ask(facts))
 
     def fail(self, facts: PageFacts) -> None:
-        """Withdraw a page, as after a later pipeline failed."""
         self.rows += [self.document(facts, status="failed"), withdraw(self.index, facts.page_key, self.settings)]
 
     def write(self) -> None:
@@ -85,5 +84,4 @@ class Run:
 
 
 def given(comparison: PageComparison) -> list[str]:
-    """Return the texts that go out with a page."""
     return [one.chunk.text for one in comparison.chunks.given]

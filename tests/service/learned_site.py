@@ -35,7 +35,6 @@ def post(name: str) -> str:
 
 
 def listing(name: str) -> str:
-    """Return a page that leads to others."""
     items = "".join(
         f'<section class="card"><h2><a href="/{name}-{number}">Entry {name}-{number}</a></h2></section>'
         for number in range(8)
@@ -51,7 +50,6 @@ def _page(name: str, main: str) -> str:
 
 
 def pages() -> dict[str, str]:
-    """Return the site's pages by URL."""
     posts = {a_url(f"posts/{word}"): post(word) for word in WORDS[:12]}
     return posts | {a_url(f"tools/{word}"): listing(word) for word in WORDS[:8]}
 

@@ -27,13 +27,11 @@ def _around(content: str, number: int, kind: str) -> str:
 
 
 def article(number: int) -> str:
-    """Return a page of prose."""
     paragraphs = "".join(f"<p>{words(number * 100 + place, 30)}</p>" for place in range(5))
     return _around(f'<article class="post"><h1>{words(number, 3)}</h1>{paragraphs}</article>', number, "single")
 
 
 def listing(number: int) -> str:
-    """Return a page that lists others."""
     entries = "".join(
         f'<div class="entry"><h2><a href="/a/{number * 10 + place}">{words(number * 10 + place, 3)}</a></h2>'
         f"<p>{words(5_000 + number * 10 + place, 12)}</p></div>"
@@ -47,13 +45,11 @@ def url_of(kind: str, number: int) -> str:
 
 
 def pages(articles: int, listings: int = 0) -> list[tuple[str, str]]:
-    """Return (URL, HTML) of some pages."""
     found = [(url_of("a", number), article(number)) for number in range(1, articles + 1)]
     return found + [(url_of("list", number), listing(number)) for number in range(1, listings + 1)]
 
 
 def own_text(number: int) -> list[str]:
-    """Return the paragraphs that an article alone has."""
     return [words(number * 100 + place, 30) for place in range(5)]
 
 

@@ -1,5 +1,3 @@
-"""`scrapy_dedup.clean` and `scrapy_dedup.Cleaner`: cleaning from Python."""
-
 import io
 import json
 import subprocess

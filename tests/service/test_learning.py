@@ -166,7 +166,6 @@ KEPT = (LearnedPage, Observation, Skeleton, Page, Block, SiteCut)
 
 
 def redesigned(number: int) -> str:
-    """Return an article of the site in another design."""
     paragraphs = "".join(f'<div class="par">{text}</div>' for text in own_text(number))
     return (
         f'<html><body><table class="top"><tr><td><a href="/">Start</a></td><td>Imprint and terms</td></tr></table>'
@@ -302,7 +301,6 @@ def test_a_settled_site_keeps_nothing_of_a_page(learned):
 
 
 def counted(watched: Watched, numbers: range) -> dict[str, int]:
-    """Return how many objects there are after some pages."""
     watched.take(numbers)
     watched.records.clear()
     gc.collect()

@@ -60,7 +60,6 @@ def key(number: int) -> bytes:
 
 
 def write(seen: SeenUrls, table: Table) -> None:
-    """Write as the plugin does."""
     keys = seen.take()
     try:
         table.add(keys)

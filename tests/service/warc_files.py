@@ -1,5 +1,3 @@
-"""WARC files as crawls write them."""
-
 URL = "https://a.example/"
 HTML = b"Content-Type: text/html; charset=utf-8"
 
@@ -7,13 +5,11 @@ HTML = b"Content-Type: text/html; charset=utf-8"
 def an_answer(
     url: str = URL, body: bytes = b"<p>tea", *headers: bytes, status: bytes = b"200 OK", kind: bytes = b"response"
 ) -> bytes:
-    """Return one record."""
     head = b"\r\n".join([b"HTTP/1.1 " + status, *(headers or (HTML,))])
     return a_record(url, head + b"\r\n\r\n" + body, kind)
 
 
 def a_record(url: str, block: bytes, kind: bytes = b"response", *fields: bytes) -> bytes:
-    """Return one record with anything in it."""
     lines = [
         b"WARC/1.0",
         b"WARC-Type: " + kind,

@@ -99,7 +99,6 @@ def an_extraction(name: object = 1, content: object = "c", **fields: Any) -> Ext
 
 
 def an_answer(**fields: Any) -> ResponseRecord:
-    """Return the answer to the URL of page 1."""
     known: dict[str, Any] = {
         "wire_key": a_key("wire"),
         "url": a_url(1),
@@ -168,7 +167,6 @@ def state_of(project: ProjectStore, name: object = 1) -> StoredState:
 
 
 def stale_pages(project: ProjectStore) -> int:
-    """Return how many pages are to be cleaned again."""
     with project.transaction() as connection:
         stale = (Document.project_id == project.id, Document.stale.is_not(None))
         return connection.scalar(select(func.count()).select_from(Document).where(*stale)) or 0

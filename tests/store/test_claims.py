@@ -35,7 +35,6 @@ def a_text(name: object = 1) -> ClaimKey:
 
 
 def die(project: ProjectStore) -> None:
-    """Let a worker not be heard any more."""
     with project.transaction(write=True) as connection:
         gone = update(RunWorker).where(RunWorker.id == who(project).worker_id)
         connection.execute(gone.values(lease_until=a_time()))

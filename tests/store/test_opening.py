@@ -284,7 +284,6 @@ SECONDS = 0.01
 
 @contextmanager
 def overlapping_readers(path: Path) -> Iterator[None]:
-    """Somebody reads at every moment, nobody for long."""
     ends = threading.Event()
     begun = threading.Event()
 

@@ -1,5 +1,3 @@
-"""Several processes on one store, and processes that die."""
-
 import subprocess
 import sys
 from datetime import timedelta
@@ -19,7 +17,6 @@ STEPS = 8
 
 
 def opened(url: str, _number: int) -> int:
-    """Return how often this process created the tables."""
     create, times = schema.create, []
     schema.create = lambda *given: (times.append(1), create(*given))  # type: ignore[assignment,func-returns-value]
     with Store.open(url, timeout=timedelta(seconds=20)) as store:

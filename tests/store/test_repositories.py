@@ -148,7 +148,6 @@ class TestProjects:
 
 
 def fill(project: ProjectStore) -> None:
-    """Write rows into every table."""
     keeper = ProjectStore(project._database, project.id, project.name, KeepPolicy(pages=2))
     keeper.begin_run(spider="site", jobdir=None, started_at=NOON, job="night")
     keeper.claim(a_key(1), [ClaimKey(ClaimKind.TEXT, a_key(1))])

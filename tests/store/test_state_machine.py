@@ -87,7 +87,6 @@ class StoreMachine(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        """Begin with all pages seen once."""
         self.store = Store.open("sqlite://")
         self.project = self.store.project("shop")
         self.kept = Kept()
@@ -107,7 +106,6 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(some=st.lists(records(), min_size=1, max_size=6))
     def write_together(self, some: list[Record]) -> None:
-        """Write several records in one transaction."""
         self._write(some)
 
     @rule(some=st.lists(records(), min_size=1, max_size=3))
@@ -118,7 +116,6 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(name=pages, layer=st.sampled_from(["url", "title"]), reason=st.sampled_from(["a", "b"]))
     def decide(self, name: int, layer: str, reason: str) -> None:
-        """Note a decision of a layer."""
         self.project.write([a_decision(name, layer=layer, reason=reason), a_visit((name, layer))])
         self.kept.decisions[a_key(name), layer] = reason
 
@@ -138,7 +135,6 @@ class StoreMachine(RuleBasedStateMachine):
 
     @invariant()
     def is_what_a_dictionary_has(self) -> None:
-        """Compare all that is stored."""
         if not hasattr(self, "kept"):
             return
         states = self.project.page_states([a_key(name) for name in PAGES])
@@ -155,7 +151,6 @@ class StoreMachine(RuleBasedStateMachine):
             assert decided == {named: reason for named, reason in self.kept.decisions.items() if named[0] == key}
 
     def teardown(self) -> None:
-        """Close the store."""
         if hasattr(self, "store"):
             self.store.close()
 

@@ -1,5 +1,3 @@
-"""`scrapy dedup clean --spark` as a user calls it."""
-
 import json
 from pathlib import Path
 
@@ -26,7 +24,6 @@ def batches() -> tuple[Path, list[Outcome]]:
 
 
 def names(folder: Path, name: str) -> list[str]:
-    """Return what is called so, or like it."""
     return sorted(one.name for one in folder.glob(f"{name}*"))
 
 

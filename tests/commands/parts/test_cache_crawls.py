@@ -27,7 +27,6 @@ def cache(project: Project, *arguments: str) -> Outcome:
 
 
 def crawl(project: Project, server: WebServer) -> list[str]:
-    """Return the pages whose callbacks ran."""
     start = f"start={server.origins[0]}/hub"
     return project.crawl("walker", "-a", start, DEDUP_REUSE="body", DEDUP_AUDIT=0).yielded
 

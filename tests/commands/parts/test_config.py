@@ -1,5 +1,3 @@
-"""`scrapy dedup store config`."""
-
 import json
 from collections.abc import Callable
 

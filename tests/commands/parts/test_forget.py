@@ -1,5 +1,3 @@
-"""`scrapy dedup store forget`, as a user calls it."""
-
 import pytest
 
 from scrapy_dedup.core.urls.normal_form import page_key

@@ -62,7 +62,6 @@ def dedup(project: Project, *arguments: str, **settings: Any) -> Outcome:
 
 
 def refine(project: Project, *arguments: str, **settings: Any) -> dict[str, Any]:
-    """Return what a call says that went well."""
     told = dedup(project, "templates", "refine", "--json", *arguments, **settings)
     assert (told.code, told.err) == (0, "")
     found: dict[str, Any] = told.json
@@ -70,7 +69,6 @@ def refine(project: Project, *arguments: str, **settings: Any) -> dict[str, Any]
 
 
 def changes(project: Project) -> int:
-    """Return how many texts would change now."""
     return sum(domain["changed"] for domain in refine(project, "--dry-run")["domains"])
 
 
@@ -264,7 +262,6 @@ class TestSafety:
 
 
 def start(project: Project) -> WarmProcess:
-    """Begin to refine one item after the other."""
     configure(project, FEEDS={}, STORAGE_SECONDS=0.2, CONCURRENT_ITEMS=1)
     environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
     return start_scrapy(

@@ -1,5 +1,3 @@
-"""`scrapy dedup serve` as a user runs it: a real server in a process of its own."""
-
 import json
 import os
 import signal

@@ -1,5 +1,3 @@
-"""`scrapy dedup store`: backup, restore, copy and gc, as a user calls them."""
-
 from pathlib import Path
 
 import pytest

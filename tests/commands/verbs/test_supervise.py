@@ -1,5 +1,3 @@
-"""`scrapy dedup supervise` as a user runs it, with real crawls."""
-
 import json
 import os
 import signal

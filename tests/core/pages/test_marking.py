@@ -16,7 +16,6 @@ HTML = (
 
 
 def marks_of(html: str, *selectors: str) -> dict[str, set[str]]:
-    """Return the selectors that match around each text."""
     page = parsed(html)
     marks = marked_blocks(html, page, selectors)
     return {block.text: {selectors[place] for place in found} for block, found in zip(page.blocks, marks, strict=True)}

@@ -251,7 +251,6 @@ class PlanMachine(RuleBasedStateMachine):
 
     @initialize(policy=policies_of_years)
     def begin(self, policy: RecrawlPolicy) -> None:
-        """Begin with a page that was never seen."""
         self.policy, self.now, self.state = policy, BEGIN, None
         self.situation = Situation()
 
@@ -259,12 +258,10 @@ class PlanMachine(RuleBasedStateMachine):
 
     @rule(wait=st.timedeltas(timedelta(hours=-30), timedelta(days=50)))
     def wait(self, wait: timedelta) -> None:
-        """Let time pass."""
         self.now += wait
 
     @rule(situation=situations_of_years)
     def look(self, situation: Situation) -> None:
-        """Know other things beside the page's state."""
         self.situation = situation
 
     @rule(
@@ -274,7 +271,6 @@ class PlanMachine(RuleBasedStateMachine):
         lies=st.booleans(),
     )
     def visit(self, status: int, etag: str | None, *, changed: bool, lies: bool) -> None:
-        """Do what the plan says, and note the answer."""
         said = decide(URL, self.state, self.now, self.policy, self.situation)
         if isinstance(said, Skip):
             return

@@ -64,7 +64,6 @@ def same(one: Any, other: Any) -> bool:
 
 
 def written(value: Any) -> str:
-    """Return what tells a value from all others."""
     if isinstance(value, frozenset):
         return f"frozenset {sorted(map(written, value))}"
     if isinstance(value, tuple):

@@ -1,5 +1,3 @@
-"""Spiders that cross domains."""
-
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 

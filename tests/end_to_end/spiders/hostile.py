@@ -1,5 +1,3 @@
-"""Spiders that bring what nobody expects."""
-
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 

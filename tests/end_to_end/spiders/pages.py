@@ -5,13 +5,13 @@ from typing import Any
 
 import scrapy
 from scrapy.exceptions import CloseSpider
-from scrapy.http import Response
+from scrapy.http import Response, TextResponse
+from scrapy_redis.spiders import RedisSpider
 
 from tests.end_to_end.recorders import name_of, note
 
 
 def noted(item: Any) -> Any:
-    """Write down that an item is yielded."""
     note("yielded.jsonl", {"id": name_of(item)})
     return item
 
@@ -78,3 +78,58 @@ class Offers(Pages):
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
         for price in response.css("[data-price]::attr(data-price)").getall():
             yield noted({"url": response.url, "price": price})
+
+
+class InOrder(scrapy.Spider):
+    """Asks for one page after the other and follows no links."""
+
+    name = "in-order"
+
+    def __init__(self, start: str = "", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.waiting = start.split()[::-1]
+
+    async def start(self) -> Any:
+        yield scrapy.Request(self.waiting.pop())
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
+        yield noted({"url": response.url, "html": response.text})
+        if self.waiting:
+            yield scrapy.Request(self.waiting.pop())
+
+
+class Everything(Filtered):
+    """Yields every page and follows every link; `-a links=CSS` follows some."""
+
+    name = "everything"
+
+    def __init__(self, links: str = "a", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.links = links
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
+        if isinstance(response, TextResponse):
+            yield noted({"url": response.url, "html": response.text})
+            yield from (response.follow(link) for link in response.css(f"{self.links}::attr(href)").getall())
+
+
+class Hospital(Filtered):
+    """Yields an item for each response; what it contains is left to the plugin."""
+
+    name = "hospital"
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
+        yield noted({"url": response.url})
+
+
+class Fed(RedisSpider):  # type: ignore[misc]
+    """Yields every page that is no hub and follows its links, until nobody feeds it for two seconds."""
+
+    name = "fed"
+    max_idle_time = 2
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
+        if not response.url.endswith("/hub"):
+            yield noted({"url": response.url, "html": response.text})
+        for link in response.css("main a::attr(href)").getall():
+            yield response.follow(link)

@@ -1,5 +1,3 @@
-"""Spiders for sites that are crawled again."""
-
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 

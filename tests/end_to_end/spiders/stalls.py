@@ -1,5 +1,3 @@
-"""Spiders that get nowhere."""
-
 import time
 from collections.abc import Iterator
 from pathlib import Path

@@ -9,8 +9,7 @@ import scrapy
 from scrapy import signals
 from scrapy.downloadermiddlewares.retry import get_retry_request
 from scrapy.exceptions import DontCloseSpider
-from scrapy.http import Response, TextResponse
-from scrapy.spiders import SitemapSpider
+from scrapy.http import Response
 
 from tests.end_to_end.recorders import note, sleep
 from tests.end_to_end.spiders.pages import Pages, noted
@@ -45,7 +44,6 @@ class StartsSlowly(Pages):
     name = "starts-slowly"
 
     def stored(self) -> int:
-        """Return how many items the storage has written."""
         file = Path("stored.jsonl")
         return file.read_bytes().count(b"\n") if file.exists() else 0
 
@@ -106,15 +104,3 @@ class ListsAndDetails(Pages):
     def failed(self, failure: Any) -> Iterator[Any]:
         url = failure.value.response.url
         yield noted({"id": f"failed {url}", "url": url, "content": "There is no such page"})
-
-
-class BySitemap(SitemapSpider):
-    name = "by-sitemap"
-    sitemap_rules = [("", "parse_page")]  # noqa: RUF012 - as Scrapy declares it
-
-    def __init__(self, start: str = "", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.sitemap_urls = start.split()
-
-    def parse_page(self, response: TextResponse) -> Iterator[Any]:
-        yield noted({"url": response.url, "html": response.text})

@@ -39,7 +39,6 @@ def documents(path: Path) -> int:
 
 @contextmanager
 def locked(path: Path) -> Iterator[sqlite3.Connection]:
-    """Hold the lock of those who write."""
     with closing(sqlite3.connect(path)) as other:
         other.execute("BEGIN IMMEDIATE")
         yield other

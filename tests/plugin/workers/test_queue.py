@@ -48,7 +48,6 @@ def filled(queue: LeasedServer, *bodies: bytes) -> None:
 
 
 def popped(queue: LeasedServer) -> str:
-    """Pop a request and return its token."""
     found = queue.pop()
     return found[0]
 

@@ -40,15 +40,12 @@ class Model(Struct):
     """Of these, whose leases are over."""
 
     def first(self) -> int | None:
-        """Return which is next."""
         return min(self.waiting, key=lambda one: (-self.priorities[one], one), default=None)
 
     def is_suspect(self, one: int) -> bool:
-        """Say whether workers died of a request."""
         return self.deaths.get(one, 0) >= FEW_DEATHS
 
     def lends(self, worker: str) -> int | None:
-        """Return what a worker gets."""
         first, mine = self.first(), self.flight[worker]
         if first is None or (mine and self.is_suspect(first)):
             return None
@@ -81,7 +78,6 @@ class QueueMachine(RuleBasedStateMachine):
         identity=st.sampled_from(["", "start|1", "start|2"]),
     )
     def push(self, worker: str, priority: int, kind: str, page: str, callback: str, identity: str) -> None:
-        """Queue a request, unless it was seen."""
         model, mark = self.model, f"{page}|{callback}"
         is_new = True
         if kind == "link":
@@ -101,7 +97,6 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(worker=workers)
     def pop(self, worker: str) -> None:
-        """Lend the next request."""
         one = self.model.lends(worker)
         found = self.queues[worker].pop()
 
@@ -139,7 +134,6 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(worker=workers, data=st.data())
     def recover(self, worker: str, data: st.DataObject) -> None:
-        """Put back what a worker does not know of."""
         mine = self.model.flight[worker]
         known = data.draw(st.sets(st.sampled_from(sorted(mine)))) if mine else set[int]()
 
@@ -156,7 +150,6 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(worker=workers)
     def die(self, worker: str) -> None:
-        """Let a worker's lease be over."""
         if worker in self.model.known:
             self.client.zadd(f"{{{self.name}}}:workers", {worker: 0})
             self.model.dead.add(worker)
@@ -191,7 +184,6 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(worker=workers, finished=st.booleans())
     def leave(self, worker: str, *, finished: bool) -> None:
-        """Let a worker sign off."""
         model = self.model
         mine = model.flight[worker] | model.held[worker]
         model.waiting |= mine
@@ -205,7 +197,6 @@ class QueueMachine(RuleBasedStateMachine):
 
     @invariant()
     def each_request_is_in_one_place(self) -> None:
-        """Compare all that the server has."""
         model, named = self.model, f"{{{self.name}}}"
         places = [model.waiting, model.given_up, *model.flight.values(), *model.held.values()]
         assert sum(map(len, places)) == len(set().union(*places))

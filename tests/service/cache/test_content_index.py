@@ -31,7 +31,6 @@ def saved(index) -> ContentIndexManager:
 
 
 def again(store: Store, project: ProjectStore) -> ContentIndexManager:
-    """What another process finds."""
     return ContentIndexManager(store, project)
 
 

@@ -1,5 +1,3 @@
-"""Domains that a crawl met while the store did not answer."""
-
 from collections.abc import Iterator
 
 import pytest

@@ -25,7 +25,6 @@ def known() -> SiteKnowledge:
 
 
 def with_each(known: SiteKnowledge, **changes: object) -> SiteKnowledge:
-    """Return the knowledge with something else in every template."""
     templates: dict[int, LayoutTemplate] = {
         layout: structs.replace(one, **changes) for layout, one in known.templates.items()
     }

@@ -1,5 +1,3 @@
-"""Which domains a crawl leaves alone, and in which words that is written down."""
-
 from datetime import timedelta
 
 import pytest

@@ -33,7 +33,6 @@ ASKED = AskedPage(a_key(1), WIRE, a_key("outcome"))
 
 
 def an_outcome(**fields: Any) -> Record:
-    """Return what a callback made of page 1."""
     return an_extraction(1, CONTENT, **{"memo_key": ASKED.outcome_key, "content_hash": CONTENT, **fields})
 
 

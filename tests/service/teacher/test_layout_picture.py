@@ -37,7 +37,6 @@ def knowledge() -> SiteKnowledge:
 
 
 def around(given: NumberedPage, number: int) -> Iterator[int]:
-    """Iterate over an element and those that hold it."""
     while number >= 0:
         yield number
         number = given.parents[number]

@@ -1,5 +1,3 @@
-"""Which pages are to be shown, before any browser is started."""
-
 from typing import Any
 
 import pytest

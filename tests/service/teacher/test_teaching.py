@@ -1,5 +1,3 @@
-"""Which pages a browser looks at, and what is spent."""
-
 from dataclasses import replace
 
 import pytest

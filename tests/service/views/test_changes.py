@@ -1,5 +1,3 @@
-"""What changed since a run or a date, and how it is shown."""
-
 import uuid
 from datetime import UTC, datetime, timedelta
 from typing import Any

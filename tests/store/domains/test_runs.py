@@ -1,5 +1,3 @@
-"""What a crawl leaves in the registry; on SQLite and PostgreSQL."""
-
 import uuid
 from datetime import timedelta
 from typing import Any
@@ -77,8 +75,6 @@ class TestConfidences:
 
 
 def joined(store: Store, project: ProjectStore, name: str, to: str) -> None:
-    """Join two names, as their pages would."""
-
     row = registered(project, name)
     with store.session() as session:
         domains.change(session.connection(), {row.domain_id: {"joined_to": to}}, NOON)

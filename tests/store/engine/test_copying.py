@@ -39,8 +39,6 @@ def silent(_what: str, _total: int) -> AbstractContextManager[Callable[[int], No
 
 
 def at_first(act: Callable[[], None]) -> Progress:
-    """Act once, when the first rows have been copied."""
-
     @contextmanager
     def progress(_what: str, _total: int) -> Iterator[Callable[[int], None]]:
         acts = [act]
@@ -55,7 +53,6 @@ def copied(source: URL | Path, target: URL | Path, progress: Progress = silent) 
 
 
 def fill(url: URL) -> URL:
-    """Put something of everything into a store."""
     with Store.open(url) as store:
         for name in ("shop", "läden"):
             project = store.project(name)
@@ -267,7 +264,6 @@ def cut(path: Path, share: float) -> None:
 
 
 def scribble(path: Path) -> None:
-    """Write over the middle of a file."""
     with path.open("rb+") as file:
         file.seek(path.stat().st_size // 2)
         file.write(bytes(range(256)) * 64)

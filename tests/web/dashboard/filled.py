@@ -52,7 +52,6 @@ class Filled(Struct, frozen=True):
         return f"sqlite:///{self.folder / '.scrapy' / 'dedup.db'}"
 
     def copied(self, folder: Path) -> "Filled":
-        """Return a copy that a test may write to."""
         shutil.copytree(self.folder, folder, dirs_exist_ok=True)
         return Filled(folder, dict(self.settings))
 
@@ -83,7 +82,6 @@ def _ready(server: WebServer, port: int | None) -> None:
 
 
 def _almanac(folder: Path, origin: str, edition: int) -> Site:
-    """Return the site that ships with the example project."""
     spec = spec_from_file_location("offline_site_alone", ROOT / "example_project" / "offline_site" / "build.py")
     assert spec
     assert spec.loader

@@ -10,5 +10,4 @@ class Loopback(CachingThreadedResolver):
     """Knows one address."""
 
     def getHostByName(self, name: str, timeout: Any = ()) -> Any:  # noqa: ARG002, N802 (Twisted's signature)
-        """Return it."""
         return defer.succeed("127.0.0.1")

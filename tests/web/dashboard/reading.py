@@ -9,7 +9,6 @@ def unfold(seen: Seen) -> None:
 
 
 def plain(text: str) -> str:
-    """Return a text with plain spaces."""
     return " ".join(text.split())
 
 
@@ -20,7 +19,6 @@ def text_of(seen: Seen, selector: str) -> str:
 
 
 def figure(seen: Seen, name: str, within: str = "main") -> str:
-    """Return the large figure with a name."""
     return text_of(seen, f'{within} .numbers div:has(dt:text-is("{name}")) dd')
 
 

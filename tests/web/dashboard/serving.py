@@ -87,7 +87,6 @@ class Dashboard:
 
 @contextmanager
 def served(filled: Filled) -> Iterator[Dashboard]:
-    """Serve a store until the block ends."""
     settings = Settings.read({**filled.settings, "DEDUP_SERVE": {"rate": "1000000"}})
     listening = listen("127.0.0.1", 0)
     port = listening.getsockname()[1]
@@ -120,7 +119,6 @@ class Seen:
 
     @property
     def asked_elsewhere(self) -> list[str]:
-        """Requests to anybody but the server."""
         return [url for url in self.asked if not url.startswith((f"{self.origin}/", "data:", "about:"))]
 
     @property
@@ -132,11 +130,9 @@ class Seen:
 
     @property
     def has_run(self) -> bool:
-        """Whether any hostile script ran."""
         return bool(self.page.evaluate("window.__ran === 1 || window.hacked === 1"))
 
     def go(self, path: str) -> None:
-        """Open another page of the server."""
         self.page.goto(self.origin + path, wait_until="load")
 
     def look(self, width: int, scheme: Scheme) -> None:

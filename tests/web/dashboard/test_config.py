@@ -1,5 +1,3 @@
-"""The configuration of a domain: fields with their errors, a look at a stored page, versions."""
-
 import pytest
 from playwright.sync_api import expect
 from selectolax.lexbor import LexborHTMLParser

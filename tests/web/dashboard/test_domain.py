@@ -1,5 +1,3 @@
-"""One domain on the dashboard: figures, layouts with pictures, pages, blacklist."""
-
 import pytest
 from playwright.sync_api import Locator, expect
 

@@ -26,7 +26,6 @@ def names(page: Page) -> list[str]:
 
 
 def everything(dashboard: Dashboard, *options: str) -> list[dict[str, Any]]:
-    """Return the domains as the command lists them."""
     return list(dashboard.json("domains", "list", "--limit", "1000", *options)["domains"])
 
 

@@ -1,5 +1,3 @@
-"""What holds for every page of the dashboard."""
-
 import re
 from collections.abc import Callable, Iterator
 

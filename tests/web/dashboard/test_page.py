@@ -1,5 +1,3 @@
-"""One page on the dashboard: figures, the stored page in its sandbox, and text that hates us."""
-
 from urllib.parse import quote
 
 import pytest

@@ -1,5 +1,3 @@
-"""Runs and jobs in a browser: the list, one run, and what is under way."""
-
 import threading
 from datetime import UTC, datetime, timedelta
 
