@@ -46,6 +46,9 @@ class WebServer:
         self.requests: list[str] = []
         self.asked_with: list[tuple[str, dict[str, str]]] = []
         """Each request's URL and headers."""
+        self.is_open = threading.Event()
+        """Nothing is answered while it is not set; two minutes at most."""
+        self.is_open.set()
         self._asked: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._servers = [_server(self) for _ in range(domains)]
@@ -69,7 +72,6 @@ class WebServer:
 
 @contextmanager
 def serving(domains: int, build: Callable[[list[str]], Site]) -> Iterator[WebServer]:
-    """Serve a site until the block ends."""
     server = WebServer(domains)
     server.site = build(server.origins)
     try:
@@ -98,6 +100,7 @@ class _Handler(BaseHTTPRequestHandler):
         # Who takes it for a proxy sends whole URLs.
         url = self.path if self.path.startswith("http") else f"http://{self.headers['Host']}{self.path}"
         self.server.web.asked_with.append((url, dict(self.headers)))
+        self.server.web.is_open.wait(120)
         answer = self.server.web.answer(url)
         if answer.delay_seconds:
             time.sleep(answer.delay_seconds)

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from scrapy_dedup.store.records.stored import RunFigures
 from scrapy_dedup.store.store import Store
 from tests.alias_site import alias_site
 from tests.databases import postgresql
-from tests.end_to_end.crawling import ADDON, Crawled, Project
+from tests.end_to_end.crawling import ADDON, Crawled, Project, Running
 from tests.end_to_end.recrawl_site import ChangingSite
 from tests.end_to_end.test_aliases import stored_titles, titles_of
 from tests.redis_server import redis_server
@@ -80,6 +81,19 @@ def runs(store: str) -> list[RunFigures]:
         return opened.project("shop").runs()
 
 
+def at_once(server: WebServer, store: str, *starts: Callable[[], Running]) -> list[Crawled]:
+    """Crawl by several workers; nobody gets a page before all have joined the run, or one might do all and end it."""
+    joined = lambda: sum(len(run.workers) for run in runs(store))  # noqa: E731 - asked again and again
+    server.is_open.clear()
+    before, running = joined(), [start() for start in starts]
+    for one in running:
+        one.wait_for(lambda: joined() == before + len(running))
+    server.is_open.set()
+    crawls = [one.finish() for one in running]
+    assert [crawl.errors for crawl in crawls] == [[]] * len(crawls)
+    return crawls
+
+
 def claims(store: str) -> int:
     with Store.open(store) as opened, opened.session(read_only=True) as session:
         return int(session.scalar(text("SELECT count(*) FROM claims")) or 0)
@@ -90,10 +104,8 @@ def test_workers_fetch_each_page_once_and_end_when_all_is_done(worker, server, c
     start = f"start={server.origins[0]}/hub"
     projects = [worker("one", DOWNLOAD_DELAY=0.02), worker("other", FEEDS=FEED, DOWNLOAD_DELAY=0.02)]
 
-    running = [project.start("pages", "-a", start) for project in projects]
-    crawls = [one.finish() for one in running]
+    crawls = at_once(server, store, *(partial(project.start, "pages", "-a", start) for project in projects))
 
-    assert [crawl.errors for crawl in crawls] == [[], []]
     assert [crawl.stats["finish_reason"] for crawl in crawls] == ["finished", "finished"]
     assert asked(server) == dict.fromkeys(server.site, 1)
     assert stored(*crawls) == dict.fromkeys(pages_of(server.site), 1)
@@ -237,24 +249,24 @@ def test_two_workers_that_meet_the_same_texts_give_each_once(worker, request, st
         lists = [" ".join(url for url in server.site if f"/{way}" in url[8:]) for way in "ab"]
         crews = [worker(f"p{n}", **settings) for n in range(2)]
         for pages in (lists, lists[::-1]):
-            starts = zip(crews, (("pages", "-a", f"start={urls}", "-a", "section=news") for urls in pages), strict=True)
-            crawls = [one.finish() for one in [crew.start(*args) for crew, args in starts]]
-            assert [crawl.errors for crawl in crawls] == [[], []]
+            words = [("pages", "-a", f"start={urls}", "-a", "section=news") for urls in pages]
+            crawls = at_once(
+                server, store, *(partial(crew.start, *one) for crew, one in zip(crews, words, strict=True))
+            )
             given = Counter(line["cleaned"] for crawl in crawls for line in crawl.stored)
             assert Counter(given.values()) == {1: len(texts)}
     assert sum(crawl.sum("title/dropped") + crawl.sum("duplicate/dropped") for crawl in crawls) == len(texts)
 
 
-def test_two_workers_give_each_page_with_several_addresses_once(worker):
+def test_two_workers_give_each_page_with_several_addresses_once(worker, store):
     """One follows the links, the other begins with all addresses."""
     settings = {"DEDUP_URL": {"index_page": True}, "RETRY_ENABLED": False, "FEEDS": FEED}
     with serving(2, alias_site) as server:
         urls = [f"{server.origins[0]}/start", *(url for url in server.site if url.startswith(server.origins[0]))]
-        first = worker("first", **settings).start("pages", "-a", f"start={urls[0]}")
-        other = worker("other", **settings).start("pages", "-a", f"start={' '.join(urls[:0:-1])}")
-        crawls = [first.finish(), other.finish()]
+        ways = {"first": urls[0], "other": " ".join(urls[:0:-1])}
+        starts = [partial(worker(name, **settings).start, "pages", "-a", f"start={way}") for name, way in ways.items()]
+        crawls = at_once(server, store, *starts)
 
-        assert [crawl.errors for crawl in crawls] == [[], []]
         assert stored_titles(*crawls) == titles_of(server)
 
 
@@ -262,10 +274,11 @@ def test_pages_that_no_worker_found_are_removed_once(worker, store):
     crews = [worker(name, DEDUP_REMOVED={"after": 1}, DOWNLOAD_DELAY=0.05) for name in ("one", "other")]
     with serving(1, lambda _: {}) as server:
         site = ChangingSite(server, pages=20)
-        crawls = crawl_by(crews, site)
+        starts = [partial(each.start, "walker", "-a", f"start={site.url('')}") for each in crews]
+        at_once(server, store, *starts)
         site.names.remove("p7")
         site.publish()
-        crawls = crawl_by(crews, site)
+        crawls = at_once(server, store, *starts)
 
     assert sorted(one.count("removed/missed") for one in crawls) == [0, 1]
     assert [run.run.status for run in runs(store)] == ["finished", "finished"]
@@ -273,9 +286,3 @@ def test_pages_that_no_worker_found_are_removed_once(worker, store):
         project = opened.project("shop")
         gone = project.changes(project.last_runs()[0].id, verdict="removed")
         assert [change.url for change in gone] == [site.url("p7")]
-
-
-def crawl_by(crews: list[Project], site: ChangingSite) -> list[Crawled]:
-    crawled = [one.finish() for one in [each.start("walker", "-a", f"start={site.url('')}") for each in crews]]
-    assert [one.errors for one in crawled] == [[], []]
-    return crawled
