@@ -4,6 +4,7 @@ import os
 import secrets
 import shutil
 import signal
+import sqlite3
 import subprocess
 import tempfile
 from collections import defaultdict
@@ -196,3 +197,18 @@ def _start(folder: Path) -> Started:
 def postgresql() -> Server:
     """Return the server of this run, in which each test makes a database of its own."""
     return Server(**one_for_the_run("postgresql", _start))
+
+
+@contextmanager
+def locked(path: Path, how: str = "IMMEDIATE", timeout: float = 5) -> Iterator[sqlite3.Connection]:
+    """Hold the lock of those who write a store's file, or of everybody."""
+    with closing(sqlite3.connect(path, timeout=timeout)) as other:
+        other.execute(f"BEGIN {how}")
+        yield other
+
+
+def change(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()

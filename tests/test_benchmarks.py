@@ -4,12 +4,13 @@ import mmap
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+
+from tests.waiting import is_running, wait_for
 
 tables = pytest.importorskip("benchmarks.tables", reason="the benchmarks are not beside these tests")
 from benchmarks import growth_picture  # noqa: E402
@@ -100,23 +101,12 @@ def test_picture_of_growth_is_valid_and_says_its_figures(sizes):
 
 def test_benchmark_that_takes_too_long_is_ended_with_its_children(tmp_path):
     """Its former result stands then."""
-    child = f"import os, time; open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(600)"
-    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    program = f"import os, time; open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {program!r}])"
 
     assert run_within([sys.executable, "-c", parent], 5) is None
-    state = Path("/proc", (tmp_path / "pid").read_text(), "stat")
-    until = time.monotonic() + 20
-    while is_running(state):
-        assert time.monotonic() < until
-        time.sleep(0.01)
-
-
-def is_running(state: Path) -> bool:
-    """Say so of a process by its file in /proc; one that nobody has asked for its end (Z) has ended."""
-    try:
-        return state.read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
-    except OSError:
-        return False
+    child = int((tmp_path / "pid").read_text())
+    wait_for(lambda: not is_running(child))
 
 
 @pytest.mark.parametrize("code", [0, 3])

@@ -1,20 +1,19 @@
 """A mistake in the settings, or a store that must not be used, stops the crawl before its first request."""
 
 import re
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.databases import change, locked
 from tests.end_to_end.crawling import Crawled, Project
 from tests.end_to_end.test_nothing_lost import BY_SELECT
 from tests.end_to_end.test_ways_in import BY_HAND, PIPELINE
 from tests.server import Answer, WebServer
 from tests.sites import html_page
-from tests.store.test_opening import a_store_file, change, untouched
+from tests.store.test_opening import a_store_file, untouched
 from tests.tables import table
 
 SERVED = 1, lambda origins: {f"{origins[0]}/page": Answer(html_page("page"))}
@@ -47,13 +46,6 @@ def test_wrong_setting_is_told_without_the_add_on_too(make_project, server, way,
 @table("end_to_end/wrong_spider_attribute_is_told")
 def test_wrong_spider_attribute_is_told(project, server, attribute, told):
     refused(project, server, told, "-a", attribute)
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    with closing(sqlite3.connect(path)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        yield
 
 
 def is_older(path: Path) -> None:

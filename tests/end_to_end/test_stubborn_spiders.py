@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from scrapy_dedup.store.store import Store
+from tests.databases import locked
 from tests.end_to_end.company import STAT
 from tests.end_to_end.crawling import BASE, Crawled, Project, lines_of
 from tests.server import Answer, Site, WebServer, serving
@@ -103,8 +104,7 @@ SLOW = "SELECT (WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n W
 def test_store_that_stays_locked_keeps_no_item_back(project, server):
     running = project.start("pages", "-a", f"start={server.origins[0]}/hub", DEDUP_DATABASE_TIMEOUT=0.2)
     running.wait_for(lambda: (project.folder / ".scrapy" / "dedup.db").exists() and "Spider opened" in running.log())
-    with closing(sqlite3.connect(project.folder / ".scrapy" / "dedup.db", timeout=20)) as other:
-        other.execute("BEGIN IMMEDIATE")
+    with locked(project.folder / ".scrapy" / "dedup.db", timeout=20):
         crawled = running.finish()
 
     assert crawled.exit_code == 0

@@ -1,11 +1,10 @@
 """Several workers on one queue in Redis: nothing is fetched twice or lost, all of them end, and they are one run."""
 
 import json
-import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -16,7 +15,7 @@ from sqlalchemy import text
 from scrapy_dedup.store.records.stored import RunFigures
 from scrapy_dedup.store.store import Store
 from tests.alias_site import alias_site
-from tests.databases import postgresql
+from tests.databases import locked, postgresql
 from tests.end_to_end.crawling import ADDON, Crawled, Project, Running
 from tests.end_to_end.recrawl_site import ChangingSite
 from tests.end_to_end.test_aliases import stored_titles, titles_of
@@ -83,7 +82,10 @@ def runs(store: str) -> list[RunFigures]:
 
 def at_once(server: WebServer, store: str, *starts: Callable[[], Running]) -> list[Crawled]:
     """Crawl by several workers; nobody gets a page before all have joined the run, or one might do all and end it."""
-    joined = lambda: sum(len(run.workers) for run in runs(store))  # noqa: E731 - asked again and again
+
+    def joined() -> int:
+        return sum(len(run.workers) for run in runs(store))
+
     server.is_open.clear()
     before, running = joined(), [start() for start in starts]
     for one in running:
@@ -180,8 +182,7 @@ def test_a_worker_takes_no_more_than_it_can_write(worker, tmp_path):
             "pages", "-a", f"start={server.origins[0]}/hub"
         )
         running.wait_for(lambda: len(server.requests) > 10)
-        with closing(sqlite3.connect(tmp_path / "shared.db")) as other:
-            other.execute("BEGIN IMMEDIATE")
+        with locked(tmp_path / "shared.db"):
             before = len(server.requests)
             time.sleep(LOCKED_SECONDS)
             meanwhile = len(server.requests) - before

@@ -5,18 +5,20 @@ from typing import Any
 from weakref import ref
 
 import pytest
+from scrapy import Request
 from scrapy.settings import Settings
 
 import scrapy_dedup
 from scrapy_dedup.plugin.addon import Addon
 from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
 from scrapy_dedup.plugin.extension import DedupExtension, Heartbeat
+from scrapy_dedup.plugin.fingerprinter import Fingerprinter
 from scrapy_dedup.plugin.item_pipeline import DedupPipeline
 from scrapy_dedup.plugin.resilience.extension import ResilienceExtension
 from scrapy_dedup.plugin.resilience.stall_monitor import StallMonitor
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
-from tests.plugin.builders import a_crawler
+from tests.plugin.builders import PAGE, a_crawler, a_request
 
 PLACES: list[tuple[str, type, int]] = [
     ("DOWNLOADER_MIDDLEWARES", DedupDownloaderMiddleware, 545),
@@ -93,3 +95,35 @@ def test_a_crawler_that_is_gone_takes_along_what_was_kept_for_it(tmp_path):
     gc.collect()
 
     assert gone() is None
+
+
+class ByMethod:
+    """A fingerprinter of a user's own."""
+
+    def fingerprint(self, request: Request) -> bytes:
+        return f"{request.method} {request.url}".encode()
+
+
+def fingerprint(request: Request, **settings: Any) -> bytes:
+    return Fingerprinter.from_crawler(a_crawler(**settings)).fingerprint(request)
+
+
+def test_former_fingerprinter_decides_about_the_normal_url():
+    request = a_request(f"{PAGE}?utm_source=mail")
+
+    assert fingerprint(request, DEDUP_FALLBACK_REQUEST_FINGERPRINTER_CLASS=ByMethod) == f"GET {PAGE}".encode()
+
+
+def test_former_fingerprinter_may_tell_apart_what_a_page_key_does_not():
+    """It sees fragments and dot segments as the spider spelled them."""
+    former = {"DEDUP_FALLBACK_REQUEST_FINGERPRINTER_CLASS": ByMethod}
+    spelled = [PAGE, f"{PAGE}#part", f"{PAGE}/../page", f"{PAGE}?b=1&a=2", f"{PAGE}?a=2&b=1"]
+
+    assert len({fingerprint(a_request(url, method="HEAD"), **former) for url in spelled}) == len(spelled)
+
+
+def test_redirect_is_no_matter_when_nobody_else_of_us_is_there():
+    """The fingerprinter alone opens no store."""
+    request = a_request(meta={"redirect_urls": [f"{PAGE}/old"]})
+
+    assert fingerprint(request) == fingerprint(a_request())

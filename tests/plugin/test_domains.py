@@ -1,11 +1,10 @@
 """With real requests and a real store; whole crawls are in tests/end_to_end/test_domains.py."""
 
+from tests.databases import change
 import asyncio
 import logging
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -24,7 +23,7 @@ from scrapy_dedup.store.engine.codec import pack_fingerprints
 from scrapy_dedup.store.records.records import DecisionRecord, ValidatorRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.store.builders import DOMAIN, a_document
+from tests.store.builders import DOMAIN, a_document, change
 from tests.tables import table
 
 NOW = datetime.now(UTC)
@@ -194,9 +193,7 @@ def test_all_who_ask_at_once_get_the_same_site_with_its_knowledge(project):
 @pytest.mark.parametrize("damage", ["DROP TABLE domain_validators", "UPDATE documents SET blocks = x'0102'"])
 def test_site_that_cannot_be_recalled_is_found_out_anew(project, path, caplog, damage):
     project.write([a_document(1, content_hash=b"c" * 32, blocks=pack_fingerprints([MENU]))])
-    with closing(sqlite3.connect(path)) as other:
-        other.execute(damage)
-        other.commit()
+    change(path, damage)
     counts: Counter[str] = Counter()
 
     (site,) = recalled(sites_of(project, counts))

@@ -1,14 +1,13 @@
+from tests.databases import change
 import asyncio
-import sqlite3
 from collections import Counter
-from contextlib import closing
 
 import pytest
 
 from scrapy_dedup.plugin.unchanged import PageLookups
 from scrapy_dedup.service.recrawl.recrawling import NOTHING_KNOWN, AskedPage, KnownPage
 from scrapy_dedup.store.writer import ProjectStore
-from tests.store.builders import a_document, a_key
+from tests.store.builders import a_document, a_key, change
 
 PAGES = 40
 
@@ -62,8 +61,7 @@ def test_requests_that_come_later_are_asked_for_with_the_next_question(project):
 def test_nothing_is_known_where_the_store_does_not_answer(project, path, caplog):
     """Then pages are fetched; one warning for all of them."""
     counts: Counter[str] = Counter()
-    with closing(sqlite3.connect(path)) as other:
-        other.execute("DROP TABLE documents")
+    change(path, "DROP TABLE documents")
 
     async def work() -> list[KnownPage]:
         known_pages = PageLookups(project, lambda what, n: counts.update({what: n}))

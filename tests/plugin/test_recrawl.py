@@ -1,9 +1,8 @@
+from tests.databases import change
 import asyncio
 import gzip
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
 from typing import Any
 
 import pytest
@@ -65,9 +64,7 @@ class Judged:
 @table("recrawl/page_counts_as_changed_where_the_store_does_not_answer")
 def test_page_counts_as_changed_where_the_store_does_not_answer(project, path, damage):
     judgement = stored(project)
-    with closing(sqlite3.connect(path)) as other:
-        other.execute(damage)
-        other.commit()
+    change(path, damage)
 
     judged = Judged(project, judgement, NEW_TEXT)
 

@@ -13,7 +13,7 @@ from scrapy_dedup.service.crawl.crawl import Crawl, load
 from scrapy_dedup.service.learning import Learner, Sample
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.writer import ProjectStore
-from tests.plugin.crawl.test_write_behind import locked
+from tests.databases import locked
 from tests.store.builders import NOON, a_document
 
 SETTINGS = Settings.read(ScrapySettings({"DEDUP_BATCH": {"held_pages": 20}}))

@@ -12,6 +12,7 @@ import pytest
 from scrapy_dedup.core.resilience.stalls import SupervisionPolicy
 from scrapy_dedup.service.supervising import HEARTBEAT, Supervised, Supervisor, Watching
 from tests.tables import table
+from tests.waiting import is_running
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
@@ -77,11 +78,3 @@ def test_what_hangs_takes_its_children_along():
 
     assert done.restarts == ["it hung"]
     assert not is_running(pid)
-
-
-def is_running(pid: int) -> bool:
-    """Say whether a process is there that is no zombie."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False

@@ -16,6 +16,7 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.store.engine.database import LONGEST, log_of
 from scrapy_dedup.store.engine.errors import RefusedStoreError, StoreError, translated
 from scrapy_dedup.store.store import Store
+from tests.databases import change, locked
 from tests.store.builders import NOON, a_crawled_url, a_document, a_key, a_source
 from tests.tables import table
 
@@ -32,13 +33,6 @@ def a_store_file(path: Path, pages: int = 200) -> Path:
         project = store.project("shop")
         project.write([record for name in range(pages) for record in (a_document(name), a_source(name))])
     return path
-
-
-def change(path: Path, *statements: str) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        for statement in statements:
-            connection.execute(statement)
-        connection.commit()
 
 
 @contextmanager
@@ -170,26 +164,17 @@ def test_where_no_file_can_be_is_refused(tmp_path, name, match):
 @pytest.mark.parametrize("mode", ["IMMEDIATE", "EXCLUSIVE"])
 def test_a_lock_that_outlasts_the_timeout_stops(path, mode):
     a_store_file(path)
-    with closing(sqlite3.connect(path)) as other:
-        other.execute(f"BEGIN {mode}")
 
-        with pytest.raises(StoreError, match=r"locked.*longer than the timeout"):
-            Store.open(address(path), timeout=SHORT)
-
-        other.rollback()
+    with locked(path, mode), pytest.raises(StoreError, match=r"locked.*longer than the timeout"):
+        Store.open(address(path), timeout=SHORT)
     with Store.open(address(path), timeout=SHORT):
         pass
 
 
 def test_a_new_file_that_another_process_locks_stops(path):
     change(path, "PRAGMA user_version = 1")
-    with closing(sqlite3.connect(path)) as other:
-        other.execute("BEGIN EXCLUSIVE")
-
-        with pytest.raises(StoreError, match="locked"):
-            Store.open(address(path), timeout=SHORT)
-
-        other.rollback()
+    with locked(path, "EXCLUSIVE"), pytest.raises(StoreError, match="locked"):
+        Store.open(address(path), timeout=SHORT)
 
 
 def test_a_store_whose_log_was_switched_off_gets_it_back(path):
@@ -220,14 +205,11 @@ assert "alembic" not in sys.modules
 
 
 def test_a_write_fails_with_an_error_when_a_lock_outlasts_the_timeout(path):
-    with Store.open(address(path), timeout=SHORT) as store, closing(sqlite3.connect(path)) as other:
+    with Store.open(address(path), timeout=SHORT) as store:
         project = store.project("shop")
-        other.execute("BEGIN IMMEDIATE")
-
-        with pytest.raises(StoreError, match="locked"):
+        with locked(path), pytest.raises(StoreError, match="locked"):
             project.write([a_document()])
 
-        other.rollback()
         project.write([a_document()])
         assert project.page(a_key(1)) is not None
 

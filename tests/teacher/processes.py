@@ -37,14 +37,17 @@ def below(process: int) -> set[int]:
 
 def kind(process: int) -> str:
     """Return what a process of Chromium is for: `renderer`, `gpu-process` ...; empty for the browser itself."""
+    return next((word[7:] for word in words(process) if word.startswith("--type=")), "")
+
+
+def words(process: int) -> list[str]:
+    """Return by which words a process was started; none where it is gone."""
     with contextlib.suppress(OSError):
-        words = (Path(f"/proc/{process}/cmdline").read_bytes()).replace(b"\0", b" ").split()
-        return next((word[7:].decode() for word in words if word.startswith(b"--type=")), "")
-    return ""
+        return Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").split()
+    return []
 
 
-def are_gone(processes: set[int], *, seconds: float = 10) -> bool:
-    """Return whether all of them end, within the time."""
+def are_gone(processes: set[int], *, seconds: float = 60) -> bool:
     deadline = time.monotonic() + seconds
     while not all(map(_is_dead, processes)):
         if time.monotonic() > deadline:

@@ -1,8 +1,8 @@
 import asyncio
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from scrapy_dedup.store.engine.errors import AwayStoreError
 from scrapy_dedup.store.records.records import LeaseRecord, Record
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.databases import postgresql
+from tests.databases import locked, postgresql
 from tests.store.builders import NOON, a_document, a_source, an_extraction, document_of
 
 __all__ = ["postgresql"]
@@ -35,13 +35,6 @@ def documents(path: Path) -> int:
     with closing(sqlite3.connect(path)) as store:
         count: int = store.execute("SELECT count(*) FROM documents").fetchone()[0]
     return count
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[sqlite3.Connection]:
-    with closing(sqlite3.connect(path)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        yield other
 
 
 def a_writer(crawl: Crawl, counts: Counter[str], every_rows: int = 10) -> WriteBehind:

@@ -8,6 +8,8 @@ from msgspec.structs import replace
 
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.cache.content_index import ContentIndexError, ContentIndexManager
+from scrapy_dedup.store.engine.errors import StoreError
+from scrapy_dedup.store.repositories import ProjectRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.cached import a_page, an_extraction, text_of
@@ -107,22 +109,15 @@ class TestSaving:
         assert len(list(again(store, project).load_index())) == 3
         assert index.save_index() == 0
 
-    def test_that_fails_keeps_the_updates(self, tmp_path):
-        from scrapy_dedup.store.engine.errors import StoreError
+    def test_that_fails_keeps_the_updates(self, index, store, project):
+        index.update_url_record(a_url(1), index.calculate_content_hash(TEXT), {})
+        with store.session() as session:
+            ProjectRepository(session).delete(project.id)
+            session.commit()
 
-        with Store.open(f"sqlite:///{tmp_path / 'd.db'}") as store:
-            project = store.project("shop")
-            index = ContentIndexManager(store, project)
-            index.update_url_record(a_url(1), index.calculate_content_hash(TEXT), {})
-            with store.session() as session:
-                from scrapy_dedup.store.repositories import ProjectRepository
-
-                ProjectRepository(session).delete(project.id)
-                session.commit()
-
-            with pytest.raises(StoreError, match="was deleted"):
-                index.save_index()
-            assert index.get_url_record(a_url(1)) is not None
+        with pytest.raises(StoreError, match="was deleted"):
+            index.save_index()
+        assert index.get_url_record(a_url(1)) is not None
 
     def test_loading_again_gives_up_what_was_not_saved(self, saved):
         saved.update_url_record(a_url(2), saved.calculate_content_hash("x"), {})

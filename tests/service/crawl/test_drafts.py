@@ -1,5 +1,3 @@
-from collections.abc import Iterator
-
 import pytest
 from msgspec.structs import replace
 
@@ -10,16 +8,9 @@ from scrapy_dedup.service.crawl.crawl import Crawl, RunEvidence, Stored, is_show
 from scrapy_dedup.service.crawl.drafts import Draft
 from scrapy_dedup.service.learning import knowledge_of
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import DOMAIN, NOON, a_boilerplate, a_key
 from tests.tables import table
-
-
-@pytest.fixture
-def project(tmp_path) -> Iterator[ProjectStore]:
-    with Store.open(f"sqlite:///{tmp_path / 'dedup.db'}") as store:
-        yield store.project("shop")
 
 
 def a_crawl(project: ProjectStore) -> Crawl:

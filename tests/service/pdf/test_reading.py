@@ -2,11 +2,9 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +12,7 @@ import pytest
 from scrapy_dedup.core.pdf.text import BlockKind, PdfFlag, PdfText, draw
 from scrapy_dedup.service.pdf.reading import PdfLimits, PdfReader, UnreadPdf, UnreadReason, read_pdf
 from tests.pdf_files import Words, a_bomb, a_pdf, column
+from tests.waiting import is_running, wait_for
 
 PROSE = ["A first line of some text that is", "long enough to be told from a table."]
 JOINED = " ".join(PROSE)
@@ -201,19 +200,4 @@ time.sleep(60)
         child = int(parent.stdout.readline())
         parent.send_signal(signal.SIGKILL)
 
-    ended = threading.Event()
-    for _ in range(100):
-        if not _is_running(child):
-            return
-        ended.wait(0.1)
-    pytest.fail("the process outlived its parent")
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    stat = Path(f"/proc/{pid}/stat")
-    # A process that nobody waits for stays as a name only.
-    return not stat.exists() or stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    wait_for(lambda: not is_running(child))

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -49,18 +50,13 @@ def test_a_layout_has_so_many_pages_and_no_more(taught):
     assert not waiting.is_over
 
 
-def test_the_budget_of_a_crawl_ends_all(taught):
-    waiting = PagesToShow(replace(NEW, teacher_pages=1))
+@pytest.mark.parametrize(("budget", "is_over"), [("teacher_pages", True), ("teacher_domain_pages", False)])
+def test_the_budget_of_a_crawl_ends_all_and_that_of_a_domain_counts_all_its_layouts(taught, budget, is_over):
+    chosen: dict[str, Any] = {budget: 1}
+    waiting = PagesToShow(replace(NEW, **chosen))
 
     assert len(offered(waiting, taught, range(20, 30))) == 1
-    assert waiting.is_over
-
-
-def test_the_budget_of_a_domain_counts_all_its_layouts(taught):
-    waiting = PagesToShow(replace(NEW, teacher_domain_pages=1))
-
-    assert len(offered(waiting, taught, range(20, 30))) == 1
-    assert not waiting.is_over
+    assert waiting.is_over is is_over
 
 
 def test_a_page_that_was_not_shown_costs_nothing_but_only_so_often(taught):
