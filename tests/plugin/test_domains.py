@@ -1,6 +1,5 @@
 """With real requests and a real store; whole crawls are in tests/end_to_end/test_domains.py."""
 
-from tests.databases import change
 import asyncio
 import logging
 from collections import Counter
@@ -23,7 +22,8 @@ from scrapy_dedup.store.engine.codec import pack_fingerprints
 from scrapy_dedup.store.records.records import DecisionRecord, ValidatorRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.store.builders import DOMAIN, a_document, change
+from tests.databases import change
+from tests.store.builders import DOMAIN, a_document
 from tests.tables import table
 
 NOW = datetime.now(UTC)

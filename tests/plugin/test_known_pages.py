@@ -1,4 +1,3 @@
-from tests.databases import change
 import asyncio
 from collections import Counter
 
@@ -7,7 +6,8 @@ import pytest
 from scrapy_dedup.plugin.unchanged import PageLookups
 from scrapy_dedup.service.recrawl.recrawling import NOTHING_KNOWN, AskedPage, KnownPage
 from scrapy_dedup.store.writer import ProjectStore
-from tests.store.builders import a_document, a_key, change
+from tests.databases import change
+from tests.store.builders import a_document, a_key
 
 PAGES = 40
 

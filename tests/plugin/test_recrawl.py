@@ -1,4 +1,3 @@
-from tests.databases import change
 import asyncio
 import gzip
 from collections import Counter
@@ -23,6 +22,7 @@ from scrapy_dedup.store.records.records import Record
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.core.builders import parsed
+from tests.databases import change
 from tests.store.builders import NOON, a_crawled_url, a_document, a_source, state_of
 from tests.tables import table
 

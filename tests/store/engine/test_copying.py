@@ -21,9 +21,9 @@ from scrapy_dedup.store.seen_urls import SeenTable
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import Base
 from scrapy_dedup.store.writer import ProjectStore
+from tests.databases import change
 from tests.small_disk import small_disk
 from tests.store.builders import NOON, a_document, a_key, a_source, an_alarm
-from tests.store.test_opening import change
 from tests.store.test_writer import everything_about
 from tests.tables import FOLDER as CASES
 
