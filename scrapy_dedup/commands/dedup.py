@@ -39,7 +39,7 @@ VERBS: Final = {
     "serve --mcp": Verb("parts.mcp", "answer questions of language models, by the Model Context Protocol"),
     "store": Verb("verbs.store", "look after the store as a whole: backup, restore, copy to another database, gc"),
     "store cache": Verb(
-        "parts.cache", "what is held of pages: stats, list, show, invalidate, expire, gc, verify, export, import"
+        "parts.cache", "what is held of pages: stats, invalidate, expire, clean, verify, export, import"
     ),
     "store config": Verb("parts.config", "what is decided about sites: get, set, add, unset, import, export, test"),
     "store forget": Verb("parts.forget", "erase all that is known of a page or a domain, and write the file anew"),

@@ -11,16 +11,7 @@ from scrapy_dedup.report.values import ReportDomain
 _MOST_BARS = 12
 
 
-class Bar(Struct, frozen=True):
-    """One row of a chart; name is foreign text unless it stands for other rows."""
-
-    name: str
-    pages: int
-    chars_in: int
-    chars_out: int
-
-
-def bars(domains: Sequence[ReportDomain]) -> list[Bar]:
+def bars(domains: Sequence[ReportDomain]) -> list[ReportDomain]:
     """Return one bar for each of the largest domains, and one for all others together.
 
     Largest by text that came in, ties by name; a single left-over domain gets
@@ -28,11 +19,12 @@ def bars(domains: Sequence[ReportDomain]) -> list[Bar]:
     """
     ordered = sorted(domains, key=lambda figures: (-figures.chars_in, figures.domain))
     shown = len(ordered) if len(ordered) <= _MOST_BARS + 1 else _MOST_BARS
-    found = [Bar(each.domain, each.pages, each.chars_in, each.chars_out) for each in ordered[:shown]]
+    found = ordered[:shown]
     if rest := ordered[shown:]:
-        pages = sum(each.pages for each in rest)
-        chars_in = sum(each.chars_in for each in rest)
-        found.append(Bar(f"{len(rest)} other domains", pages, chars_in, sum(each.chars_out for each in rest)))
+        pages, chars_in, chars_out = (
+            sum(getattr(each, figure) for each in rest) for figure in ("pages", "chars_in", "chars_out")
+        )
+        found.append(ReportDomain(f"{len(rest)} other domains", pages, chars_in, chars_out, {}))
     return found
 
 
