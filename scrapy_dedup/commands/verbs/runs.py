@@ -59,7 +59,7 @@ def show(call: Call, runs: Sequence[RunFigures]) -> None:
         status = _status(run, at) + _of_workers(one.workers)
         words = (str(run.id)[:_ID_DIGITS], run.spider, status, f"{run.started_at:%Y-%m-%d %H:%M}")
         found = (one.verdicts.get(verdict, 0) for verdict in _VERDICTS)
-        rows.append((*words, took and lasting(took), *found, one.callbacks, short(one.bytes_received)))
+        rows.append((*words, "" if took is None else lasting(took), *found, one.callbacks, short(one.bytes_received)))
     verdicts = ", ".join(verdict.capitalize() for verdict in _VERDICTS)
     columns = f"Run, Spider, Status, Began (UTC), Took, {verdicts}, Callbacks, Bytes"
     print_table(f"Runs of project {call.project}, newest first", columns, rows, texts=4)
