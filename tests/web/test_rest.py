@@ -24,7 +24,7 @@ def _but(answer: Any, *names: str) -> Any:
 
 
 @table("web/read_as_told")
-def test_what_is_read_is_what_the_command_says(served: Served, path: str, words: list[str], only_here: tuple[str, ...]):
+def test_what_is_read_is_what_the_command_says(served, path, words, only_here):
     if path.startswith("changes"):
         path += "&since=2026-01-01"
     answer = served.client().get(f"{API}/{path}")
@@ -33,7 +33,7 @@ def test_what_is_read_is_what_the_command_says(served: Served, path: str, words:
     assert _but(answer.json(), *only_here) == _but(_told(served, *words), *only_here)
 
 
-def test_a_project_is_named_by_its_uuid_too(served: Served):
+def test_a_project_is_named_by_its_uuid_too(served):
     client = served.client()
     by_name = client.get(API).json()
 
@@ -41,7 +41,7 @@ def test_a_project_is_named_by_its_uuid_too(served: Served):
     assert by_name == _told(served, "store", "projects", "list")["projects"][0]
 
 
-def test_an_analysis_is_the_command_s(served: Served):
+def test_an_analysis_is_the_command_s(served):
     options = ["--threshold-pct", "0.6", "--min-pages", "3", "--source-group", "tea", "--dry-run"]
     query = "threshold_pct=0.6&min_pages=3&source_groups=tea"
     unread = served.client().post(f"{API}/analyze-boilerplate", json={"dry_run": True})
@@ -57,7 +57,7 @@ def test_an_analysis_is_the_command_s(served: Served):
 
 
 @pytest.mark.parametrize("groups", ["source_groups=coffee", "source_groups=tea&source_groups=coffee"])
-def test_a_group_without_pages_is_an_error_as_in_the_command(served: Served, groups: str):
+def test_a_group_without_pages_is_an_error_as_in_the_command(served, groups):
     """One of several, too: its name may be mistyped."""
     answer = served.client().post(f"{API}/analyze-boilerplate?{groups}&dry_run=true")
 
@@ -66,7 +66,7 @@ def test_a_group_without_pages_is_an_error_as_in_the_command(served: Served, gro
 
 
 @pytest.mark.parametrize("path", ["changes?since=2026-01-01&", "pages?", "domains?"])
-def test_parts_of_a_list_are_the_list(served: Served, path: str):
+def test_parts_of_a_list_are_the_list(served, path):
     client, key = served.client(), path.split("?", maxsplit=1)[0]
     whole = client.get(f"{API}/{path}limit=1000").json()[key]
     parts, after = [], ""
@@ -81,7 +81,7 @@ def test_parts_of_a_list_are_the_list(served: Served, path: str):
     assert len(whole) > 3
 
 
-def test_a_cursor_of_an_instant_that_utc_does_not_have_is_told(served: Served):
+def test_a_cursor_of_an_instant_that_utc_does_not_have_is_told(served):
     plain = b'{"start": {"at": "0001-01-01T00:00:00+23:59"}, "counts": [1, 1, 1], "passed": 1}'
     cursor = base64.urlsafe_b64encode(plain).decode()
 
@@ -90,13 +90,13 @@ def test_a_cursor_of_an_instant_that_utc_does_not_have_is_told(served: Served):
 
 @pytest.mark.parametrize("key", ["changes", "pages", "domains", "pages/search?q=tea&"])
 @pytest.mark.parametrize("cursor", ["x", "%00", "W10", "eyJhIjoxfQ", "____", "1" * 1_999, "WzEsMl0"])
-def test_a_cursor_that_is_none_is_told(served: Served, key: str, cursor: str):
+def test_a_cursor_that_is_none_is_told(served, key, cursor):
     answer = served.client().get(f"{API}/{key}{'' if key.endswith('&') else '?'}after={cursor}")
 
     assert answer.status_code == 422
 
 
-def test_domains_are_blacklisted_and_freed_in_bulk(served: Served):
+def test_domains_are_blacklisted_and_freed_in_bulk(served):
     client = served.client()
     body = {
         "domains": ["a.example", "*.example.com"],
@@ -125,7 +125,7 @@ def test_domains_are_blacklisted_and_freed_in_bulk(served: Served):
     assert client.get(f"{API}/domains/a.example").json() == _told(served, "domains", "show", "a.example")
 
 
-def test_a_template_is_overridden_compared_and_rolled_back(served: Served):
+def test_a_template_is_overridden_compared_and_rolled_back(served):
     client, path = served.client(), f"{API}/domains/{DOMAIN}/templates/rest"
     body = {"decisions": [{"action": "keep", "selector": "aside.bar"}]}
     before = client.get(path).json()["templates"][0]["version"]
@@ -142,7 +142,7 @@ def test_a_template_is_overridden_compared_and_rolled_back(served: Served):
     assert client.get(path).json()["templates"][0]["version"] == before
 
 
-def test_the_cache_is_looked_after(served: Served):
+def test_the_cache_is_looked_after(served):
     client = served.client()
     assert client.post(f"{API}/cache/invalidate", json={"urls": [], "dry_run": True}).json()["extractions"] == 0
     for path, body, words in (
@@ -157,7 +157,7 @@ def test_the_cache_is_looked_after(served: Served):
         assert client.post(f"{API}/cache/invalidate", json=wrong).status_code == 422
 
 
-def test_the_picture_of_a_layout_is_shown(served: Served):
+def test_the_picture_of_a_layout_is_shown(served):
     client = served.client()
     layouts = client.get(f"{API}/layouts?domain={DOMAIN}").json()["domains"][0]["layouts"]
     answers = [client.get(f"{API}/domains/{DOMAIN}/layouts/{one['layout']}/picture") for one in layouts]
@@ -167,7 +167,7 @@ def test_the_picture_of_a_layout_is_shown(served: Served):
     assert (shown.content, shown.headers["content-type"]) == (PICTURE, "image/png")
 
 
-def test_a_project_is_deleted_with_all_its_rows(served: Served):
+def test_a_project_is_deleted_with_all_its_rows(served):
     client = served.client()
     would, done = client.delete(f"{API}?dry_run=true").json(), client.delete(API).json()
 
@@ -176,7 +176,7 @@ def test_a_project_is_deleted_with_all_its_rows(served: Served):
 
 
 @table("web/errors_are_problems")
-def test_an_error_is_a_problem(served: Served, method: str, path: str, status: int):
+def test_an_error_is_a_problem(served, method, path, status):
     answer = served.client().request(method, path)
 
     assert answer.status_code == status
@@ -185,14 +185,14 @@ def test_an_error_is_a_problem(served: Served, method: str, path: str, status: i
     assert answer.json()["status"] == status
 
 
-def test_a_misspelt_dry_run_deletes_nothing(served: Served):
+def test_a_misspelt_dry_run_deletes_nothing(served):
     answer = served.client().delete(f"/api/v1/projects/{PROJECT}?dryrun=true")
 
     assert (answer.status_code, answer.json()["detail"]) == (422, "'dryrun' is no parameter of this operation")
     assert served.client().get(f"/api/v1/projects/{PROJECT}").status_code == 200
 
 
-def test_a_refused_method_is_told_which_are_answered(served: Served):
+def test_a_refused_method_is_told_which_are_answered(served):
     client = served.client()
 
     assert client.patch(f"/api/v1/projects/{PROJECT}/blacklist").headers["allow"] == "GET, POST, DELETE"
@@ -200,7 +200,7 @@ def test_a_refused_method_is_told_which_are_answered(served: Served):
     assert client.post("/").headers["allow"] == "GET"
 
 
-def test_what_cannot_be_written_as_utf8_is_told_all_the_same(served: Served):
+def test_what_cannot_be_written_as_utf8_is_told_all_the_same(served):
     body = b'{"domains": ["\\ud800"], "\\udfff": 1}'
     answer = served.client().post(f"{API}/domains", content=body, headers={"Content-Type": "application/json"})
 
@@ -208,7 +208,7 @@ def test_what_cannot_be_written_as_utf8_is_told_all_the_same(served: Served):
     json.loads(answer.content.decode("ascii"))
 
 
-def test_a_list_of_pages_is_searched(served: Served):
+def test_a_list_of_pages_is_searched(served):
     found = served.client().get(f"{API}/pages/search?q=evil&limit=2").json()
 
     assert len(found["pages"]) == 2
@@ -217,7 +217,7 @@ def test_a_list_of_pages_is_searched(served: Served):
 
 
 @pytest.mark.parametrize(("path", "key"), [("layouts", "domains"), ("templates", "templates")])
-def test_a_list_of_all_domains_comes_in_parts(served: Served, path: str, key: str):
+def test_a_list_of_all_domains_comes_in_parts(served, path, key):
     client = served.client()
     whole, found, after = client.get(f"{API}/{path}").json(), [], None
 

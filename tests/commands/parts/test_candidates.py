@@ -18,7 +18,7 @@ def write(shop: Shop, name: str, *results: object) -> str:
     return name
 
 
-def test_the_results_of_three_engines_are_one_candidate(shop: Shop) -> None:
+def test_the_results_of_three_engines_are_one_candidate(shop):
     name = write(shop, "results.jsonl", *RESULTS)
 
     dry = shop.run("domains", "candidates", name, "--dry-run", "--json").json
@@ -43,7 +43,7 @@ def test_the_results_of_three_engines_are_one_candidate(shop: Shop) -> None:
     ]
 
 
-def test_what_was_read_before_is_known(shop: Shop) -> None:
+def test_what_was_read_before_is_known(shop):
     name = write(shop, "results.jsonl", *RESULTS)
     shop.run("domains", "candidates", name)
 
@@ -52,7 +52,7 @@ def test_what_was_read_before_is_known(shop: Shop) -> None:
     assert (again["outcomes"]["new"], again["outcomes"]["known"]) == (0, 3)
 
 
-def test_files_of_one_engine_each_are_named_by_it(shop: Shop) -> None:
+def test_files_of_one_engine_each_are_named_by_it(shop):
     write(shop, "tavily.jsonl", {"url": "https://a.example/"}, {"url": "https://b.example/"})
     Path(shop.folder, "brave.jsonl.gz").write_bytes(gzip.compress(b'{"url": "https://a.example/"}'))
 
@@ -62,7 +62,7 @@ def test_files_of_one_engine_each_are_named_by_it(shop: Shop) -> None:
     assert found["engines"]["brave"]["known"] == 1
 
 
-def test_an_invalid_url_is_warned_of_and_leaves_no_row(shop: Shop) -> None:
+def test_an_invalid_url_is_warned_of_and_leaves_no_row(shop):
     name = write(
         shop, "results.jsonl", {"url": "mailto:a\u202e@example.org", "engine": "e"}, {"title": "x"}, RESULTS[0]
     )
@@ -77,12 +77,12 @@ def test_an_invalid_url_is_warned_of_and_leaves_no_row(shop: Shop) -> None:
     assert shop.run("domains", "list", "--json").json["total"] == 1
 
 
-def test_a_file_without_any_result_is_no_success(shop: Shop) -> None:
+def test_a_file_without_any_result_is_no_success(shop):
     assert shop.run("domains", "candidates", write(shop, "empty.jsonl")).code == 1
     assert shop.run("domains", "candidates", write(shop, "bad.jsonl", {"url": "nothing"})).code == 1
 
 
-def test_a_file_that_is_not_there_is_told_before_the_first_is_read(shop: Shop) -> None:
+def test_a_file_that_is_not_there_is_told_before_the_first_is_read(shop):
     name = write(shop, "results.jsonl", *RESULTS)
 
     done = shop.run("domains", "candidates", name, "no-such-file")

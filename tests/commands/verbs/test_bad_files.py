@@ -66,12 +66,12 @@ PAIRS: Final = [(name, verb) for name in FILES for verb in READ_BY[name]]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("files")
 
 
 @pytest.mark.parametrize(("name", "verb"), PAIRS)
-def test_any_file_is_read_or_refused_within_bounds(tmp_path: Path, folder: Path, name: str, verb: str) -> None:
+def test_any_file_is_read_or_refused_within_bounds(tmp_path, folder, name, verb):
     path = folder / name
     if not os.path.lexists(path):
         FILES[name](path)
@@ -89,7 +89,7 @@ def test_any_file_is_read_or_refused_within_bounds(tmp_path: Path, folder: Path,
     ("manifest", "told"),
     [pytest.param({"manifest.jsonl": b"{}\n" * 12_000_000}, "100,001 records cannot be read", id="json")],
 )
-def test_any_manifest_is_read_or_refused_within_bounds(tmp_path: Path, manifest: dict[str, bytes], told: str) -> None:
+def test_any_manifest_is_read_or_refused_within_bounds(tmp_path, manifest, told):
     for name, written in manifest.items():
         (tmp_path / name).write_bytes(written)
 
@@ -100,7 +100,7 @@ def test_any_manifest_is_read_or_refused_within_bounds(tmp_path: Path, manifest:
 
 
 @pytest.mark.parametrize("name", ["cut.gz", "cut.zst"])
-def test_of_a_file_that_is_not_whole_no_domain_is_imported(tmp_path: Path, folder: Path, name: str) -> None:
+def test_of_a_file_that_is_not_whole_no_domain_is_imported(tmp_path, folder, name):
     path = folder / name
     if not path.exists():
         FILES[name](path)

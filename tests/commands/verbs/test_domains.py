@@ -16,7 +16,7 @@ HOSTILE = "<script>alert(1)</script>\x1b[31m \u202e[red]"
 
 
 @pytest.fixture
-def registered(shop: Shop) -> Shop:
+def registered(shop) -> Shop:
     done = shop.run("domains", "add", "https://WWW.example.org/", "example.org", "a.example", "bücher.example")
     assert done.code == 0, done.err
     return shop
@@ -26,7 +26,7 @@ def names(done: Outcome) -> list[str]:
     return [each["domain_name"] for each in done.json["domains"]]
 
 
-def test_added_domains_are_listed_with_their_kinds(registered: Shop) -> None:
+def test_added_domains_are_listed_with_their_kinds(registered):
     shown = registered.run("domains", "list")
     listed = registered.run("domains", "list", "--json").json
 
@@ -42,7 +42,7 @@ def test_added_domains_are_listed_with_their_kinds(registered: Shop) -> None:
     assert "50\N{NO-BREAK SPACE}% have a twin with or without www. (2)" in shown.out
 
 
-def test_a_long_list_goes_on_where_it_ended(registered: Shop) -> None:
+def test_a_long_list_goes_on_where_it_ended(registered):
     first = registered.run("domains", "list", "--limit", "3", "--descending", "--json")
     rest = registered.run("domains", "list", "--descending", "--after", first.json["next"], "--json")
 
@@ -50,7 +50,7 @@ def test_a_long_list_goes_on_where_it_ended(registered: Shop) -> None:
     assert registered.run("domains", "list", "--after", "nonsense").code == 1
 
 
-def test_a_pattern_blacklists_and_takes_off_again(registered: Shop) -> None:
+def test_a_pattern_blacklists_and_takes_off_again(registered):
     dry = registered.run("domains", "blacklist", "*.example.org", "new.org", "--dry-run", "--json").json
     before = names(registered.run("domains", "list", "--status", "blacklisted", "--json"))
     done = registered.run("domains", "blacklist", "*.example.org", "new.org", "--reason", HOSTILE, "--expires", "30d")
@@ -72,20 +72,20 @@ def test_a_pattern_blacklists_and_takes_off_again(registered: Shop) -> None:
 
 
 @table("wrong_calls/domains")
-def test_what_cannot_be_done_is_told(registered: Shop, words: list[str], code: int, message: str) -> None:
+def test_what_cannot_be_done_is_told(registered, words, code, message):
     done = registered.run("domains", *words)
 
     assert done.code == code
     assert message in done.err
 
 
-def test_a_pattern_that_fits_nothing_is_no_success(registered: Shop) -> None:
+def test_a_pattern_that_fits_nothing_is_no_success(registered):
     done = registered.run("domains", "blacklist", "*.nothing")
 
     assert (done.code, done.out) == (1, "No domain fits: nothing is changed.\n")
 
 
-def test_twins_are_joined_when_their_pages_agree(registered: Shop) -> None:
+def test_twins_are_joined_when_their_pages_agree(registered):
     with registered.open() as store:
         project = registered.project(store)
         for name in ("example.org", "www.example.org"):
@@ -117,7 +117,7 @@ def test_twins_are_joined_when_their_pages_agree(registered: Shop) -> None:
     assert (shown["domain"]["domain_name"], shown["joined"]) == ("example.org", "www.example.org")
 
 
-def test_an_export_is_read_by_an_import(registered: Shop) -> None:
+def test_an_export_is_read_by_an_import(registered):
     name = "domains.jsonl"
     registered.run("domains", "blacklist", "a.example", "--reason", HOSTILE, "--by", "ann")
     exported = registered.run("domains", "export", name, "--json").json
@@ -132,14 +132,14 @@ def test_an_export_is_read_by_an_import(registered: Shop) -> None:
     assert {row["domain_name"]: row.get("blacklist_reason") for row in rows}["a.example"] == HOSTILE
 
 
-def test_an_export_without_a_file_is_json_lines(registered: Shop) -> None:
+def test_an_export_without_a_file_is_json_lines(registered):
     done = registered.run("domains", "export", "--status", "discovered")
 
     assert next(json.loads(line)["domain_name"] for line in done.out.splitlines()) == "a.example"
     assert done.out.isascii()
 
 
-def test_a_list_of_names_is_imported_and_what_is_none_told(registered: Shop) -> None:
+def test_a_list_of_names_is_imported_and_what_is_none_told(registered):
     Path(registered.folder, "names.txt").write_text("# ours\nnew.example\nnot a domain\na.example\n", encoding="utf-8")
 
     dry = registered.run("domains", "import", "names.txt", "--dry-run", "--json").json
@@ -151,7 +151,7 @@ def test_a_list_of_names_is_imported_and_what_is_none_told(registered: Shop) -> 
     assert "names.txt, line 3: 'not a domain' is no domain; passed over" in done.out
 
 
-def test_a_store_is_created_for_a_blacklist_but_not_for_a_dry_run(tmp_path: Path) -> None:
+def test_a_store_is_created_for_a_blacklist_but_not_for_a_dry_run(tmp_path):
     empty = Shop(tmp_path)
 
     assert empty.run("domains", "blacklist", "a.example", "--dry-run").code == 0

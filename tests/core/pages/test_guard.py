@@ -153,8 +153,9 @@ def test_page_is_refused_before_it_costs(name, reading_seconds):
     html = make()
     found: list[object] = []
 
-    assert min(cpu_seconds(lambda: found.append(parse_page(html))) for _ in range(2)) < 5 * reading_seconds
-    assert found == [Unparsed(reason)] * 2
+    # One that is slow for want of a processor is measured once more.
+    assert any(cpu_seconds(lambda: found.append(parse_page(html))) < 5 * reading_seconds for _ in range(2))
+    assert found == [Unparsed(reason)] * len(found)
 
 
 def test_pages_that_are_parsed_are_parsed_and_drawn():

@@ -17,7 +17,6 @@ from scrapy_dedup.service.domains.candidates import (
 )
 from scrapy_dedup.service.domains.registry import DomainService
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.stored_pages import NOON
 
@@ -33,7 +32,7 @@ def outcomes(project: ProjectStore, *urls: str, session: str = "spring", **optio
     return [each.outcome.value for each in judged]
 
 
-def test_what_was_decided_about_a_domain_says_what_becomes_of_its_urls(store: Store, project: ProjectStore) -> None:
+def test_what_was_decided_about_a_domain_says_what_becomes_of_its_urls(store, project):
     service = DomainService(store, project, Settings())
     service.register_domains(["known.example", "good.example", "bad.example", "over.example"], NOON)
     service.update_candidate_counts("good.example", NOON, high=1, low=0, confidence=0.9)
@@ -49,7 +48,7 @@ def test_what_was_decided_about_a_domain_says_what_becomes_of_its_urls(store: St
     ]
 
 
-def test_a_session_counts_all_that_was_read_in_it(store: Store, project: ProjectStore) -> None:
+def test_a_session_counts_all_that_was_read_in_it(store, project):
     outcomes(project, "https://a.example/", "nothing")
     outcomes(project, "https://a.example/", "https://b.example/")
 
@@ -58,7 +57,7 @@ def test_a_session_counts_all_that_was_read_in_it(store: Store, project: Project
     assert [(name, json.loads(counts)) for name, counts in rows] == [("spring", {"invalid": 1, "known": 1, "new": 2})]
 
 
-def test_engines_without_end_are_counted_as_one(project: ProjectStore) -> None:
+def test_engines_without_end_are_counted_as_one(project):
     intake = CandidateIntake(project, Settings(), "spring", dry_run=True)
 
     for _ in intake.take(results((f"engine {number}", "https://a.example/") for number in range(1_000)), NOON):
@@ -93,7 +92,7 @@ A, B = "https://a.example/", "https://b.example/"
         ),
     ],
 )
-def test_a_line_that_is_no_result_does_not_end_the_file(line: bytes, reason: str) -> None:
+def test_a_line_that_is_no_result_does_not_end_the_file(line, reason):
     first, bad, last = read(b'{"url": "https://a.example/"}\n' + line + b'\n{"url": "https://b.example/"}\n')
 
     assert isinstance(bad, BadProposal)
@@ -113,7 +112,7 @@ def test_a_line_that_is_no_result_does_not_end_the_file(line: bytes, reason: str
     ],
     ids=["given", "at-the-bounds", "out-of-bounds", "odd", "of-other-types"],
 )
-def test_what_an_engine_says_of_a_result_is_kept_if_it_makes_sense(said: dict[str, object], kept: object) -> None:
+def test_what_an_engine_says_of_a_result_is_kept_if_it_makes_sense(said, kept):
     (found,) = read(json.dumps({"url": A, **said}).encode())
 
     assert isinstance(found, Proposal)
@@ -121,5 +120,5 @@ def test_what_an_engine_says_of_a_result_is_kept_if_it_makes_sense(said: dict[st
 
 
 @given(st.binary(max_size=300))
-def test_any_file_is_read_without_an_error(content: bytes) -> None:
+def test_any_file_is_read_without_an_error(content):
     assert all(isinstance(each, (Proposal, BadProposal)) for each in read(content))

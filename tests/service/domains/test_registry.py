@@ -13,7 +13,6 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains.lists import DomainChoice
 from scrapy_dedup.store.domains.registry import StoredDomain
 from scrapy_dedup.store.records.records import CrawledUrlRecord, DocumentRecord
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.stored_pages import NOON
 
@@ -22,7 +21,7 @@ BARE, WWW = "example.org", "www.example.org"
 
 
 @pytest.fixture
-def service(store: Store, project: ProjectStore) -> DomainService:
+def service(store, project) -> DomainService:
     return DomainService(store, project, Settings())
 
 
@@ -51,7 +50,7 @@ def settle(project: ProjectStore, *, least: int = 3) -> Twins:
     return found
 
 
-def test_a_blacklist_that_is_over_is_lifted(service: DomainService, project: ProjectStore) -> None:
+def test_a_blacklist_that_is_over_is_lifted(service, project):
     service.blacklist_domain("a.example", NOON, by=None, reason=None, expires_at=LATER)
     service.blacklist_domain("b.example", NOON, by=None, reason=None)
 
@@ -59,7 +58,6 @@ def test_a_blacklist_that_is_over_is_lifted(service: DomainService, project: Pro
     assert names(service.get_blacklisted_domains(LATER)) == ["b.example"]
     assert lift_expired(project, LATER) == ["a.example"]
     lifted = service.find_by_domain_name("a.example")
-    assert lifted is not None
     assert lifted.status == "DISCOVERED"
 
 
@@ -78,14 +76,7 @@ def test_a_blacklist_that_is_over_is_lifted(service: DomainService, project: Pro
         pytest.param({}, {}, TwinReason.TOO_FEW, (0, 0), id="no-pages"),
     ],
 )
-def test_twins_are_joined_once_their_pages_agree(
-    project: ProjectStore,
-    service: DomainService,
-    bare: dict[str, str | None],
-    www: dict[str, str | None],
-    reason: TwinReason,
-    evidence: tuple[int, int],
-) -> None:
+def test_twins_are_joined_once_their_pages_agree(project, service, bare, www, reason, evidence):
     service.register_domains([BARE, WWW], NOON)
     put(project, BARE, bare)
     put(project, WWW, www)
@@ -95,13 +86,12 @@ def test_twins_are_joined_once_their_pages_agree(
     assert (found.reason, (found.evidence.alike, found.evidence.unlike)) == (reason, evidence)
     for name in (BARE, WWW):
         domain = service.find_by_domain_name(name)
-        assert domain is not None
         assert (domain.pages_alike, domain.pages_unlike) == evidence
         assert domain.domain_name == (BARE if found.is_joined else name)
     assert service.counts().joined == found.is_joined
 
 
-def test_redirects_from_one_name_to_the_other_are_pages_that_agree(project: ProjectStore, service: DomainService):
+def test_redirects_from_one_name_to_the_other_are_pages_that_agree(project, service):
     service.register_domains([BARE, WWW], NOON)
     put(project, WWW, {"1": "a", "2": "b", "3": "c"})
     for path in "123":
@@ -113,7 +103,7 @@ def test_redirects_from_one_name_to_the_other_are_pages_that_agree(project: Proj
     assert service.joined_with(service.register_domain(BARE, NOON)) == BARE
 
 
-def test_two_names_that_both_lead_to_a_third_page_do_not_agree(project: ProjectStore, service: DomainService) -> None:
+def test_two_names_that_both_lead_to_a_third_page_do_not_agree(project, service):
     service.register_domains([BARE, WWW], NOON)
     put(project, WWW, {"login": "please log in"})
     for name in (BARE, WWW):
@@ -123,7 +113,7 @@ def test_two_names_that_both_lead_to_a_third_page_do_not_agree(project: ProjectS
     assert settle(project).evidence.alike == 0
 
 
-def test_a_joined_pair_shares_what_is_decided(project: ProjectStore, service: DomainService) -> None:
+def test_a_joined_pair_shares_what_is_decided(project, service):
     service.register_domains([BARE, WWW], NOON)
     service.update_candidate_counts(BARE, NOON, high=1, low=2, confidence=0.7)
     service.update_candidate_counts(WWW, NOON, high=0, low=3, confidence=0.2)
@@ -134,7 +124,6 @@ def test_a_joined_pair_shares_what_is_decided(project: ProjectStore, service: Do
     again = settle(project, least=1)
 
     both = service.find_by_domain_name(WWW)
-    assert both is not None
     assert (both.domain_name, both.status, both.best_confidence_score) == (BARE, "PROCESSED_HIGH_QUALITY", 0.7)
     assert (both.high_quality_candidate_count, both.low_quality_candidate_count) == (1, 5)
     assert again.was_joined
@@ -144,7 +133,7 @@ def test_a_joined_pair_shares_what_is_decided(project: ProjectStore, service: Do
     assert service.get_blacklisted_domains(NOON) == []
 
 
-def test_a_pair_is_two_again_when_later_pages_differ(project: ProjectStore, service: DomainService) -> None:
+def test_a_pair_is_two_again_when_later_pages_differ(project, service):
     service.register_domains([BARE, WWW], NOON)
     put(project, BARE, {"1": "a"})
     put(project, WWW, {"1": "a"})
@@ -156,11 +145,10 @@ def test_a_pair_is_two_again_when_later_pages_differ(project: ProjectStore, serv
 
     assert (found.was_joined, found.is_joined, found.reason) == (True, False, TwinReason.UNLIKE)
     domain = service.find_by_domain_name(WWW)
-    assert domain is not None
     assert (domain.domain_name, domain.joined_to, domain.pages_unlike) == (WWW, None, 2)
 
 
-def test_an_import_changes_only_what_the_file_has(project: ProjectStore, service: DomainService) -> None:
+def test_an_import_changes_only_what_the_file_has(project, service):
     service.blacklist_domain("a.example", NOON, by="ann", reason="spam")
     service.blacklist_domain("b.example", NOON, by="ann", reason="spam")
     rows = [
