@@ -393,10 +393,10 @@ class Reuse:
         self._differed |= answered.urls.keys()
         urls = list(answered.urls.values())
         listed = "\n".join(urls[:_MOST_LISTED]) + ("\n..." if len(urls) > _MOST_LISTED else "")
+        further = f", and the next extracts anew the {len(urls)} pages that were answered so:\n{listed}" if urls else ""
         logger.warning(
-            "%s: %s differs from what was kept of %s. No kept outcome stands in any more for this domain in this run,"
-            " and the next extracts anew the %d pages that were answered so:\n%s",
-            domain, different, outcome.url, len(urls), listed,
+            "%s: %s differs from what was kept of %s. No kept outcome stands in any more for this domain in this run%s",
+            domain, different, outcome.url, further,
         )  # fmt: skip
 
     def callback_ended(self) -> None:

@@ -302,7 +302,6 @@ class Unchanged:
         judgement.body = parts_hash(response.body)
         visit.outcome_key = plan.outcome_key
         visit.carried = carried_by(request) if plan.outcome_key else b""
-        visit.audited = known.outcome if plan.is_audited else None
         if settings.acts("unchanged"):
             await self._recall_delivery(visit)
         await self._sitemaps.read(request, response)
@@ -313,6 +312,9 @@ class Unchanged:
         if not visit.is_page or not await self._judge(request, response, visit, judgement, site):
             return
         self._note_met(visit, judgement)
+        if plan.is_audited and known.outcome is not None and stands(known.outcome, judgement, settings):
+            # Of another page the callback yields something else, and is right.
+            visit.audited = known.outcome
         is_sent = judgement.fetched == "get" and "cached" not in response.flags
         judgement.bytes_received = received_bytes(response) if is_sent else 0
         site.versions.not_modified += judgement.fetched == "304"
@@ -330,9 +332,6 @@ class Unchanged:
         if judgement.replays and visit.held is None:
             # The main text is the same: who lets that stand for the page lets its clean text stand, too.
             visit.held = usable_text(judgement, visit.settings)
-        if visit.audited is not None and not stands(visit.audited, judgement, visit.settings):
-            # It would not have stood in: the page is another one.
-            visit.audited = None
 
     def _note_met(self, visit: Visit, judgement: Judgement) -> None:
         """Let the first visit of a page in this run give the verdict."""

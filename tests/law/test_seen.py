@@ -640,6 +640,16 @@ class TestCrawlsAgain:
         assert len(self.items(beside, [all_of_them], settings=dropping)[0]) == 19
         assert self.items(beside, [all_of_them, without, without, all_of_them]) == [["p/15"], [], [], ["/p/3"]]
 
+    @pytest.mark.parametrize("reuse", ["body", "text"])
+    def test_audit_of_a_page_that_changed_finds_no_difference(self, reuse: str, crawls: Crawls, tmp_path: Path) -> None:
+        beside = Beside(crawls, tmp_path, "SkuSpider", DEDUP_REUSE=reuse, DEDUP_AUDIT=1)
+        for word in ("oak", "elm"):
+            shop = {at: _product_page(at, f"<p>Made of {word}" if at == "/p/3" else "") for at in _FEW_PATHS.split()}
+            _, crawl = beside.crawl(FixedWorld(shop), paths=_FEW_PATHS)
+
+        assert crawl.stats["dedup/reuse/audited"] == len(shop) - 1
+        assert "dedup/reuse/audits_differed" not in crawl.stats
+
     def test_feed_alone_gives_its_new_entries(self, crawls: Crawls, tmp_path: Path) -> None:
         beside = Beside(crawls, tmp_path, "EntriesSpider", DEDUP_UNCHANGED="skip")
         found = []
