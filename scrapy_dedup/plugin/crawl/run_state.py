@@ -1,5 +1,6 @@
 """A crawl's run in the store: where that is, how the run begins, how it stands every two seconds, and how it ended."""
 
+import glob
 import logging
 import re
 from collections.abc import Callable
@@ -111,7 +112,7 @@ def begin_run(crawler: Crawler, store: Store, settings: Settings, rules: UrlRule
     kind = crawler.spidercls
     spider = crawler.spider.name if crawler.spider else getattr(kind, "name", None) or kind.__name__
     has_history = project.has_history()
-    check_feeds(settings, crawler.settings, has_history=has_history)
+    check_feeds(settings, crawler.settings, spider, has_history=has_history)
     run = project.begin_run(
         spider=spider,
         jobdir=job_of(crawler.settings),
@@ -206,36 +207,44 @@ class RunState:
         return told
 
 
-def check_feeds(settings: Settings, scrapy_settings: BaseSettings, *, has_history: bool) -> None:
+def check_feeds(settings: Settings, scrapy_settings: BaseSettings, spider: str, *, has_history: bool) -> None:
     """Refuse to put what is new alone in the place of a feed that is there.
 
     Raises:
-        DedupError: a feed would be overwritten; the message has the two ways out.
+        DedupError: a feed would be overwritten; the message has the ways out.
     """
     if not has_history or not settings.acts("unchanged") or settings.unchanged != "skip":
         return
     feeds: dict[Any, Any] = scrapy_settings.getdict("FEEDS")
     for uri, options in feeds.items():
-        if isinstance(options, dict) and options.get("overwrite") and _holds_something(str(uri)):
+        if isinstance(options, dict) and _is_replaced(str(uri), options.get("overwrite"), spider):
             raise DedupError(
                 f"DEDUP_UNCHANGED=skip: {str(uri)[:300]} would lose what it holds to what is new alone. Append to it"
-                " (-o in place of -O, or overwrite: False), or set DEDUP_UNCHANGED=emit for a whole feed"
+                " (-o in place of -O, or overwrite: False), give it another name each time (%(time)s in it), or set"
+                " DEDUP_UNCHANGED=emit for a whole feed"
             )
 
 
-def _holds_something(uri: str) -> bool:
-    """Say whether a feed is there that would be overwritten; of a server's nobody knows before it is stored."""
-    if re.search(r"%\([^)]+\)", uri):
+def _is_replaced(uri: str, overwrite: object, spider: str) -> bool:
+    """Say whether a feed that is there is overwritten; of a server's nobody knows before it is stored."""
+    given = {"name": spider, "batch_id": "*"}
+    if not given.keys() >= set(_PARAMETER.findall(uri)):
         # A name of its own each time.
         return False
     scheme, _, rest = uri.partition("://")
     if rest and scheme != "file":
-        return scheme not in ("stdout", "")
-    path = Path(url2pathname(rest) if rest else uri)
+        # Servers that cannot append, one that does where it is told to, and those of the user's own.
+        never = scheme in ("s3", "gs") or (scheme == "ftp" and overwrite is None)
+        return never or bool(overwrite)
+    pattern = _PARAMETER.sub(lambda found: given[found[1]], glob.escape(url2pathname(rest) if rest else uri))
     try:
-        return path.is_file() and path.stat().st_size > 0
+        there = map(Path, glob.glob(pattern))  # noqa: PTH207 - it may be absolute
+        return bool(overwrite) and any(path.is_file() and path.stat().st_size for path in there)
     except (OSError, ValueError):
         return False
+
+
+_PARAMETER = re.compile(r"%\((\w+)\)[-#0 +]*\d*[a-z]")
 
 
 def check_queue(settings: Settings, scrapy_settings: BaseSettings) -> None:
