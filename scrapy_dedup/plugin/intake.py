@@ -93,6 +93,15 @@ class Intake:
             draft.source_group = text_field(adapter, SOURCE_GROUP) or settings.source_group or None
         return ItemPage(draft, settings, visit, stands)
 
+    def takes_response(self, adapter: ItemAdapter, visit: Visit) -> bool:
+        """Say whether an item has no text of its own, and gets that of its response."""
+        settings = visit.settings
+        url = url_of(adapter, settings)
+        if url is None or not settings.attach_response or not self._names(visit, page_key(url, self._runtime.rules)):
+            return False
+        has_own = any(text_field(adapter, name) for name in (settings.html_field, settings.content_field))
+        return not has_own and (visit.html() is not None or visit.pdf_body() is not None)
+
     def _names(self, visit: Visit, key: bytes | None) -> bool:
         """Say whether a key is the visit's page, or a URL that led there."""
         rules = self._runtime.rules

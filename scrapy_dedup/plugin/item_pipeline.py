@@ -31,6 +31,7 @@ from scrapy_dedup.plugin.crawl.items import (
     DuplicateItem,
     ItemFields,
     chunk_items,
+    has_field,
     item_hash,
     not_own,
     send,
@@ -448,7 +449,7 @@ class DedupPipeline:
     def _drop_delivered(self, item: Any, visit: Visit, noted: Noted) -> None:
         """Drop an item that the last visit gave, where that is asked for."""
         earlier = visit.earlier
-        if earlier.items[noted.stands] <= 0 or self._is_all_text(item, visit):
+        if earlier.items[noted.stands] <= 0 or self._has_new_text(item, visit):
             return
         keeper = earlier.left_out.get(noted.stands)
         if keeper is not None:
@@ -460,13 +461,14 @@ class DedupPipeline:
         self._runtime.count("items/dropped")
         raise DuplicateItem(f"dedup: {visit.url}: unchanged: the last visit gave this item", keeper)
 
-    def _is_all_text(self, item: Any, visit: Visit) -> bool:
-        """Say whether an item has nothing but its URL, and its page has another text now."""
+    def _has_new_text(self, item: Any, visit: Visit) -> bool:
+        """Say whether an item stands for its page, and that has another text now: what is equal is not all of it."""
         judgement, settings = visit.judgement, visit.settings
         if judgement is not None and judgement.is_unchanged and not is_made_otherwise(judgement, settings):
             return False
-        own = {name for name, value in ItemAdapter(item).items() if value not in (None, "")}
-        return own <= {settings.url_field}
+        adapter = ItemAdapter(item)
+        own = {name for name, value in adapter.items() if value not in (None, "")}
+        return own <= {settings.url_field} or (has_field(item, CONTENT) and self._intake.takes_response(adapter, visit))
 
     def _drop_repeated(self, item_page: ItemPage) -> None:
         """Drop an item of a page whose items went out before a kill; else what is fetched twice is given twice."""
@@ -652,7 +654,7 @@ class DedupPipeline:
     def _emit(self, item: Any, adapter: ItemAdapter, item_page: ItemPage) -> bool:
         """Write the clean text into the item; say whether it could take it."""
         runtime, draft = self._runtime, item_page.draft
-        if not self._fields.can_take_content(item, adapter):
+        if not self._fields.can_take_content(item):
             runtime.count("left/no_field")
             return False
         self._fields.warn_of_own(item, adapter, item_page.settings)

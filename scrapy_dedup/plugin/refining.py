@@ -117,7 +117,7 @@ class Renewer:
         """Give items today's text; say whether all of them could take it."""
         for item in items:
             adapter = ItemAdapter(item)
-            if not self._fields.can_take_content(item, adapter):
+            if not self._fields.can_take_content(item):
                 return False
             adapter[CONTENT] = refinement.cleaned.content
             old = adapter.get(REPORT)

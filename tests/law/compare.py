@@ -30,7 +30,8 @@ def emitted(bare: Crawl, crawl: Crawl, varies: Iterable[str] = ()) -> list[str]:
 def left_over(bare: Crawl, crawl: Crawl, before: Sequence[Crawl], varies: Iterable[str] = ()) -> list[str]:
     """Return how a delta feed differs from its rule.
 
-    A page's items are those of the bare crawl without, as a multiset, those of the page's last acknowledged visit.
+    A page's items are those of the bare crawl without, as a multiset, those of the page's last acknowledged visit; of
+    these, items with the text of a page that changed may come, too.
 
     Args:
         bare: without the add-on, the same version of the site.
@@ -46,12 +47,12 @@ def left_over(bare: Crawl, crawl: Crawl, before: Sequence[Crawl], varies: Iterab
         whole, here = wanted.get(page, _NO_ITEMS), found.get(page, _NO_ITEMS)
         known = last.get(page, [Counter()])
         times = sum(count for url, count in bare.called.items() if _page(url) == page)
-        if times > 1:
-            # Two visits of one page in one crawl: which of them is beside which is nobody's promise, only its bounds.
-            least = whole.counted - sum(known, Counter())
-            fits = here.counted <= whole.counted and least <= here.counted
-        else:
-            fits = any(here.counted == whole.counted - one for one in known)
+        # Two visits of one page in one crawl: which of them is beside which is nobody's promise, only its bounds.
+        lasts = known if times <= 1 else [sum(known, Counter())]
+        leasts = [whole.counted - one for one in lasts]
+        fits = here.counted <= whole.counted and any(
+            least <= here.counted and (times > 1 or (here.counted - least).keys() <= here.changed) for least in leasts
+        )
         if not fits:
             rests = " or ".join(str(sorted((whole.counted - one).elements())) for one in known)
             differences.append(f"{page}: {list(here.items)} instead of {rests}")
@@ -99,11 +100,17 @@ class Stripped:
         return visit.url, tuple(map(self.item, visit.items))
 
     def by_page(self, crawl: Crawl) -> dict[str, "PageItems"]:
-        found: dict[str, tuple[str, ...]] = {}
+        found: dict[str, list[Mapping[str, object]]] = {}
         for visit in crawl.visits:
-            page = _page(visit.url)
-            found[page] = found.get(page, ()) + tuple(map(self.item, visit.items))
-        return {page: PageItems(items, Counter(items)) for page, items in found.items()}
+            found.setdefault(_page(visit.url), []).extend(visit.items)
+        return {
+            page: PageItems(
+                tuple(map(self.item, items)),
+                Counter(map(self.item, items)),
+                frozenset(self.item(item) for item in items if "cleaned_content" in item and _is_changed(item)),
+            )
+            for page, items in found.items()
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +119,8 @@ class PageItems:
 
     items: tuple[str, ...] = ()
     counted: Counter[str] = field(default_factory=Counter)
+    changed: frozenset[str] = frozenset()
+    """Those with the text of a page that changed."""
 
 
 _NO_ITEMS = PageItems()
@@ -139,6 +148,11 @@ def _last_visits(before: Sequence[Crawl], strip: Stripped) -> dict[str, list[Cou
             each = [Counter(map(strip.item, visit.items)) for visit in crawl.visits if _page(visit.url) == page]
             last[page] = [*last.get(page, []), Counter(), here.counted, *each]
     return last
+
+
+def _is_changed(item: Mapping[str, object]) -> bool:
+    report = item.get("dedup")
+    return isinstance(report, dict) and report.get("verdict") != "unchanged"
 
 
 def _error(line: str) -> str:

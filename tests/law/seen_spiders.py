@@ -43,6 +43,15 @@ class HtmlSpider(PathsSpider):
         yield {"url": response.url, "html": response.text}
 
 
+class NamesSpider(PathsSpider):
+    """Has fields of its own, beside the page's text."""
+
+    name = "names"
+
+    def parse(self, response: Any) -> Iterator[Any]:
+        yield {"url": response.url, "name": response.css("h1::text").get()}
+
+
 class EntriesSpider(XMLFeedSpider):
     """Takes all that it yields from a feed, of other pages."""
 

@@ -640,6 +640,18 @@ class TestCrawlsAgain:
         assert len(self.items(beside, [all_of_them], settings=dropping)[0]) == 19
         assert self.items(beside, [all_of_them, without, without, all_of_them]) == [["p/15"], [], [], ["/p/3"]]
 
+    @pytest.mark.parametrize(("attach", "found"), [(True, [["/p/3"], []]), (False, [[], []])])
+    def test_item_of_a_page_whose_text_changed_comes_with_its_text_though_its_own_fields_are_the_same(
+        self, *, attach: bool, found: list[list[str]], crawls: Crawls, tmp_path: Path
+    ) -> None:
+        chosen = {"DEDUP_UNCHANGED": "skip", "DEDUP_ATTACH_RESPONSE": attach}
+        worlds = [
+            {at: _product_page(at, f"<p>Made of {word}" if at == "/p/3" else "") for at in _FEW_PATHS.split()}
+            for word in ("oak", "elm", "elm")
+        ]
+
+        assert self.items(Beside(crawls, tmp_path, "NamesSpider", **chosen), worlds)[1:] == found
+
     @pytest.mark.parametrize("reuse", ["body", "text"])
     def test_audit_of_a_page_that_changed_finds_no_difference(self, reuse: str, crawls: Crawls, tmp_path: Path) -> None:
         beside = Beside(crawls, tmp_path, "SkuSpider", DEDUP_REUSE=reuse, DEDUP_AUDIT=1)

@@ -203,9 +203,9 @@ class ItemFields:
     def __init__(self) -> None:
         self._told: set[tuple[type, str]] = set()
 
-    def can_take_content(self, item: Any, adapter: ItemAdapter) -> bool:
+    def can_take_content(self, item: Any) -> bool:
         """Say whether the item can be cleaned at all; if not, a warning shows the line to add."""
-        if _has_field(item, adapter, CONTENT):
+        if has_field(item, CONTENT):
             return True
         if self._is_news(item, CONTENT):
             line = "%s has no field %s and goes out uncleaned; add to the class: %s"
@@ -225,7 +225,7 @@ class ItemFields:
 
     def put(self, item: Any, adapter: ItemAdapter, name: str, value: Any) -> None:
         """Set a field; leave it out, and say so once, where the class does not declare it."""
-        if _has_field(item, adapter, name):
+        if has_field(item, name):
             try:
                 adapter[name] = plain(value)
             except Exception:
@@ -249,5 +249,6 @@ def _declaration(item: Any, name: str) -> str:
     return f"{name} = scrapy.Field()" if isinstance(item, Item) else f"{name}: {kind} | None = None"
 
 
-def _has_field(item: Any, adapter: ItemAdapter, name: str) -> bool:
-    return isinstance(item, dict) or name in adapter.field_names()
+def has_field(item: Any, name: str) -> bool:
+    """Say whether a field can be set."""
+    return isinstance(item, dict) or name in ItemAdapter(item).field_names()
