@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNod
 
 from scrapy_dedup.core.pages.declared import Declared, read_declared, read_marks
 from scrapy_dedup.core.pages.gather import Block, Gatherer
-from scrapy_dedup.core.pages.guard import ParseLimits, UnparsedReason, refuse
+from scrapy_dedup.core.pages.guard import ParseLimits, UnparsedReason, as_html, refuse
 from scrapy_dedup.core.pages.tags import BODY, Place, Tag
 
 TABLE_PARTS = frozenset("table caption thead tbody tfoot tr th td".split())
@@ -241,7 +241,7 @@ def parse_tree(html: str) -> LexborHTMLParser:
     Else a `noscript` in head, which holds a counting pixel, would end the head, and canonical links after it would
     stand in body. Without events, else each `selectedcontent` copies an option.
     """
-    return LexborHTMLParser(html, scripting=True, options=LexborDocumentOptions.WO_EVENTS)
+    return LexborHTMLParser(as_html(html), scripting=True, options=LexborDocumentOptions.WO_EVENTS)
 
 
 def parse_page(html: str, limits: ParseLimits | None = None, *, with_links: bool = True) -> Page | Unparsed:

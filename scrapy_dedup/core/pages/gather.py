@@ -8,6 +8,7 @@ from itertools import dropwhile, groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from scrapy_dedup.core.pages.formulas import with_formulas_as_text
 from scrapy_dedup.core.pages.tags import (
     BODY,
     CURRENCY,
@@ -246,7 +247,7 @@ class Gatherer:
         forget_many()
         walk, held = self.walk, self.held
         here = BODY
-        bits = iter(_BOUNDARIES.split(source))
+        bits = iter(_BOUNDARIES.split(with_formulas_as_text(source)))
         text = next(bits)
         pairs = zip(bits, bits, strict=True)
         for tag, behind in pairs:

@@ -119,6 +119,28 @@ _NOT_BEFORE_ATTRIBUTES = bytes(set(range(256)).difference(b" \t\n\f\r/\"'"))
 _BETWEEN_ATTRIBUTES = re.compile(r"[\s/\"']+")
 
 
+_XHTML = re.compile(r"\s*<\?xml\s|[^<]*(?:<[!?][^<>]*>[^<]*)*<html\s[^<>]*xmlns=")
+_XHTML_HEAD_CHARS = 2_000
+# An element that ends where it begins; scripts and comments are passed over.
+_EMPTY_ELEMENT = re.compile(
+    r"<script\b[^<>]*+(?<!/)>.*?(?:</script|\Z)|<!--.*?(?:-->|\Z)"
+    r"|<([A-Za-z][\w-]*+)((?:\s++[\w:.-]++\s*+=\s*+(?:\"[^\"<]*+\"|'[^'<]*+'))*+)\s*+/>",
+    re.DOTALL,
+)
+
+
+def as_html(html: str) -> str:
+    """Return XHTML with end tags for elements that end where they begin: HTML would hide a page behind `<title/>`."""
+    if not _XHTML.match(html[:_XHTML_HEAD_CHARS].lstrip("\ufeff")):
+        return html
+    return _EMPTY_ELEMENT.sub(_with_end_tag, html)
+
+
+def _with_end_tag(found: re.Match[str]) -> str:
+    name = found[1]
+    return found[0] if name is None or name.lower() in _VOID else f"<{name}{found[2]}></{name}>"
+
+
 def refuse(html: str, limits: ParseLimits) -> UnparsedReason | None:
     """Say why this HTML must not be given to a parser; None where it may.
 
@@ -126,6 +148,7 @@ def refuse(html: str, limits: ParseLimits) -> UnparsedReason | None:
     """
     if len(html) > limits.characters:
         return UnparsedReason.TOO_LARGE
+    html = as_html(html)
     tags = html.count("<")
     if tags > 2 * limits.elements:
         return UnparsedReason.TOO_MANY_ELEMENTS
