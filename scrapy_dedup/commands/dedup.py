@@ -7,6 +7,7 @@ options mean the same before and after it, and what is misspelt is an error.
 
 import argparse
 import difflib
+import os
 import sys
 from importlib import import_module
 from typing import ClassVar, Final, NamedTuple, NoReturn
@@ -122,6 +123,9 @@ class Command(ScrapyCommand):
         from scrapy_dedup.commands.call import answer  # noqa: PLC0415
 
         assert self.settings is not None
+        if sys.stdin is None:
+            # Whoever called it has closed standard input: there is nothing to read, and nobody to ask.
+            sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115, PTH123 (open while the process runs)
         # A verb that looks at wrong settings cannot be stopped by them.
         reads = getattr(self._verb, "read_settings", None)
         self.exitcode = answer(self._verb.run, self.settings, self._chosen, reads)

@@ -114,6 +114,17 @@ def test_a_project_without_pages_says_what_to_do(tmp_path, call, told):
     assert told in done.err
 
 
+@pytest.mark.parametrize(
+    "arguments", [["store", "forget", "www.example.com"], ["store", "config", "import", "-"]], ids=["asks", "reads"]
+)
+def test_a_closed_standard_input_is_an_empty_one(finished_shop, monkeypatch, arguments):
+    monkeypatch.setattr(sys, "stdin", None)
+
+    assert "Traceback" not in finished_shop.run(*arguments).err
+    with sys.stdin as opened:
+        assert opened.read() == ""
+
+
 def test_a_project_that_is_not_there_is_told_with_those_that_are(finished_shop):
     told = here("dedup", "report", "--domains", folder=finished_shop.folder)
 

@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterator
 
-_TEX = re.compile(r'<annotation [^<>]{0,300}?encoding="(?:application/x-tex|tex|latex)"[^<>]{0,300}>([^<]*)<', re.IGNORECASE)
+_TEX = re.compile(
+    r'<annotation [^<>]{0,300}?encoding="(?:application/x-tex|tex|latex)"[^<>]{0,300}>([^<]*)<', re.IGNORECASE
+)
 _ELSE = re.compile(r"<annotation(?:-xml)?[ >].*\Z", re.DOTALL)
 _TAGS = re.compile(r"<[^>]*>")
 _STYLE = re.compile(r"\s*\{\\displaystyle\s+(.*)\}\s*", re.DOTALL)
