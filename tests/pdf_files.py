@@ -9,7 +9,9 @@ from msgspec import Struct
 from scrapy_dedup.core.pdf.lines import PageLines, PdfLine
 
 WIDTH, HEIGHT = 595.0, 842.0
-FONTS = {"text": "Helvetica", "bold": "Helvetica-Bold", "fixed": "Courier"}
+FONTS = {"text": "Helvetica", "bold": "Helvetica-Bold", "fixed": "Courier", "hebrew": "Times-Roman"}
+# Of the letters a, b, c, d.
+_HEBREW = "<</Differences[97/afii57664/afii57665/afii57666/afii57667]>>"
 _NAMES = {name: f"F{number}" for number, name in enumerate(FONTS)}
 
 
@@ -47,7 +49,8 @@ def a_pdf(
     """
     objects: list[bytes] = [b"<</Type/Catalog/Pages 2 0 R>>", b""]
     fonts = b"".join(
-        f"/{_NAMES[key]}<</Type/Font/Subtype/Type1/BaseFont/{name}/Encoding/WinAnsiEncoding>>".encode()
+        f"/{_NAMES[key]}<</Type/Font/Subtype/Type1/BaseFont/{name}/Encoding"
+        f"{_HEBREW if key == 'hebrew' else '/WinAnsiEncoding'}>>".encode()
         for key, name in FONTS.items()
     )
     first_form = len(objects) + 1

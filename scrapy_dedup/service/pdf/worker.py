@@ -24,6 +24,8 @@ from scrapy_dedup.service.pdf.reading import PdfLimits, UnreadPdf, UnreadReason,
 _PROGRESS_SECONDS: Final = 0.1
 _ORPHAN_SECONDS: Final = 1.0
 
+# Two letters or more of Hebrew, Arabic and their like, without digits, which run from left to right.
+_RIGHT_TO_LEFT: Final = re.compile("[\u0590-\u065f\u066e-\u06ef\u06fa-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]{2,}")
 _FACTS: Final = ("Title", "Author", "CreationDate")
 # A hyphen at the end of a line stands for the line's end too.
 _TEXT_LINE: Final = re.compile("[^\r\n\x02\ufffe]+[\x02\ufffe]?")
@@ -231,7 +233,19 @@ class _TextPage:
             last = pdfium.FPDFText_GetCharIndexFromTextIndex(self.handle, start + len(line) - 1)
             if first < 0 or last < first:
                 continue
-            yield from self._split(line, first, last, start)
+            yield from self._split(self._as_read(line, start), first, last, start)
+
+    def _as_read(self, line: str, start: int) -> str:
+        """Return a line with each word as it is read: of some files Arabic comes with its last letter first."""
+
+        def turned(word: re.Match[str]) -> str:
+            begin, end = (
+                self._char_box(pdfium.FPDFText_GetCharIndexFromTextIndex(self.handle, start + place))[0]
+                for place in (word.start(), word.end() - 1)
+            )
+            return word[0][::-1] if begin < end else word[0]
+
+        return _RIGHT_TO_LEFT.sub(turned, line)
 
     def _split(self, line: str, first: int, last: int, start: int) -> Iterator[_LinePiece]:
         """Return a line as one piece, or as several where it has wide gaps."""

@@ -52,6 +52,19 @@ def test_fonts_tell_headings_and_code(reader):
     assert kinds == [(BlockKind.HEADING, 1), (BlockKind.HEADING, 2), (BlockKind.TEXT, 0), (BlockKind.CODE, 0)]
 
 
+@pytest.mark.parametrize(
+    "drawing",
+    [
+        pytest.param(b"120 700 Td [(a) 1400 (b) 1200 (c)] TJ", id="from-the-first-letter"),
+        pytest.param(b"120 700 Td (cba) Tj", id="from-the-last-letter"),
+    ],
+)
+def test_hebrew_is_read_from_its_first_letter_however_it_was_drawn(reader, drawing):
+    page = b"BT /F3 10 Tf " + drawing + b" ET"
+
+    assert draw(read(reader, page), "text") == "\u05d0\u05d1\u05d2"
+
+
 def test_columns_drawn_line_by_line_are_read_one_after_the_other(reader):
     left = [f"On the left stands line number {number}" for number in range(6)]
     right = [f"On the right stands line number {number}" for number in range(6)]
