@@ -1,5 +1,6 @@
 """What is known of a page before it is asked for, what a visit comes to, and which pages are removed."""
 
+from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -299,11 +300,12 @@ class SiteVersions(Struct):
 
     policy: RepeatPolicy
     earlier: PageCounts[int] = field(default_factory=PageCounts)
-    today: PageCounts[int] = field(default_factory=PageCounts)
     repeats: Repeats = field(default_factory=Repeats)
     churn: NumberChurn = field(default_factory=NumberChurn)
     not_modified: int = 0
     """Pages that the server said had not changed: whatever their numbers are, they stood still."""
+    _today: "list[array[int]]" = field(default_factory=list)
+    """Blocks of pages of today, 8 bytes each: counts would take ten times as much, for each domain of a crawl."""
     _still: int = 0
 
     def recall(self, versions: Iterable[Iterable[int]]) -> None:
@@ -314,11 +316,10 @@ class SiteVersions(Struct):
 
     def meet(self, keys: list[int]) -> None:
         """Take in a page of today, given by its `page_keys`."""
-        if self.today.pages >= PAGES_COUNTED:
-            return
-        self.today.add(keys)
-        if self.today.pages in _RELEARN_AT:
-            self._relearn()
+        if len(self._today) < PAGES_COUNTED:
+            self._today.append(array("Q", keys))
+            if len(self._today) in _RELEARN_AT:
+                self._relearn()
 
     def verdict_by_blocks(self, old: list[int], page: Page, policy: ChangePolicy) -> Verdict | None:
         """Return the verdict on a page that has the blocks that it had; None where `compare` has to look closer."""
@@ -340,7 +341,10 @@ class SiteVersions(Struct):
         return verdict, unified_diff(before, after) if with_diff and changed else ""
 
     def _relearn(self) -> None:
-        self.repeats = repeats_of([self.earlier, self.today], self.policy)
+        today = PageCounts[int]()
+        for keys in self._today:
+            today.add(keys)
+        self.repeats = repeats_of([self.earlier, today], self.policy)
 
 
 INCOMPLETE: Final = "incomplete_domains"
