@@ -7,15 +7,18 @@ import os
 import socket
 import threading
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from functools import wraps
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar, Unpack
 
+from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import Connection, delete, select
 
+from scrapy_dedup.core.chunks.chunks import StoredChunk
 from scrapy_dedup.core.recrawl.missing import Lead
 from scrapy_dedup.store import workers
 from scrapy_dedup.store.domains import layouts as known_layouts
@@ -24,10 +27,11 @@ from scrapy_dedup.store.engine.database import Database
 from scrapy_dedup.store.engine.errors import StoreError, shown
 from scrapy_dedup.store.pages import contents, visits
 from scrapy_dedup.store.pages import site_configs as configs
+from scrapy_dedup.store.pages.contents import HeldText
 from scrapy_dedup.store.pages.visits import RowBound, decision_bound
 from scrapy_dedup.store.records import lookups, shared
 from scrapy_dedup.store.records.batch import Batch, pack
-from scrapy_dedup.store.records.records import ClaimKey, KeepPolicy, Record, TemplateRecord
+from scrapy_dedup.store.records.records import ClaimKey, KeepPolicy, Record, ResponseRecord, TemplateRecord
 from scrapy_dedup.store.records.stored import (
     ChangeChoice,
     ExtractionChoice,
@@ -35,6 +39,7 @@ from scrapy_dedup.store.records.stored import (
     MissedPage,
     Run,
     StoredChange,
+    StoredState,
     WorkerEnding,
 )
 from scrapy_dedup.store.tables.models import CrawledUrl, Decision, DomainBoilerplate, Forgotten, VisitRow
@@ -92,6 +97,17 @@ def not_weaker(
     return [row for key, row in rows.items() if row["pages_analyzed"] >= min(stored.get(key, 0), enough_pages)]
 
 
+class HeldPages(Struct, frozen=True):
+    """What is known of pages, by their keys."""
+
+    states: Mapping[bytes, StoredState]
+    texts: Mapping[bytes, HeldText]
+    answers: Mapping[bytes, ResponseRecord | None]
+    """By the keys of requests; None for one that is damaged."""
+    chunks: Mapping[bytes, Sequence[StoredChunk]]
+    """Of pages with a text."""
+
+
 class ProjectStore:
     """The store bound to a project and, after `begin_run`, to a run. Any thread may use it.
 
@@ -105,8 +121,6 @@ class ProjectStore:
     """When the run began that several workers share; None for a run of one."""
 
     page_states = asks(visits.find_states)
-    held_responses = asks(contents.find_responses)
-    held_texts = asks(contents.find_texts)
     deliveries = asks(contents.deliveries)
     has_history = asks(visits.has_history)
     live_pages = asks(visits.live_pages)
@@ -122,7 +136,6 @@ class ProjectStore:
     runs = asks(visits.run_figures)
     _start = asks(visits.start_of)
     _count_changes = asks(visits.count_changes)
-    held_chunks = asks(shared.chunks_of_pages)
 
     templates = asks(known_layouts.templates_of)
     template_versions = asks(known_layouts.template_versions)
@@ -247,6 +260,14 @@ class ProjectStore:
         with self._database.transaction(write=True) as connection:
             self.lock(connection)
             return known_layouts.add_template(connection, row)
+
+    def held(self, keys: Collection[bytes], wires: Collection[bytes], divided: AbstractSet[bytes]) -> HeldPages:
+        """Return what is held at one instant of pages, and under keys of answers; chunks of those in *divided*."""
+        with self.transaction() as connection:
+            about = (connection, self.id)
+            states, texts = visits.find_states(*about, keys), contents.find_texts(*about, keys)
+            answers = contents.find_responses(*about, wires)
+            return HeldPages(states, texts, answers, shared.chunks_of_pages(*about, divided & texts.keys()))
 
     def others(self, question: shared.Question) -> shared.Holders:
         """Return who has what a page has; pages that are not completed count only if this run has them in work."""

@@ -57,7 +57,7 @@ from scrapy_dedup.store.records.records import (
     VisitRecord,
 )
 from scrapy_dedup.store.records.stored import MissedPage, Run, StoredState
-from scrapy_dedup.store.writer import ProjectStore
+from scrapy_dedup.store.writer import HeldPages, ProjectStore
 
 BACK = Verdict(VerdictKind.NEW, Change.NONE, "back after it was removed")
 FIRST_VERSION = Verdict(VerdictKind.UNCHANGED, Change.NONE, "known from elsewhere; this is the first version seen here")
@@ -106,21 +106,13 @@ NOTHING_KNOWN = KnownPage()
 def look_up(store: ProjectStore, asked: Collection[AskedPage]) -> dict[AskedPage, KnownPage]:
     """Return what is known of some requests' pages; blocks, so call it in a thread."""
     keys = {one.page_key for one in asked}
-    states, texts = store.page_states(keys), store.held_texts(keys)
     wires = {one.wire_key for one in asked if one.wire_key}
-    answers = store.held_responses(wires) if wires else {}
-    divided = store.held_chunks({one.page_key for one in asked if one.with_chunks} & texts.keys())
-    return {one: _known(store, one, states, answers, texts, divided) for one in asked}
+    held = store.held(keys, wires, {one.page_key for one in asked if one.with_chunks})
+    return {one: _known(store, one, held) for one in asked}
 
 
-def _known(
-    store: ProjectStore,
-    asked: AskedPage,
-    states: Mapping[bytes, StoredState],
-    answers: Mapping[bytes, ResponseRecord | None],
-    texts: Mapping[bytes, HeldText],
-    divided: Mapping[bytes, Sequence[StoredChunk]],
-) -> KnownPage:
+def _known(store: ProjectStore, asked: AskedPage, held: HeldPages) -> KnownPage:
+    answers = held.answers
     damaged = int(asked.wire_key in answers and answers[asked.wire_key] is None)
     outcome = None
     if asked.outcome_key:
@@ -128,9 +120,9 @@ def _known(
             outcome = store.extraction(asked.outcome_key)
         except DamagedStoreError:
             damaged += 1
-    state = states.get(asked.page_key)
     key = asked.page_key
-    return KnownPage(state, answers.get(asked.wire_key), texts.get(key), divided.get(key, ()), outcome, damaged)
+    answer, chunks = answers.get(asked.wire_key), held.chunks.get(key, ())
+    return KnownPage(held.states.get(key), answer, held.texts.get(key), chunks, outcome, damaged)
 
 
 def page_state(known: KnownPage) -> PageState | None:
