@@ -25,6 +25,7 @@ from scrapy_dedup.core.boilerplate.epochs import EPOCH_PAGES, BoundedCounts, Epo
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.pages.guard import ParseLimits
+from scrapy_dedup.service.cut.site_cleaning import cut_page
 from scrapy_dedup.service.learning import SiteLearner, at_once
 from scrapy_dedup.settings import Settings
 
@@ -207,7 +208,7 @@ def _redesign_in_a_crawl() -> dict[str, Any]:
         learner.see(key, url, html, page)
         if number + 1 in (5, 20, 60):
             at_once(learner.learn(at))
-        cut = learner.cut(url, html, page, Settings())
+        cut = cut_page(html, page, url, learner.knowledge, Settings())
         if at_once(learner.note(key, url, page, cut, at)):
             alarm = number - _LEARNED + 1
         if number >= _LEARNED:

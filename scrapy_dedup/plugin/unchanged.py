@@ -23,7 +23,17 @@ from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.pages.declared import read_directives
 from scrapy_dedup.core.pages.fingerprints import parts_hash, text_hash
 from scrapy_dedup.core.pages.guard import ParseLimits
-from scrapy_dedup.core.recrawl.plan import GONE, Fetch, FetchReason, Revalidate, Skip, SkipReason
+from scrapy_dedup.core.recrawl.plan import (
+    GONE,
+    Fetch,
+    FetchReason,
+    Revalidate,
+    Situation,
+    Skip,
+    SkipReason,
+    decide,
+    matches,
+)
 from scrapy_dedup.core.recrawl.verdicts import NEW, ChangePolicy, Verdict, page_keys
 from scrapy_dedup.core.resilience.sitemaps import DEFAULT_LIMITS, Sitemap, SitemapLimits, read_sitemap
 from scrapy_dedup.core.resilience.soft404 import ErrorPage, judge_page, probe_url
@@ -39,7 +49,7 @@ from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.service.crawl.commits import failed_fetch
 from scrapy_dedup.service.crawl.drafts import usable_text
 from scrapy_dedup.service.duplicates.chunking import makes_chunks
-from scrapy_dedup.service.policies import change_policy
+from scrapy_dedup.service.policies import change_policy, recrawl_policy
 from scrapy_dedup.service.recrawl.deliveries import Recall
 from scrapy_dedup.service.recrawl.recrawling import (
     BACK,
@@ -53,13 +63,12 @@ from scrapy_dedup.service.recrawl.recrawling import (
     FetchPlan,
     Judgement,
     KnownPage,
-    Word,
     look_up,
+    page_state,
     was_met,
     wire_key,
     word_kept,
 )
-from scrapy_dedup.service.recrawl.recrawling import plan as make_plan
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.codec import pack_fingerprints, unpack_fingerprints
 from scrapy_dedup.store.engine.errors import DamagedError, StoreError
@@ -176,9 +185,8 @@ class Unchanged:
         outcome_key = await self._runtime.reuse.key_of(request, key, settings)
         wire = b"" if own_cookies or settings.keep_pages == "none" else wire_key(request.url)
         known = await self._known(AskedPage(key, wire, outcome_key, with_chunks=makes_chunks(settings)))
-        word = await self._word(request, domain, known, settings)
         is_met = self._is_met(request, key, known)
-        plan = make_plan(request.url, known, settings, datetime.now(UTC), word, is_met=is_met)
+        plan = await self._plan(request, domain, known, settings, is_met=is_met)
         plan.began, plan.own_cookies, plan.outcome_key = time.monotonic(), own_cookies, outcome_key
         self._runtime.plans[request] = plan
         if settings.shadows("unchanged"):
@@ -211,14 +219,27 @@ class Unchanged:
             self._runtime.count("unchanged/damaged", known.damaged)
         return known
 
-    async def _word(self, request: Request, domain: str, known: KnownPage, settings: Settings) -> Word:
+    async def _plan(
+        self, request: Request, domain: str, known: KnownPage, settings: Settings, *, is_met: bool
+    ) -> FetchPlan:
+        """Decide about a request for a page; *is_met*: the run had an answer to it."""
         lastmod = self._sitemaps.of(page_key(request.url, self._runtime.rules))
-        if known.state is None:
-            return Word(lastmod=lastmod)
-        site = await self._runtime.sites.recalled(domain)
-        # A sitemap's dates are needed whether or not it changed.
-        trusts = site.validators.judge().trusted and not is_sitemap_request(request)
-        return Word(trusts, lastmod, settings.sitemap_lastmod and site.lastmod.judge().trusted)
+        trusts_validators, trusts_lastmod = True, False
+        if known.state is not None:
+            site = await self._runtime.sites.recalled(domain)
+            # A sitemap's dates are needed whether or not it changed.
+            trusts_validators = site.validators.judge().trusted and not is_sitemap_request(request)
+            trusts_lastmod = settings.sitemap_lastmod and site.lastmod.judge().trusted
+        situation = Situation(
+            is_held=known.answer is not None and settings.keep_pages != "none",
+            refresh=any(pattern in ("*", request.url) or matches(pattern, request.url) for pattern in settings.refresh),
+            is_met=is_met,
+            trusts_validators=trusts_validators,
+            lastmod=lastmod,
+            trusts_lastmod=trusts_lastmod,
+        )
+        decision = decide(request.url, page_state(known), datetime.now(UTC), recrawl_policy(settings), situation)
+        return FetchPlan(known, decision, situation.refresh, lastmod)
 
     # After it.
 

@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, Any, Final
@@ -25,6 +25,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.store.tables.columns import now
 
 _LOOKED_UP_SECONDS: Final = 0.2
 KEPT: Final = 200
@@ -91,24 +92,17 @@ class _JobEntry(Struct):
     future: Future[None] | None = None
 
 
-def now() -> datetime:
-    """Return the instant, in UTC."""
-    return datetime.now(UTC)
-
-
 class Jobs:
     """What runs, waits, and has ended lately. Any thread may use it.
 
     One job runs at a time: most of them write, and a SQLite file has one writer.
     """
 
-    def __init__(
-        self, *, kept: int = KEPT, most_waiting: int = MOST_WAITING, clock: Callable[[], datetime] = now
-    ) -> None:
+    def __init__(self, *, kept: int = KEPT, most_waiting: int = MOST_WAITING) -> None:
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="dedup-job")
         self._lock = threading.Lock()
         self._entries: OrderedDict[UUID, _JobEntry] = OrderedDict()
-        self._kept, self._most_waiting, self._clock = kept, most_waiting, clock
+        self._kept, self._most_waiting = kept, most_waiting
 
     def start(self, kind: str, project: str, work: Work) -> Job:
         """Take a piece of work and return its job.
@@ -120,7 +114,7 @@ class Jobs:
             open_jobs = sum(entry.job.is_open for entry in self._entries.values())
             if open_jobs >= self._most_waiting:
                 raise TooManyJobsError(f"{open_jobs} jobs wait already: try again when some have ended")
-            entry = _JobEntry(Job(uuid4(), kind, project, self._clock()))
+            entry = _JobEntry(Job(uuid4(), kind, project, now()))
             self._entries[entry.job.id] = entry
             self._forget_old()
             entry.future = self._pool.submit(self._run, entry, work)
@@ -146,7 +140,7 @@ class Jobs:
                 return None
             entry.cancelled.set()
             if entry.job.state is JobState.WAITING and entry.future is not None and entry.future.cancel():
-                entry.job = replace(entry.job, state=JobState.CANCELLED, ended_at=self._clock())
+                entry.job = replace(entry.job, state=JobState.CANCELLED, ended_at=now())
             return entry.job
 
     def close(self) -> None:
@@ -156,7 +150,7 @@ class Jobs:
         self._pool.shutdown(wait=True)
 
     def _run(self, entry: _JobEntry, work: Work) -> None:
-        self._set(entry, state=JobState.RUNNING, started_at=self._clock())
+        self._set(entry, state=JobState.RUNNING, started_at=now())
 
         def progress(done: int, total: int | None) -> None:
             if entry.cancelled.is_set():
@@ -167,15 +161,15 @@ class Jobs:
             progress(0, None)
             result = work(progress)
         except JobCancelledError:
-            self._set(entry, state=JobState.CANCELLED, ended_at=self._clock())
+            self._set(entry, state=JobState.CANCELLED, ended_at=now())
         except (DedupError, OSError) as error:
-            self._set(entry, state=JobState.FAILED, error=str(error)[:_ERROR_CHARS], ended_at=self._clock())
+            self._set(entry, state=JobState.FAILED, error=str(error)[:_ERROR_CHARS], ended_at=now())
         except Exception:
             # A job's caller has gone: without this nobody would ever hear of it.
             logger.exception("Job %s (%s) failed", entry.job.id, entry.job.kind)
-            self._set(entry, state=JobState.FAILED, error="an internal error; the log tells", ended_at=self._clock())
+            self._set(entry, state=JobState.FAILED, error="an internal error; the log tells", ended_at=now())
         else:
-            self._set(entry, state=JobState.DONE, result=result, ended_at=self._clock())
+            self._set(entry, state=JobState.DONE, result=result, ended_at=now())
 
     def _set(self, entry: _JobEntry, **changed: Any) -> None:
         with self._lock:

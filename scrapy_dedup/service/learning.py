@@ -16,8 +16,7 @@ from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.fingerprints import from_hex, to_hex
 from scrapy_dedup.core.templates.layouts import VERSION
 from scrapy_dedup.core.templates.templates import WINDOW, Drift, DriftWatch, Look
-from scrapy_dedup.service.cut.site_cleaning import NO_LAYOUT, SiteCut, cut_page
-from scrapy_dedup.service.cut.site_patterns import SitePatterns
+from scrapy_dedup.service.cut.site_cleaning import NO_LAYOUT, SiteCut
 from scrapy_dedup.service.templates.site_knowledge import REST, SiteKnowledge
 from scrapy_dedup.service.templates.site_learning import (
     FEWEST_PAGES,
@@ -205,10 +204,6 @@ class SiteLearner:
         self._young.clear()
         if self.is_settled:
             self._sample = SiteSample(self._settings.learn_pages)
-
-    def cut(self, url: str, html: str, page: Page, settings: Settings, patterns: SitePatterns | None = None) -> SiteCut:
-        """Cut a page by what is known now, and by what people decided; None: that is in the settings alone."""
-        return cut_page(html, page, url, self.knowledge, settings, patterns)
 
     def note(self, page_key: bytes, url: str, page: Page, found: SiteCut, at: datetime) -> Steps[bool]:
         """Count a page that was cut, and watch whether the templates still fit; return whether it raised an alarm."""

@@ -12,7 +12,7 @@ from scrapy_dedup.core.boilerplate.repeats import Boilerplate, RepeatPolicy
 from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.templates.layouts import Skeleton
 from scrapy_dedup.core.urls.normal_form import page_key
-from scrapy_dedup.service.cut.site_cleaning import How, SiteCut
+from scrapy_dedup.service.cut.site_cleaning import How, SiteCut, cut_page
 from scrapy_dedup.service.learning import (
     CHECKPOINTS,
     DomainKnowledge,
@@ -192,7 +192,7 @@ class Watched:
             key, page = page_key(url), page_of(html)
             self.at += timedelta(seconds=1)
             self.learner.see(key, url, html, page)
-            cut = self.learner.cut(url, html, page, self.settings)
+            cut = cut_page(html, page, url, self.learner.knowledge, self.settings)
             if at_once(self.learner.note(key, url, page, cut, self.at)):
                 self.alarms.append(count)
             found.append(cut)

@@ -365,13 +365,6 @@ def draw(pdf: PdfText, output: Output) -> str:
     return "\n\n".join(drawing(block) for block in pdf.blocks)
 
 
-def draw_pages(pdf: PdfText, output: Output) -> list[str]:
-    """Return the text of each page that was read; a block counts to the page on which it begins."""
-    drawing = _DRAWINGS[output]
-    pages = page_starts(pdf.blocks)
-    return ["\n\n".join(drawing(block) for block in pages.get(page, ())) for page in range(1, pdf.read + 1)]
-
-
 def _plain(block: PdfBlock) -> str:
     return block.text
 

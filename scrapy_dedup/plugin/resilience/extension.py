@@ -58,7 +58,7 @@ class LearnedParameters:
 
     def __init__(self, runtime: Runtime, parameters: ParameterTrials) -> None:
         self._runtime = runtime
-        self._parameters = parameters
+        self.trials = parameters
         self._fetched: dict[bytes, str] = {}
         """Page keys of what was sent in this run, with the URLs."""
         self._dropped: dict[str, Request] = {}
@@ -71,25 +71,13 @@ class LearnedParameters:
         except StoreError as error:
             self._failed(error)
             return
-        self._parameters.recall(Decided(one.domain, one.name, one.same, one.different, one.ignored) for one in stored)
-
-    def tests(self, url: str) -> tuple[str, ...]:
-        """Return the parameters that a fetch would tell more of."""
-        return self._parameters.tests(url)
-
-    def is_full(self, url: str, tests: Sequence[str]) -> bool:
-        """Say whether another fetch is under way that may tell whether this one is worth it."""
-        return self._parameters.is_full(url, tests)
+        self.trials.recall(Decided(one.domain, one.name, one.same, one.different, one.ignored) for one in stored)
 
     def sent(self, url: str, tests: Sequence[str]) -> None:
         """Note that a page is asked for."""
         if len(self._fetched) < _MOST_FETCHED:
             self._fetched[page_key(url, self._runtime.rules)] = url
-        self._parameters.sent(url, tests)
-
-    def came(self, url: str, tests: Sequence[str]) -> None:
-        """Note that a request has ended."""
-        self._parameters.came(url, tests)
+        self.trials.sent(url, tests)
 
     def is_due(self, request: Request) -> bool:
         """Say whether a request for a known page is tried, in case its parameters mean something."""
@@ -97,7 +85,7 @@ class LearnedParameters:
             return False
         self._runtime.count("parameters/links_dropped")
         self._keep(request)
-        is_due = self._parameters.dropped(request.url)
+        is_due = self.trials.dropped(request.url)
         if is_due:
             self._runtime.count("parameters/rechecks")
         return is_due
@@ -127,7 +115,7 @@ class LearnedParameters:
         at = datetime.now(UTC)
         found = [
             StoredParameter(one.domain, one.name, one.same, one.different, one.is_ignored, at)
-            for one in self._parameters.take_changed()
+            for one in self.trials.take_changed()
         ]
         try:
             if found:
@@ -138,7 +126,7 @@ class LearnedParameters:
     def _is_known(self, request: Request) -> bool:
         """Say whether a URL carries what is ignored, and its page was fetched."""
         url = request.url
-        return self._parameters.ignored.without(url) != url and page_key(url, self._runtime.rules) in self._fetched
+        return self.trials.ignored.without(url) != url and page_key(url, self._runtime.rules) in self._fetched
 
     def _keep(self, request: Request) -> None:
         if len(self._dropped) < _MOST_PARAMETERS_DROPPED:
@@ -245,7 +233,7 @@ class TrapGuard:
         until = time.monotonic() + _LONGEST_WAIT_SECONDS
         tests: tuple[str, ...] = ()
         while not is_again:
-            tests = self.parameters.tests(request.url) if self.parameters is not None else ()
+            tests = self.parameters.trials.tests(request.url) if self.parameters is not None else ()
             if not self._must_wait(request, tests) or self._engine.closing():
                 break
             if time.monotonic() > until:
@@ -283,7 +271,7 @@ class TrapGuard:
             plain, tests = sent
             self._explorer.traps.came(plain)
             if self.parameters is not None:
-                self.parameters.came(url, tests)
+                self.parameters.trials.came(url, tests)
         self.wake()
 
     def wake(self) -> None:
@@ -306,7 +294,7 @@ class TrapGuard:
         if self.parameters is not None:
             if self.parameters.is_known_without(request):
                 raise LeadsNowhere("dedup: the page is known without a parameter that changes nothing")
-            if tests and self.parameters.is_full(request.url, tests):
+            if tests and self.parameters.trials.is_full(request.url, tests):
                 return True
         if request.dont_filter:
             return False

@@ -34,7 +34,7 @@ from scrapy_dedup.service.crawl.drafts import Draft, source_record
 from scrapy_dedup.service.cut.cleaning import Cleaned, counts_of
 from scrapy_dedup.service.cut.reading import Reading
 from scrapy_dedup.service.cut.removals import removal_decisions, shadow_decision
-from scrapy_dedup.service.cut.site_cleaning import SiteCut
+from scrapy_dedup.service.cut.site_cleaning import SiteCut, cut_page
 from scrapy_dedup.service.cut.site_patterns import patterns_of
 from scrapy_dedup.service.duplicates.index import DuplicateIndex, KnownDuplicates, compare, withdraw
 from scrapy_dedup.service.duplicates.page_facts import Aliases, PageFacts
@@ -219,13 +219,13 @@ def cut_draft(
     """Cut a page by what is known of its site now; note its title, date and author."""
     patterns = patterns_of(settings, config, draft.domain)
     if learner is not None and learner.site is not None and draft.page is not None and draft.method != "text":
-        site, page = learner.site, draft.page
+        known, page = learner.site.knowledge, draft.page
 
         def cut() -> SiteCut:
             with watch.on("boilerplate"):
-                return site.cut(draft.url, draft.source, page, settings, patterns)
+                return cut_page(draft.source, page, draft.url, known, settings, patterns)
 
-        draft.cut_by = site.knowledge
+        draft.cut_by = known
         draft.cut = (yield cut) if len(page.blocks) >= _MANY_BLOCKS else cut()
         draft.metadata = draft.cut.metadata
         return draft.cut.cleaned

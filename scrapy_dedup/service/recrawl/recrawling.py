@@ -14,17 +14,7 @@ from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.declared import Directives
 from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.core.recrawl.missing import Lead, Unfound, missed
-from scrapy_dedup.core.recrawl.plan import (
-    GONE,
-    Fetch,
-    PageState,
-    Revalidate,
-    Situation,
-    Skip,
-    decide,
-    matches,
-    says_unchanged,
-)
+from scrapy_dedup.core.recrawl.plan import GONE, Fetch, PageState, Revalidate, Skip, says_unchanged
 from scrapy_dedup.core.recrawl.verdicts import (
     NEW,
     Change,
@@ -42,7 +32,6 @@ from scrapy_dedup.core.recrawl.verdicts import (
     unified_diff,
     verdict_of,
 )
-from scrapy_dedup.service.policies import recrawl_policy
 from scrapy_dedup.service.recrawl.deliveries import PagesMet
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import DamagedStoreError
@@ -148,14 +137,6 @@ def page_state(known: KnownPage) -> PageState | None:
     )
 
 
-class Word(Struct, frozen=True):
-    """What a domain says of its pages, and whether that is believed."""
-
-    trusts_validators: bool = True
-    lastmod: datetime | None = None
-    trusts_lastmod: bool = False
-
-
 class FetchPlan(Struct, eq=False):
     """What is done about a request, and what came of it."""
 
@@ -176,23 +157,6 @@ class FetchPlan(Struct, eq=False):
     outcome_key: bytes = b""
     is_audited: bool = False
     """It is fetched and extracted to be compared with what is kept."""
-
-
-def plan(
-    url: str, known: KnownPage, settings: Settings, now: datetime, word: Word, *, is_met: bool = False
-) -> FetchPlan:
-    """Decide about a request for a page; *is_met*: the run had an answer to it."""
-    refresh = any(pattern in ("*", url) or matches(pattern, url) for pattern in settings.refresh)
-    situation = Situation(
-        is_held=known.answer is not None and settings.keep_pages != "none",
-        refresh=refresh,
-        is_met=is_met,
-        trusts_validators=word.trusts_validators,
-        lastmod=word.lastmod,
-        trusts_lastmod=word.trusts_lastmod,
-    )
-    decision = decide(url, page_state(known), now, recrawl_policy(settings), situation)
-    return FetchPlan(known, decision, refresh, word.lastmod)
 
 
 def was_met(known: KnownPage, run: Run, shared_since: datetime | None) -> bool:

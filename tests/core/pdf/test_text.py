@@ -18,7 +18,6 @@ from scrapy_dedup.core.pdf.text import (
     arrange,
     blocks_of,
     draw,
-    draw_pages,
 )
 from tests.growth import assert_in_proportion
 from tests.pdf_files import a_line, a_page, stacked
@@ -55,10 +54,6 @@ def test_text_of_a_file_has_blocks_and_running_lines_apart():
 def test_drawing_marks_headings_and_code_in_markdown_only():
     assert draw(MADE, "markdown") == "## Title\n\n```\na\nb\n```\n\nText"
     assert draw(MADE, "text") == "Title\n\na\nb\n\nText"
-
-
-def test_pages_are_drawn_one_by_one():
-    assert draw_pages(MADE, "text") == ["Title\n\na\nb", "", "Text"]
 
 
 def test_file_with_more_pages_than_were_read_is_flagged():
