@@ -7,7 +7,6 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
-from importlib import import_module
 from typing import Any, Final, NamedTuple
 
 from itemadapter import ItemAdapter
@@ -37,6 +36,7 @@ from scrapy_dedup.service.domains.registry import (
     request_policy,
     settle_run,
 )
+from scrapy_dedup.service.policies import imported
 from scrapy_dedup.service.recrawl.recrawling import PAGES_COUNTED, SiteVersions, is_tombstone
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.codec import unpack_fingerprints
@@ -304,7 +304,8 @@ class Confidences:
     def __init__(self, settings: Settings, count: Callable[[str, int], None]) -> None:
         """Load the function; raises ConfidenceError."""
         self._field = settings.confidence_field
-        self._function = _loaded(settings.confidence_function) if settings.confidence_function else None
+        path = settings.confidence_function
+        self._function = imported(path, _FUNCTION, "project.quality.confidence_of", ConfidenceError) if path else None
         self._count = count
         self._told = False
 
@@ -342,20 +343,6 @@ def _number(said: Any) -> float | None:
         return None
     number = float(said)
     return number if math.isfinite(number) and 0 <= number <= 1 else None
-
-
-def _loaded(path: str) -> Callable[[Any], Any]:
-    module, _, name = path.rpartition(".")
-    try:
-        found = getattr(import_module(module), name)
-    except Exception as error:
-        raise ConfidenceError(
-            f"{_FUNCTION}={path!r}: cannot be imported ({error}); it needs the import path of a function,"
-            " such as 'project.quality.confidence_of'"
-        ) from error
-    if not callable(found):
-        raise ConfidenceError(f"{_FUNCTION}={path!r}: is no function")
-    return found  # type: ignore[no-any-return]
 
 
 class Site(Struct):

@@ -1,8 +1,11 @@
 """From what the user chose to what `core` takes; `store_policies` has what `store` takes."""
 
-from typing import Literal
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Literal
 
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
+from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.guard import ParseLimits
 from scrapy_dedup.core.recrawl.plan import AdaptivePolicy, RecrawlPolicy
 from scrapy_dedup.core.recrawl.verdicts import Change, ChangePolicy
@@ -78,3 +81,20 @@ def recrawl_policy(settings: Settings) -> RecrawlPolicy:
         max_304_age=settings.max_304_age,
         adaptive=adaptive_policy(settings),
     )
+
+
+def imported(path: str, setting: str, example: str, problem: type[DedupError]) -> Callable[..., Any]:
+    """Return the function that a setting names by its import path.
+
+    Raises:
+        DedupError: there is none; as *problem*, whose message names the setting and gives an example.
+    """
+    module, _, name = path.rpartition(".")
+    try:
+        found: Callable[..., Any] = getattr(import_module(module), name)
+    except Exception as error:
+        hint = f"it needs the import path of a function, such as {example!r}"
+        raise problem(f"{setting}={path!r}: cannot be imported ({error}); {hint}") from error
+    if not callable(found):
+        raise problem(f"{setting}={path!r}: is no function")
+    return found

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
@@ -11,6 +10,7 @@ from msgspec.structs import replace
 
 from scrapy_dedup.core.chunks.chunks import GIVEN, Chunk, ChunkPolicy, ChunkState, StoredChunk, once, split_into_chunks
 from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.service.policies import imported
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
 
@@ -252,7 +252,7 @@ def measure_of(path: str) -> Callable[[str], int]:
     """
     if not path:
         return len
-    tokenize = _loaded(path)
+    tokenize = imported(path, _TOKENIZER, "project.tokens.count", TokenizerError)
 
     def measure(text: str) -> int:
         found = tokenize(text)
@@ -266,17 +266,3 @@ def measure_of(path: str) -> Callable[[str], int]:
             " tokens, or the tokens"
         ) from error
     return measure
-
-
-def _loaded(path: str) -> Callable[[str], Any]:
-    module, _, name = path.rpartition(".")
-    try:
-        found = getattr(import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise TokenizerError(
-            f"{_TOKENIZER}={path!r}: cannot be imported ({error}); it needs the import path of a function,"
-            " such as 'project.tokens.count'"
-        ) from error
-    if not callable(found):
-        raise TokenizerError(f"{_TOKENIZER}={path!r}: is no function")
-    return found  # type: ignore[no-any-return]
