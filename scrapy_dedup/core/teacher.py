@@ -5,9 +5,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntFlag, StrEnum
 from statistics import fmean
-from typing import Final, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, ValidationError, convert, field
 
 from scrapy_dedup.core.boilerplate.names import NAVIGATION_TAGS, PathLooks, is_around, parts_of, tag_of
 from scrapy_dedup.core.boilerplate.observations import MOST_BLOCKS, MOST_STEPS, upper_part
@@ -81,15 +81,6 @@ def _of_blocks(source: str, attribute: str) -> tuple[int, ...]:
     return tuple(found)
 
 
-VERSION: Final = 1
-# Elements and text nodes together are as many as the browser looks at.
-_MOST_ROWS: Final = MOST_ELEMENTS
-_MOST_PIXELS: Final = 1_000_000
-_MOST_CHARS: Final = 16_000_000
-_MOST_TENTHS: Final = 100_000
-_MOST_WEIGHT: Final = 1_000
-
-
 class SnapshotError(DedupError):
     """A browser's answer is not what was asked for: with its scripts on, a page can answer anything."""
 
@@ -118,7 +109,6 @@ class Flag(IntFlag):
     """Something on the page opens it: a tab, an accordion, a link to it."""
 
 
-_ALL_FLAGS: Final = (1 << 13) - 1
 HIDDEN: Final = (
     Flag.NOT_DISPLAYED
     | Flag.INVISIBLE
@@ -149,8 +139,6 @@ class SeenElement(NamedTuple):
     """Bits of `Flag`."""
     font_size: float
     """Pixels."""
-    weight: int
-    """400 is normal, 700 bold."""
 
 
 class TextRun(NamedTuple):
@@ -162,7 +150,6 @@ class TextRun(NamedTuple):
     flags: int
     """Bits of `Flag`."""
     font_size: float
-    weight: int
     chars: int
     """White space folded."""
 
@@ -170,6 +157,32 @@ class TextRun(NamedTuple):
     def is_seen(self) -> bool:
         """Whether a person sees it when the page opens."""
         return not self.flags & HIDDEN
+
+
+# Elements and text nodes together are as many as the browser looks at.
+_Rows = Meta(max_length=MOST_ELEMENTS)
+_Place = Annotated[int, Meta(ge=-1_000_000, le=1_000_000)]
+_Length = Annotated[int, Meta(ge=0, le=1_000_000)]
+_Count = Annotated[int, Meta(ge=0, le=16_000_000)]
+_Flags = Annotated[int, Meta(ge=0, lt=1 << 13)]
+_Tenths = Annotated[int, Meta(ge=0, le=100_000)]
+_Weight = Annotated[int, Meta(ge=0, le=1_000)]
+_Number = Annotated[int, Meta(ge=0, le=MOST_ELEMENTS)]
+_Holder = Annotated[int, Meta(ge=NO_ELEMENT, le=MOST_ELEMENTS)]
+_Chars = Annotated[int, Meta(ge=1, le=16_000_000)]
+
+
+class _Answer(Struct):
+    """What `teacher/look.js` answers."""
+
+    version: Literal[1]
+    width: _Length
+    height: _Length
+    elements: Annotated[list[tuple[_Number, _Place, _Place, _Length, _Length, _Flags, _Tenths, _Weight]], _Rows]
+    runs: Annotated[list[tuple[_Holder, _Place, _Place, _Length, _Length, _Flags, _Tenths, _Weight, _Chars]], _Rows]
+    sheets_wanted: _Count
+    sheets_came: _Count
+    css_chars: _Count
 
 
 class Snapshot(Struct, frozen=True):
@@ -187,7 +200,6 @@ class Snapshot(Struct, frozen=True):
     """Seen characters in elements that the page came with."""
     scripted_chars: int = 0
     """Seen characters in elements that scripts made."""
-    """It was too large to be looked at whole."""
     is_styled: bool = True
     """Style sheets were there: else boxes and type are those of any page."""
 
@@ -203,71 +215,32 @@ class Snapshot(Struct, frozen=True):
         Raises:
             SnapshotError: it is anything else.
         """
-        if not isinstance(value, dict) or value.get("version") != VERSION:
-            raise SnapshotError("what the browser said of a page: needs the answer of look.js, version 1")
+        try:
+            told = convert(value, _Answer)
+        except ValidationError as error:
+            raise SnapshotError(f"what the browser said of a page: {error}") from error
         elements: dict[int, SeenElement] = {}
-        for row in _rows(value, "elements", 8):
-            one = _element(row)
-            elements.setdefault(one.number, one)
-        runs = tuple(map(_run, _rows(value, "runs", 9)))
+        for number, x, y, width, height, flags, tenths, _ in told.elements:
+            elements.setdefault(number, SeenElement(number, Box(x, y, width, height), flags, tenths / 10))
+        runs = tuple(
+            TextRun(number, Box(x, y, width, height), flags, tenths / 10, chars)
+            for number, x, y, width, height, flags, tenths, _, chars in told.runs
+        )
         scripted = sum(one.chars for one in runs if one.is_seen and one.number == NO_ELEMENT)
+        came, wanted = told.sheets_came, told.sheets_wanted
         return cls(
-            width=_whole(value.get("width"), 0, _MOST_PIXELS),
-            height=_whole(value.get("height"), 0, _MOST_PIXELS),
+            width=told.width,
+            height=told.height,
             elements=elements,
             runs=runs,
             static_chars=sum(one.chars for one in runs if one.is_seen) - scripted,
             scripted_chars=scripted,
-            is_styled=_is_styled(value),
+            is_styled=2 * came >= wanted if came else not wanted and told.css_chars >= _DESIGN,
         )
 
 
 # A page that holds its design in itself has this much of it, in characters.
 _DESIGN: Final = 2_000
-
-
-def _is_styled(value: dict[str, object]) -> bool:
-    wanted = _whole(value.get("sheets_wanted"), 0, _MOST_CHARS)
-    came = _whole(value.get("sheets_came"), 0, _MOST_CHARS)
-    written = _whole(value.get("css_chars"), 0, _MOST_CHARS)
-    return 2 * came >= wanted if came else not wanted and written >= _DESIGN
-
-
-def _rows(value: dict[str, object], name: str, length: int) -> list[list[object]]:
-    rows = value.get(name)
-    if not isinstance(rows, list) or len(rows) > _MOST_ROWS:
-        raise SnapshotError(f"what the browser said of a page: {name!r} needs a list of at most {_MOST_ROWS} rows")
-    for row in rows:
-        if not isinstance(row, list) or len(row) != length:
-            raise SnapshotError(f"what the browser said of a page: a row of {name!r} needs {length} numbers")
-    return rows
-
-
-def _element(row: list[object]) -> SeenElement:
-    number = _whole(row[0], 0, MOST_ELEMENTS)
-    return SeenElement(number, _box(row), *_type(row))
-
-
-def _run(row: list[object]) -> TextRun:
-    number = _whole(row[0], NO_ELEMENT, MOST_ELEMENTS)
-    return TextRun(number, _box(row), *_type(row), _whole(row[8], 1, _MOST_CHARS))
-
-
-def _box(row: list[object]) -> Box:
-    x, y = (_whole(side, -_MOST_PIXELS, _MOST_PIXELS) for side in row[1:3])
-    width, height = (_whole(side, 0, _MOST_PIXELS) for side in row[3:5])
-    return Box(x, y, width, height)
-
-
-def _type(row: list[object]) -> tuple[int, float, int]:
-    flags = _whole(row[5], 0, _ALL_FLAGS)
-    return flags, _whole(row[6], 0, _MOST_TENTHS) / 10, _whole(row[7], 0, _MOST_WEIGHT)
-
-
-def _whole(value: object, least: int, most: int) -> int:
-    if type(value) is not int or not least <= value <= most:
-        raise SnapshotError(f"what the browser said of a page: {value!r:.80} needs a whole number, {least} to {most}")
-    return value
 
 
 # How much of a text counts that stands so; docs/methods.md tells what each is worth.

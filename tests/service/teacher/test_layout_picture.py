@@ -49,11 +49,11 @@ def a_snapshot(given: NumberedPage, page: Page, flags: dict[int, int] | None = N
     runs = []
     for place, (number, block) in enumerate(zip(given.of_blocks, page.blocks, strict=True)):
         box = Box(100, 200 + 2 * LINE * place, 600, LINE)
-        runs.append(TextRun(number, box, flags.get(number, 0), 16.0, 400, len(block.text)))
+        runs.append(TextRun(number, box, flags.get(number, 0), 16.0, len(block.text)))
         for above in around(given, number):
             tops.setdefault(above, []).append(box.y)
     elements = {
-        number: SeenElement(number, Box(100, min(at), 600, max(at) + LINE - min(at)), flags.get(number, 0), 16.0, 400)
+        number: SeenElement(number, Box(100, min(at), 600, max(at) + LINE - min(at)), flags.get(number, 0), 16.0)
         for number, at in tops.items()
     }
     return Snapshot(WIDTH, 300 + 2 * LINE * len(page.blocks), elements, tuple(runs))
