@@ -618,12 +618,11 @@ def _parts_of(one: Any) -> list[Any]:
         return [one.__func__]
     if isinstance(one, Crawler):
         return []
-    slots = [name for kind in type(one).__mro__ for name in _slots(kind)]
-    held = {**getattr(one, "__dict__", {}), **{name: getattr(one, name) for name in slots if hasattr(one, name)}}
-    return [part for pair in held.items() for part in pair]
-
-
-def _slots(kind: type) -> list[str]:
-    slots = getattr(kind, "__slots__", ())
-    names = [slots] if isinstance(slots, str) else list(slots)
-    return [name for name in names if not name.startswith("__")]
+    state = object.__getstate__(one)
+    # Of a class with slots it is two dicts.
+    return [
+        part
+        for held in (state if isinstance(state, tuple) else (state,))
+        for pair in (held or {}).items()
+        for part in pair
+    ]

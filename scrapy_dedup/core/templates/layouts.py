@@ -12,7 +12,7 @@ from itertools import islice
 from math import sqrt
 from typing import Any, Final, Self
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert, to_builtins
 from msgspec.structs import replace
 
 from scrapy_dedup.core.errors import DedupError
@@ -169,6 +169,13 @@ class Layout(Struct, frozen=True):
         return self.skeleton.l1
 
 
+class _StoredIndex(Struct):
+    version: int
+    layouts: list[Layout]
+    """In the order in which they were last met."""
+    classes: dict[str, int]
+
+
 class LayoutIndex:
     """The layouts of one domain, found as pages come.
 
@@ -218,20 +225,9 @@ class LayoutIndex:
 
     def to_json(self) -> dict[str, Any]:
         """Return all that is known as plain values; equal knowledge gives equal ones."""
-        return {
-            "version": VERSION,
-            "layouts": [
-                {
-                    "signature": layout.signature,
-                    "structure": layout.skeleton.l2,
-                    "pages": layout.pages,
-                    "paths": sorted(layout.skeleton.paths),
-                    "classes": sorted(layout.skeleton.classes),
-                }
-                for layout in self._layouts.values()
-            ],
-            "classes": dict(sorted(self._classes.items())),
-        }
+        stored = _StoredIndex(VERSION, list(self._layouts.values()), self._classes)
+        told: dict[str, Any] = to_builtins(stored, order="sorted")
+        return told
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
@@ -244,16 +240,13 @@ class LayoutIndex:
             raise StoredLayoutsError(
                 f"layouts: stored as version {stored.get('version')!r}, this is version {VERSION}: learn them again"
             )
-        index = cls()
         try:
-            for layout in stored["layouts"]:
-                skeleton = Skeleton(
-                    frozenset(layout["paths"]), frozenset(layout["classes"]), layout["signature"], layout["structure"]
-                )
-                index._layouts[skeleton.l1] = Layout(skeleton, layout["pages"])
-            index._classes.update({name: int(count) for name, count in stored["classes"].items()})
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise StoredLayoutsError(f"layouts: what is stored is damaged ({error!r}): learn them again") from error
+            told = convert(stored, _StoredIndex)
+        except ValidationError as error:
+            raise StoredLayoutsError(f"layouts: what is stored is damaged ({error}): learn them again") from error
+        index = cls()
+        index._layouts = {one.signature: one for one in told.layouts}
+        index._classes.update(told.classes)
         index._share()
         return index
 

@@ -176,16 +176,11 @@ class RunState:
         if self._telling is not None:
             await maybe_deferred_to_future(self._telling)
 
-    @property
-    def finished(self) -> bool:
-        """Whether the crawl came to its own end."""
-        return self.reason == "finished"
-
     def leave(self) -> WorkerEnding:
         """Note that this crawl is over, and say whether its run is; blocks, for the end of a crawl."""
         return self._crawl.store.leave_run(
             self._crawl.run.id,
-            status="finished" if self.finished else "stopped",
+            status="finished" if self.reason == "finished" else "stopped",
             reason=self.reason,
             stats=self._stats(),
             finished_at=datetime.now(UTC),

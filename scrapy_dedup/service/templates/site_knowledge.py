@@ -2,7 +2,7 @@
 
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, Self
 
 from msgspec import Struct, convert, field, to_builtins
@@ -37,10 +37,6 @@ class Override(Struct, frozen=True):
     at: str = ""
     """When, in ISO 8601, and by whom: notes for people."""
     by: str = ""
-
-    def to_json(self) -> dict[str, str]:
-        """Return it as it is stored."""
-        return {"action": self.action, "selector": self.selector, "at": self.at, "by": self.by}
 
 
 class LayoutTemplate(Struct, frozen=True):
@@ -179,29 +175,22 @@ class SiteKnowledge(Struct):
             raise StoredKnowledgeError(f"knowledge of a site: damaged ({error!r}); learn it again") from error
 
 
+_PLAIN: Final = "layout structure kind url_pattern pages confidence state reason source model version".split()
+
+
 def _template_json(one: LayoutTemplate) -> dict[str, Any]:
-    names = "layout structure kind url_pattern pages confidence state reason source model version".split()
-    overrides = [each.to_json() for each in one.overrides]
-    values = {name: getattr(one, name) for name in names}
-    return values | one.to_json() | {"paths": list(one.paths), "overrides": overrides}
+    values = {name: getattr(one, name) for name in _PLAIN}
+    return values | one.to_json() | {"paths": list(one.paths), "overrides": to_builtins(one.overrides)}
 
 
 def _template_of(stored: Mapping[str, Any]) -> LayoutTemplate:
-    names = "layout structure kind url_pattern pages confidence state reason source model version".split()
     return LayoutTemplate(
         template=Template.from_json(stored["template"]),
         locators=Locators.from_json(stored["locators"]),
         vision=convert(stored.get("vision"), Vision | None),
         paths=tuple(stored["paths"]),
-        overrides=overrides_of(stored["overrides"]),
-        **{name: stored[name] for name in names},
-    )
-
-
-def overrides_of(stored: Sequence[Mapping[str, Any]]) -> tuple[Override, ...]:
-    """Return what a person decided, as it was stored."""
-    return tuple(
-        Override(one["action"], one["selector"], str(one.get("at", "")), str(one.get("by", ""))) for one in stored
+        overrides=convert(stored["overrides"], tuple[Override, ...]),
+        **{name: stored[name] for name in _PLAIN},
     )
 
 

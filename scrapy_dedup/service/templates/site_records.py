@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from msgspec import convert
+from msgspec import convert, to_builtins
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.metadata.locators import Locators
 from scrapy_dedup.core.teacher import Vision
 from scrapy_dedup.core.templates.layouts import LayoutIndex
 from scrapy_dedup.core.templates.templates import Template, selector, selectors
-from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, SiteKnowledge, overrides_of
+from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, Override, SiteKnowledge
 from scrapy_dedup.store.records.records import TemplateRecord, TemplateStateRecord
 from scrapy_dedup.store.records.stored import StoredTemplate
 
@@ -28,7 +28,7 @@ def template_record(knowledge: SiteKnowledge, layout: int, at: datetime) -> Temp
         body=body,
         created_at=at,
         selectors=readable(one),
-        overrides=[each.to_json() for each in one.overrides],
+        overrides=to_builtins(one.overrides),
         paths=one.paths,
         source="visual" if one.source == "visual" else "static",
         **_alike(one),
@@ -92,7 +92,7 @@ def _readable(row: StoredTemplate) -> Iterator[LayoutTemplate]:
             vision=convert(body.get("vision"), Vision | None),
             paths=tuple(row.paths),
             source=row.source,
-            overrides=overrides_of(row.overrides),
+            overrides=convert(row.overrides, tuple[Override, ...]),
             version=row.version,
             **_alike(row),
         )
