@@ -172,7 +172,7 @@ _Holder = Annotated[int, Meta(ge=NO_ELEMENT, le=MOST_ELEMENTS)]
 _Chars = Annotated[int, Meta(ge=1, le=16_000_000)]
 
 
-class _Answer(Struct):
+class _ShownPage(Struct):
     """What `teacher/look.js` answers."""
 
     version: Literal[1]
@@ -216,7 +216,7 @@ class Snapshot(Struct, frozen=True):
             SnapshotError: it is anything else.
         """
         try:
-            told = convert(value, _Answer)
+            told = convert(value, _ShownPage)
         except ValidationError as error:
             raise SnapshotError(f"what the browser said of a page: {error}") from error
         elements: dict[int, SeenElement] = {}
