@@ -332,11 +332,11 @@ _BLOCK_BYTES: Final = 8
 # its end: most links lead to no file.
 _FILE_END: Final = re.compile(rf"""\.(?:{EXTENSIONS})(?:[?#][^"'<>]*+)?(?=(["'])?)""", re.IGNORECASE)
 _HREF_START: Final = re.compile(r"""\bhref\s{0,9}=\s{0,9}["']([^"'<>]+)\Z""", re.IGNORECASE)
-# Films and pictures, what a list lets choose, what is struck out, and who is written to or called. Each begins with a
-# character in one case, which is found ten times as fast.
+# Films and pictures, what a list lets choose, what is struck out or raised, and who is written to or called. Each
+# begins with a character in one case, which is found ten times as fast.
 _SHOWN: Final = re.compile(
     r"""<(?i:(?:img|iframe|frame|video|audio|source|embed)\b[^<>]{0,2000}?\s(?:data-)?src\s{0,9}=\s{0,9}["']?([^"'\s>]+)"""
-    r"""|(?:option|del|s)\b[^<>]{0,500}>([^<]{1,200}))"""
+    r"""|(option|del|s|sub|sup)\b[^<>]{0,500}>([^<]{1,200}))"""
 )
 # Of an element without text: three stars of five, the tick of a table. Links and buttons name what they are for.
 _LABEL: Final = re.compile(
@@ -445,8 +445,8 @@ def files_hash(source: str, blocks: Blocks, url: str) -> bytes:
     names = {text for _, text in blocks if "\n" in text}
     names.update(flag for _, text in blocks if "-" in text for flag in _FLAG.findall(text))
     for beside in islice(_SHOWN.finditer(source), _MOST_FILES):
-        shown, choice = beside.groups()
-        names.add(_file_name(shown, url) if shown else choice.strip())
+        shown, kind, text = beside.groups()
+        names.add(_file_name(shown, url) if shown else f"{kind} {text.strip()}")
     for pattern in (_WRITTEN_TO, _LABEL):
         names.update(found[1] for found in islice(pattern.finditer(source), _MOST_FILES))
     for end in islice(_FILE_END.finditer(source), _MOST_FILES):

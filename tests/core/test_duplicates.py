@@ -190,6 +190,7 @@ def test_item_is_one_that_went_out(
         pytest.param("<img src='data:image/gif;base64,R0'>", "<img src='data:image/gif;base64,S1'>", True, id="inline"),
         pytest.param("<option>S", "<option>XL", False, id="choice"),
         pytest.param("<p>a <del>b</del>", "<p>a b", False, id="struck-out"),
+        pytest.param("<p>x<sup>2</sup>", "<p>x<sub>2</sub>", False, id="raised"),
         pytest.param("<i aria-label='3 of 5'></i>", "<i aria-label='4 of 5'></i>", False, id="label"),
         pytest.param("<i title=Yes aria-label='Yes'></i>", "<i title=No aria-label='No'></i>", False, id="tick"),
         pytest.param("<a title='Read a'></a>", "<a title='Read b'></a>", True, id="label-of-a-link"),
