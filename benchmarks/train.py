@@ -34,9 +34,9 @@ _KINDS: Final = {"shop": 1.5, "forum": 2.0}
 # All single pages of one kind together count as the single pages of so many sites; of fewer nothing is learned.
 _TEXTS: Final = 10.0
 _FEWEST_TEXTS: Final = 20
-_ROUNDS: Final = 300
+_ROUNDS: Final = 400
 _SETTINGS: Final[dict[str, Any]] = {
-    "objective": "cross_entropy", "learning_rate": 0.1, "num_leaves": 8, "max_depth": 4, "min_data_in_leaf": 40,
+    "objective": "cross_entropy", "learning_rate": 0.06, "num_leaves": 8, "max_depth": 4, "min_data_in_leaf": 40,
     "feature_fraction": 0.15, "bagging_fraction": 0.7, "bagging_freq": 1, "lambda_l2": 20.0, "max_bin": 63,
     "verbose": -1, "num_threads": 1, "deterministic": True, "force_row_wise": True,
 }  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal, NamedTuple
 
 from msgspec import Meta, Struct, ValidationError, convert, field
 
-from scrapy_dedup.core.boilerplate.names import NAVIGATION_TAGS, PathLooks, is_around, parts_of, tag_of
+from scrapy_dedup.core.boilerplate.names import NAVIGATION_TAGS, PathLooks, around_words, parts_of, tag_of
 from scrapy_dedup.core.boilerplate.observations import MOST_BLOCKS, MOST_STEPS, upper_part
 from scrapy_dedup.core.boilerplate.path_features import HEADINGS
 from scrapy_dedup.core.errors import DedupError
@@ -369,7 +369,7 @@ def _named_part(path: str) -> str:
     """Return the path of the innermost element of navigation on a path; empty where there is none."""
     steps = path.split(">", MOST_STEPS)[:MOST_STEPS]
     for depth in range(len(steps), 0, -1):
-        if tag_of(steps[depth - 1]) in NAVIGATION_TAGS or any(map(is_around, parts_of(steps[depth - 1])[1:])):
+        if tag_of(steps[depth - 1]) in NAVIGATION_TAGS or any(map(around_words, parts_of(steps[depth - 1])[1:])):
             return ">".join(steps[:depth])
     return ""
 

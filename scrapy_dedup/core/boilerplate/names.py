@@ -7,6 +7,8 @@ markup of many independent designs.
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from math import nan
 from typing import Final, NamedTuple
 
 
@@ -110,28 +112,34 @@ def looks_by_path(looks: Sequence[Mapping[str, PathLooks]], folding: Folding) ->
 # Elements that HTML made for what surrounds the content.
 NAVIGATION_TAGS: Final = frozenset(["nav", "footer", "aside"])
 
+_NO_LETTERS: Final = re.compile(r"[^a-z]+")
+_TOKEN_CHARS: Final = range(3, 17)
+_KEPT_CHARS: Final = 9
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-def _words(beginnings: str, anywhere: str) -> re.Pattern[str]:
-    """Words that a word of a name begins with, and longer ones that may stand anywhere in it."""
-    either = "|".join(beginnings.split()), "|".join(anywhere.split())
-    return re.compile(rf"(?:^|[#._-])(?:{either[0]})|{either[1]}")
+def _words(whole: str, beginnings: str, anywhere: str) -> re.Pattern[str]:
+    """Words of a name, beginnings of its words, and what may stand anywhere in it."""
+    of_name, begins, within = ("|".join(words.split()) for words in (whole, beginnings, anywhere))
+    return re.compile(rf"(?:^|[#._-])(?:(?:{of_name})(?![a-z])|{begins})|{within}")
 
 
 _AROUND: Final = _words(
+    "ads? tags? meta edit also feeds? follow rss jump next prev user rules bar stats? source anchor reply actions? "
+    "print votes? ratings?",
     "nav menu crumb foot toc pager pagin paging share sharing social cookie consent skip search login signin signup "
-    "register account similar advert ads? promo banner masthead prev next tags? meta modal popup overlay cart basket "
-    "wishlist compare filter facet sort sorting toolbar actions? edit print catlinks lang locale dropdown upsell also "
-    "sr-only visually widget newsletter subscri follow feed rss ratings? votes? counter stats? byline author avatar "
-    "profile signature user permalink anchor source-?link jump reply quote-?link rules bread top-?bar utility",
+    "register account similar advert promo banner masthead previous modal popup overlay cart basket wishlist compare "
+    "filter facet sort sorting toolbar catlinks lang locale dropdown upsell sr-only visually widget newsletter "
+    "subscri counter byline author avatar profile signature permalink source-?link quote-?link bread top-?bar utility "
+    "following edit-?link",
     "sidebar navigation footer breadcrumb copyright pagination related recommend comment disqus respond newsletter "
     "screen-?reader headerlink editsection navbar",
 )
 _CONTENT: Final = _words(
-    "content main article entry post body text desc title topic message story single summary details? price product "
-    "recipe ingredient chapter section doc docs lead intro teaser heading headline name spec attribute feature faq "
-    "event abstract paragraph prose markdown rich",
+    "lead name",
+    "content main article entry post body text single story doc desc title topic message summary detail price product "
+    "recipe ingredient chapter section intro teaser heading headline spec attribute feature faq event abstract "
+    "paragraph prose markdown rich",
     "content article",
 )
 
@@ -141,11 +149,70 @@ def hyphened(name: str) -> str:
     return _CAMEL.sub("-", name).lower()
 
 
-def is_around(name: str) -> bool:
-    """Whether a class or id is one by which people call what surrounds content."""
-    return bool(_AROUND.search(hyphened(name)))
+def around_words(name: str) -> frozenset[str]:
+    """Return the words in a class or id by which people call what surrounds content."""
+    return _words_in(_AROUND, name)
 
 
-def is_content(name: str) -> bool:
-    """Whether a class or id is one by which people call content."""
-    return bool(_CONTENT.search(hyphened(name)))
+def content_words(name: str) -> frozenset[str]:
+    """Return the words in a class or id by which people call content."""
+    return _words_in(_CONTENT, name)
+
+
+def _words_in(words: re.Pattern[str], name: str) -> frozenset[str]:
+    return frozenset(found.lstrip("#._-") for found in words.findall(hyphened(name)))
+
+
+class Called(NamedTuple):
+    """By which words an element, and those that it stands in, are called as what surrounds content, and as content.
+
+    Words, not elements: `card__meta` and all that its designer called after it say one thing.
+    """
+
+    around: float = 0.0
+    """Whether it is itself."""
+    content: float = 0.0
+    arounds: frozenset[str] = frozenset()
+    contents: frozenset[str] = frozenset()
+    around_at: float = nan
+    """How many steps above it the nearest is."""
+    content_at: float = nan
+
+    def figures(self) -> tuple[float, ...]:
+        """Return what a row has of it."""
+        return self.around, self.content, len(self.arounds), len(self.contents), self.around_at, self.content_at
+
+    def below(self, step: "KnownStep") -> "Called":
+        """Return the same of an element in this one."""
+        return Called(
+            float(bool(step.around)),
+            float(bool(step.content)),
+            self.arounds | step.around if step.around else self.arounds,
+            self.contents | step.content if step.content else self.contents,
+            0.0 if step.around else self.around_at + 1,
+            0.0 if step.content else self.content_at + 1,
+        )
+
+
+class KnownStep(NamedTuple):
+    """What the name of an element says."""
+
+    tag: str
+    tokens: frozenset[str]
+    around: frozenset[str]
+    content: frozenset[str]
+
+
+@lru_cache(maxsize=8_192)
+def known_step(step: str) -> KnownStep:
+    """Return what a step of a path says."""
+    tag, *names = parts_of(step)
+    tokens = frozenset(token for name in names for token in tokens_of(name))
+    around, content = (frozenset[str]().union(*map(words, names)) for words in (around_words, content_words))
+    return KnownStep(tag, tokens, around, content)
+
+
+def tokens_of(name: str) -> set[str]:
+    """Return the words of a class or id, cut to their first letters; short ones and long ones say nothing."""
+    words = _NO_LETTERS.split(hyphened(name[1:]))
+    return {word[:_KEPT_CHARS] for word in words if len(word) in _TOKEN_CHARS}

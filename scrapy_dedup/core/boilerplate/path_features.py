@@ -8,14 +8,13 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from functools import lru_cache
 from itertools import accumulate
 from math import nan, sqrt
 from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 
-from scrapy_dedup.core.boilerplate.names import Folding, design_names, hyphened, is_around, is_content, parts_of
+from scrapy_dedup.core.boilerplate.names import Called, Folding, design_names, known_step, parts_of
 from scrapy_dedup.core.boilerplate.observations import Observation, PageKind
 
 ROOT: Final = "body"
@@ -43,9 +42,6 @@ TAGS: Final = tuple(
     "nav header footer aside main article section form table ul ol li p pre dl dt dd blockquote tr td th "
     "h1 h2 h3 h4 h5 h6 div label center fieldset figure details address".split()
 )
-_NO_LETTERS: Final = re.compile(r"[^a-z]+")
-_TOKEN_CHARS: Final = range(3, 17)
-_KEPT_CHARS: Final = 9
 
 
 class Sums(Struct):
@@ -69,6 +65,8 @@ class Sums(Struct):
     heading: int = 0
     """Characters of texts that are the h1 of other pages, and not of this one."""
     prices: int = 0
+    offers: int = 0
+    """Prices that few pages have."""
 
     def add(self, other: "Sums") -> None:
         """Take in what stands below."""
@@ -86,6 +84,7 @@ class Sums(Struct):
         self.masked += other.masked
         self.heading += other.heading
         self.prices += other.prices
+        self.offers += other.offers
 
 
 class PathNode(Struct, eq=False):
@@ -102,9 +101,7 @@ class PathNode(Struct, eq=False):
     above: frozenset[str] = frozenset()
     """The same of it and of all that it stands in."""
     tags_above: tuple[int, ...] = ()
-    called: tuple[float, float, int, int, float, float] = (0.0, 0.0, 0, 0, nan, nan)
-    """Whether it is called as what surrounds content, and as content; how many are of it and of those that it stands
-    in; and how many steps above it the nearest is."""
+    called: Called = Called()
     in_heading: bool = False
     in_h1: bool = False
     children: "list[PathNode]" = field(default_factory=list)
@@ -119,6 +116,8 @@ class PathNode(Struct, eq=False):
     """Its elements, or those that it stands in, that are not shown, on so many pages."""
     pages: int = 0
     """That have it, with or without text."""
+    page_offers: int = 0
+    """Prices that few pages have, in it and elsewhere on the pages that have it."""
     text_pages: int = 0
     """That have text in the element itself."""
     # A Counter takes ten times as long to make.
@@ -131,6 +130,8 @@ class PathNode(Struct, eq=False):
     share: float = 0.0
     """Its share of a page's text, summed over pages; then of its own text, and where it begins and ends."""
     cover: float = 0.0
+    rest: float = 0.0
+    """The same of what few pages have, links with it."""
     start: float = 0.0
     start_squares: float = 0.0
     end: float = 0.0
@@ -217,16 +218,16 @@ class _Tree:
             return known
         above, _, step = path.rpartition(">")
         parent = self.node(above or ROOT)
-        known_step = _known_step(step)
-        tag = known_step.tag
+        own = known_step(step)
+        tag = own.tag
         node = PathNode(path, tag, parent, parent.depth + 1)
-        node.tokens = known_step.tokens
+        node.tokens = own.tokens
         node.tags_above = parent.tags_above
         if tag in _TAG_PLACES:
             counts = list(parent.tags_above)
             counts[_TAG_PLACES[tag]] += 1
             node.tags_above = tuple(counts)
-        node.called = _called(known_step, parent.called)
+        node.called = parent.called.below(own)
         node.in_heading = parent.in_heading or tag in HEADINGS
         node.in_h1 = parent.in_h1 or tag == "h1"
         self.nodes[path] = node
@@ -252,22 +253,27 @@ class _Tree:
                     node.hints.add(hint)
         total = sum(seen.chars) or 1
         of_blocks = [nodes[at] for at in seen.at]
-        here, own_total = self._texts(seen, of_blocks)
+        here, own_total, rest_total = self._texts(seen, of_blocks)
+        offers = sum(price for price, text in zip(seen.price, seen.texts, strict=True) if self.on[text] < self.needed)
         _places(seen, of_blocks, total)
-        for node, (chars, _, _, _) in here.items():
+        for node, (chars, *_) in here.items():
             node.text_pages += 1
             node.own_share += chars / total
             node.squares += chars * chars
             node.largest = max(node.largest, chars)
-        self._enclose(here, nodes, total, own_total or 1)
+        for node in self._enclose(here, nodes, total, own_total or 1, rest_total or 1):
+            node.page_offers += offers
 
-    def _texts(self, seen: Observation, of_blocks: Sequence[PathNode]) -> tuple[dict[PathNode, list[int]], int]:
-        """Add up texts; return for each path of the page [characters, its own, begin, end], and all own characters."""
+    def _texts(self, seen: Observation, of_blocks: Sequence[PathNode]) -> tuple[dict[PathNode, list[int]], int, int]:
+        """Add up texts; return for each path [characters, the page's own, those that few pages have, begin, end].
+
+        And how many the page has of its own, and of those that few have.
+        """
         on, others, needed = self.on, self.others, self.needed
         masks, headed, own_headings = self.masks, self.headed, _first_headings(seen)
         few = max(1.0, _REPEATS * self.pages)
         here: dict[PathNode, list[int]] = {}
-        before = own_total = 0
+        before = own_total = rest_total = 0
         for node, text, mask, chars, links, within, away, marks, digits, capital, title, price in zip(
             of_blocks, seen.texts, seen.masks, seen.chars, seen.link_chars, seen.within, seen.away, seen.punctuation,
             seen.digits, seen.capital, seen.title, seen.price, strict=True,
@@ -293,51 +299,62 @@ class _Tree:
                 sums.masked += chars * (masked - 1) / others
             if 0 < headed[text] <= few and text not in own_headings:
                 sums.heading += chars
-            unique = chars - links if pages_with < needed else 0
+            rest = chars if pages_with < needed else 0
+            sums.offers += price if rest else 0
+            unique = rest - links if rest else 0
             own_total += unique
+            rest_total += rest
             node.texts.add(text)
             if title:
                 node.title += title
                 node.most_title = max(title, node.most_title)
             on_page = here.get(node)
             if on_page is None:
-                here[node] = [chars, unique, before, before + chars]
+                here[node] = [chars, unique, rest, before, before + chars]
             else:
                 on_page[0] += chars
                 on_page[1] += unique
-                on_page[3] = before + chars
+                on_page[2] += rest
+                on_page[4] = before + chars
             before += chars
-        return here, own_total
+        return here, own_total, rest_total
 
-    def _enclose(self, here: dict[PathNode, list[int]], nodes: Sequence[PathNode], total: int, own_total: int) -> None:
-        """Add to each path of a page what stands in it."""
+    def _enclose(
+        self, here: dict[PathNode, list[int]], nodes: Sequence[PathNode], total: int, own_total: int, rest_total: int
+    ) -> list[PathNode]:
+        """Add to each path of a page what stands in it; return the paths."""
+        of_page: list[PathNode] = []
         levels: dict[int, dict[PathNode, None]] = {}
         for node in nodes:
             levels.setdefault(node.depth, {})[node] = None
         for depth in range(max(levels, default=-1), -1, -1):
             for node in levels.get(depth, ()):
                 node.pages += 1
+                of_page.append(node)
                 parent = node.parent
                 if parent is not None:
                     levels.setdefault(depth - 1, {})[parent] = None
                 on_page = here.get(node)
                 if on_page is None:
                     continue
-                chars, unique, begin, end = on_page
+                chars, unique, rest, begin, end = on_page
                 node.share += chars / total
                 node.cover += unique / own_total
+                node.rest += rest / rest_total
                 node.start += begin / total
                 node.start_squares += (begin / total) ** 2
                 node.end += end / total
                 if parent is not None:
                     outer = here.get(parent)
                     if outer is None:
-                        here[parent] = [chars, unique, begin, end]
+                        here[parent] = [chars, unique, rest, begin, end]
                     else:
                         outer[0] += chars
                         outer[1] += unique
-                        outer[2] = min(outer[2], begin)
-                        outer[3] = max(outer[3], end)
+                        outer[2] += rest
+                        outer[3] = min(outer[3], begin)
+                        outer[4] = max(outer[4], end)
+        return of_page
 
     def finished(self) -> tuple[PathNode, ...]:
         nodes = sorted(self.nodes.values(), key=lambda node: (node.depth, node.path))
@@ -388,40 +405,6 @@ def _places(seen: Observation, of_blocks: Sequence[PathNode], total: int) -> Non
 
 
 _TAG_PLACES: Final = {tag: place for place, tag in enumerate(TAGS)}
-
-
-class _KnownStep(NamedTuple):
-    tag: str
-    tokens: frozenset[str]
-    around: bool
-    content: bool
-
-
-@lru_cache(maxsize=8_192)
-def _known_step(step: str) -> _KnownStep:
-    tag, *names = parts_of(step)
-    tokens = frozenset(token for name in names for token in tokens_of(name))
-    return _KnownStep(tag, tokens, any(map(is_around, names)), any(map(is_content, names)))
-
-
-def _called(
-    step: _KnownStep, above: tuple[float, float, int, int, float, float]
-) -> tuple[float, float, int, int, float, float]:
-    _, _, arounds, contents, around_at, content_at = above
-    return (
-        float(step.around),
-        float(step.content),
-        arounds + step.around,
-        contents + step.content,
-        0.0 if step.around else around_at + 1,
-        0.0 if step.content else content_at + 1,
-    )
-
-
-def tokens_of(name: str) -> set[str]:
-    """Return the words of a class or id, cut to their first letters; short ones and long ones say nothing."""
-    words = _NO_LETTERS.split(hyphened(name[1:]))
-    return {word[:_KEPT_CHARS] for word in words if len(word) in _TOKEN_CHARS}
 
 
 class DropReason(StrEnum):
@@ -564,10 +547,16 @@ FIGURES: Final[Mapping[str, Figure]] = {
     "group_heading": Figure(DropReason.REPEATS, "it stands in one of many whose text is by {:.0%} headings of others"),
     "around": Figure(DropReason.NAMED, "it is named as what surrounds content"),
     "content": Figure(DropReason.NAMED, "it is named as content"),
-    "arounds": Figure(DropReason.NAMED, "{:.0f} names of what surrounds content"),
-    "contents": Figure(DropReason.NAMED, "{:.0f} names of content"),
+    "arounds": Figure(DropReason.NAMED, "{:.0f} words for what surrounds content"),
+    "contents": Figure(DropReason.NAMED, "{:.0f} words for content"),
     "around_at": Figure(DropReason.NAMED, "{:.0f} steps below a name of what surrounds content"),
     "content_at": Figure(DropReason.NAMED, "{:.0f} steps below a name of content"),
+    "rest": Figure(DropReason.OUTSIDE, "it holds {:.0%} of what few pages have, links with it"),
+    "parent_rest": Figure(DropReason.OUTSIDE, "what it stands in holds {:.0%} of what few pages have, links with it"),
+    "group_rest": Figure(DropReason.OUTSIDE, "it stands in one of many that hold {:.0%} of what few pages have"),
+    "group_offers": Figure(DropReason.OUTSIDE, "it stands in one of many with {:.1f} prices each"),
+    "offers_beside": Figure(DropReason.OUTSIDE, "{:.1f} prices a page stand beside it and what is like it"),
+    "rest_beside": Figure(DropReason.OUTSIDE, "beside what leads to the content stand {:.0%} of what few pages have"),
 }
 
 
@@ -605,6 +594,7 @@ def rows(found: PathSurvey) -> dict[PathNode, tuple[float, ...]]:
     column_start, column_end = column.start / max(1, column.pages), column.end / max(1, column.pages)
     leaving: dict[PathNode, tuple[int, int]] = {}
     groups: dict[PathNode, tuple[PathNode, int]] = {}
+    branches: dict[PathNode, PathNode] = {}
     kinds = tuple(found.kinds[kind] / pages for kind in PageKind)
     result: dict[PathNode, tuple[float, ...]] = {}
     for node in found.nodes:
@@ -649,6 +639,7 @@ def rows(found: PathSurvey) -> dict[PathNode, tuple[float, ...]]:
             assert parent is not None
             at, beside = leaving[parent]
             leaving[node] = (at, beside + 1)
+            branches[node] = branches.get(parent, node)
         if parent in groups:
             group, steps = groups[parent]
             groups[node] = (group, steps + 1)
@@ -660,7 +651,8 @@ def rows(found: PathSurvey) -> dict[PathNode, tuple[float, ...]]:
         stands = _Stands(*ancestry[node], left_at, steps_beside, len(way), column_start, column_end)
         among = _of_group(*groups[node], figures, pages) if node in groups else _NO_GROUP
         around = figures[parent] if parent is not None else _NOBODY
-        result[node] = _row(node, one, around, stands, (*kinds, *among), pages)
+        beside = _beside(node, groups[node][0] if node in groups else None, branches.get(node, node), alone=alone)
+        result[node] = (*_row(node, one, around, stands, (*kinds, *among), pages), *beside)
     return result
 
 
@@ -672,6 +664,20 @@ def _of_group(group: PathNode, steps: int, figures: Mapping[PathNode, _PathFigur
         one.headings, one.cover, one.start, one.page_share,
         nan if alone else group.whole.heading / (group.whole.chars or 1),
     )  # fmt: skip
+
+
+def _beside(node: PathNode, group: PathNode | None, branch: PathNode, *, alone: bool) -> tuple[float, ...]:
+    """Return what a path, and what it stands in, hold of what few pages have, and how many prices stand elsewhere.
+
+    On a product's page its price stands beside the grid of related ones, on a category's all prices stand in the grid.
+    """
+    own, parent, of_group, of_branch = (
+        nan if alone or one is None else one.rest / (one.pages or 1)
+        for one in (node, node.parent or node, group, branch)
+    )
+    priced = group or node
+    elsewhere = (priced.page_offers - priced.whole.offers) / (priced.pages or 1)
+    return own, parent, of_group, group.whole.offers / group.elements if group else nan, elsewhere, of_branch
 
 
 _NO_GROUP: Final = (nan,) * 11
@@ -743,7 +749,7 @@ def _row(
         # of pages and of what is alike on one
         nan if alone else own.masked / chars, nan if alone else own.heading / chars, nan if alone else _spread(node),
         *among,
-        *node.called,
+        *node.called.figures(),
     )  # fmt: skip
 
 

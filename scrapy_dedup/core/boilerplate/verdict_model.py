@@ -122,8 +122,9 @@ def kind_of(name: str) -> DropReason:
     return FIGURES[name].kind if name in FIGURES else _OTHERS[name].kind
 
 
-# Of labels, of what a browser showed, and of what was known before a redesign; no tree asks for them.
+# Of titles and labels, of what a browser showed, and of what was known before a redesign; no tree asks for them.
 _OTHERS: Final = {
+    "titles": Figure(DropReason.TEXT, "it is the page's own title, and content by {:.0%}"),
     "labels": Figure(DropReason.OUTSIDE, "what it labels is content by {:.0%}"),
     "prices": Figure(DropReason.OUTSIDE, "what it is the price of is content by {:.0%}"),
     "looks": Figure(DropReason.OUTSIDE, "a browser shows {:.0%} of it as content"),
@@ -440,7 +441,7 @@ def learn(
         former: what was known of the site before it was designed anew.
     """
     found = survey(observations)
-    judged = _with_labels(_with_prices(model.judge(rows(found)), found), found)
+    judged = _with_labels(_with_prices(_with_titles(model.judge(rows(found))), found), found)
     if looks:
         judged = _with_looks(judged, looks_by_path(looks, found.folding))
     if former is not None:
@@ -454,6 +455,33 @@ def learn(
         containers=(main_column(found).path,),
         caution=caution,
     )
+
+
+def _with_titles(judged: Mapping[PathNode, JudgedPath]) -> dict[PathNode, JudgedPath]:
+    """Let a first heading that is called as its page is be content: other pages have the text only as a link to it.
+
+    A site's own name in a first heading is the same on its pages.
+    """
+    told = dict(judged)
+    for node, one in judged.items():
+        own = node.own
+        if (
+            node.in_h1
+            and one.odds < _TITLE_ODDS
+            and node.title >= _TITLE * own.blocks
+            and len(node.texts) >= _TITLES_DIFFER * own.blocks
+            and own.blocks <= _TITLES_A_PAGE * node.text_pages
+            and own.links <= own.chars / 2
+        ):
+            told[node] = _as_beside("titles", _TITLE_ODDS)
+    return told
+
+
+# Of the pages' words in hundredths, of the texts, a page; of 44 marked sites each h1 that is so is content but one's.
+_TITLE: Final = 50
+_TITLES_DIFFER: Final = 0.6
+_TITLES_A_PAGE: Final = 1.5
+_TITLE_ODDS: Final = 2.0
 
 
 def _with_prices(judged: Mapping[PathNode, JudgedPath], found: PathSurvey) -> dict[PathNode, JudgedPath]:

@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 from scrapy_dedup.core.errors import InvalidError
 from scrapy_dedup.core.pages.blocks import Unparsed, parse_page
 from scrapy_dedup.core.pages.fingerprints import from_hex
-from scrapy_dedup.core.recrawl.verdicts import MainText, Passage, Repeats, main_text, unified_diff
+from scrapy_dedup.core.recrawl.verdicts import MainText, Passage, Repeats, block_key, main_text, unified_diff
 from scrapy_dedup.service.crawl.commits import LAYER
 from scrapy_dedup.service.policies import parse_limits
 from scrapy_dedup.settings import Settings
@@ -176,23 +176,26 @@ def _between_versions(
     known = [content for at, content in versions if until is None or at <= until]
     if len(known) < 2:
         return None, NOT_KEPT
-    repeats = _repeats(project, source.domain)
-    new, old = (_text(content, source, repeats, settings) for content in known[:2])
+    repeated = _repeated(project, source.domain)
+    new, old = (_text(content, source, repeated, settings) for content in known[:2])
     if old is None or new is None:
         return None, NO_TEXT
     diff = unified_diff(old, new)
     return (diff, None) if diff else (None, NO_PASSAGE)
 
 
-def _repeats(project: ProjectStore, domain: str) -> Repeats:
-    """Return what is known of a domain today."""
+def _repeated(project: ProjectStore, domain: str) -> frozenset[int]:
+    """Return the fingerprints of what a domain is known to repeat today."""
     known = project.knowledge(domain)
     of_html = known.get("template") or known.get("html")
-    return Repeats(frozenset(from_hex(digits) for digits in of_html.boilerplate_hashes)) if of_html else Repeats()
+    return frozenset(from_hex(digits) for digits in of_html.boilerplate_hashes) if of_html else frozenset()
 
 
-def _text(content: str, source: StoredSource, repeats: Repeats, settings: Settings) -> MainText | None:
+def _text(content: str, source: StoredSource, repeated: frozenset[int], settings: Settings) -> MainText | None:
     if source.field not in HTML_FIELDS:
         return MainText(passages=tuple(Passage("", line) for line in content.splitlines() if line.strip()))
     page = parse_page(content, parse_limits(settings))
-    return None if isinstance(page, Unparsed) else main_text(page, repeats)
+    if isinstance(page, Unparsed):
+        return None
+    # What is known of a domain takes letters of either case for one; what compares two versions does not.
+    return main_text(page, Repeats(frozenset(block_key(one) for one in page.blocks if one.fingerprint in repeated)))

@@ -3,9 +3,9 @@ from math import isnan
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.boilerplate.names import Folding, design_names
+from scrapy_dedup.core.boilerplate.names import Folding, design_names, tokens_of
 from scrapy_dedup.core.boilerplate.observations import observe
-from scrapy_dedup.core.boilerplate.path_features import FIGURES, main_column, rows, survey, tokens_of
+from scrapy_dedup.core.boilerplate.path_features import FIGURES, main_column, rows, survey
 from tests.core.builders import parsed
 from tests.core.html_soup import anything
 from tests.core.learned_sites import article, site
@@ -49,6 +49,26 @@ def test_what_is_alike_on_a_page_is_a_group_and_told_by_how_it_differs_from_page
     assert isnan(figures(pages, "body>h1")["group_at"])
 
 
+def test_what_few_pages_have_is_counted_with_its_links():
+    """A grid is most of a category's page, and little of a product's."""
+    menu = "<nav><a href=/>Home</a><a href=/about>About us</a></nav>"
+    names = [f"Thing {chr(97 + number)}" for number in range(12)]
+    cards = ["".join(f"<li><a href=/{name}>{name}</a>" for name in names[at : at + 2]) for at in range(0, 12, 2)]
+    categories = [f"{menu}<main><ul>{card}</ul></main>" for card in cards]
+    products = [
+        f"{menu}<main><p>{name} {'is told of at length ' * 9}</p><ol>{cards[at % 6]}</ol></main>"
+        for at, name in enumerate(names)
+    ]
+    of_category, of_product, menus = (
+        figures(categories + products, f"body>{path}") for path in ("main>ul>li", "main>ol>li", "nav")
+    )
+
+    assert of_category["rest"] == of_category["parent_rest"] == 1
+    assert 0 < of_product["rest"] < 0.1
+    assert menus["rest"] == 0
+    assert isnan(figures(products[:1], "body>main>p")["rest"])
+
+
 def test_paths_with_names_of_their_own_count_as_one_on_a_page():
     pages = [
         "".join(
@@ -69,7 +89,7 @@ def test_names_and_hints_of_tags_become_words():
     assert {one.path for one in found.nodes if one.hidden} == {"body>div"}
 
     assert node.above == {"main", "menu", "@navigation"}
-    assert node.called[2:4] == (1, 1)
+    assert (node.called.arounds, node.called.contents) == ({"menu"}, {"main"})
     assert tokens_of(".product-description_long") == {"product", "descripti", "long"}
 
 

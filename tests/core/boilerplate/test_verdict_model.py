@@ -1,4 +1,5 @@
 import json
+import string
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from importlib.resources import files
@@ -207,6 +208,28 @@ def test_label_and_price_stay_with_what_they_belong_to(html, path, *, kept):
     pages = [observe(parsed(article(number, within=html.replace("{n}", f"{number}{number}")))) for number in range(12)]
 
     assert learn(pages, REPEATS).paths[f"body>div#wrap>div.main>{path}"].keep is kept
+
+
+@pytest.mark.parametrize(
+    ("heading", "kept"),
+    [
+        pytest.param("<h1>{own}</h1>", True, id="the-page-s-title"),
+        pytest.param("<h1>Tea for all</h1>", False, id="a-site-s-name"),
+        pytest.param("<h1>Readers also like</h1>", False, id="another-heading"),
+        pytest.param("<h1><a href=/>{own}</a></h1>", False, id="a-link"),
+    ],
+)
+def test_a_page_s_own_title_stays_though_other_pages_link_to_it(heading, kept):
+    def page(number: int) -> str:
+        names = [f"Tea {name} leaves" for name in string.ascii_lowercase[:12]]
+        links = "".join(f"<li><a href=/{name}>{name}</a>" for name in names)
+        title = f"<title>{names[number]} - Tea for all</title>"
+        return f"{title}<main>{heading.replace('{own}', names[number])}<p>Text {number}</main><ul>{links}</ul>"
+
+    verdicts = learn([observe(parsed(page(number))) for number in range(12)], REPEATS).paths
+
+    assert verdicts["body>main>h1"].keep is kept
+    assert not verdicts["body>ul>li"].keep
 
 
 class Known(Struct):
