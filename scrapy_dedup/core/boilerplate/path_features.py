@@ -651,8 +651,8 @@ def rows(found: PathSurvey) -> dict[PathNode, tuple[float, ...]]:
         stands = _Stands(*ancestry[node], left_at, steps_beside, len(way), column_start, column_end)
         among = _of_group(*groups[node], figures, pages) if node in groups else _NO_GROUP
         around = figures[parent] if parent is not None else _NOBODY
-        beside = _beside(node, groups[node][0] if node in groups else None, branches.get(node, node), alone=alone)
-        result[node] = (*_row(node, one, around, stands, (*kinds, *among), pages), *beside)
+        rest = _rest(node, groups[node][0] if node in groups else None, branches.get(node, node), alone=alone)
+        result[node] = (*_row(node, one, around, stands, (*kinds, *among), pages), *rest)
     return result
 
 
@@ -666,7 +666,7 @@ def _of_group(group: PathNode, steps: int, figures: Mapping[PathNode, _PathFigur
     )  # fmt: skip
 
 
-def _beside(node: PathNode, group: PathNode | None, branch: PathNode, *, alone: bool) -> tuple[float, ...]:
+def _rest(node: PathNode, group: PathNode | None, branch: PathNode, *, alone: bool) -> tuple[float, ...]:
     """Return what a path, and what it stands in, hold of what few pages have, and how many prices stand elsewhere.
 
     On a product's page its price stands beside the grid of related ones, on a category's all prices stand in the grid.

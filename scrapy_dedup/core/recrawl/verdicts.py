@@ -156,18 +156,17 @@ def main_text(page: Page, repeats: Repeats) -> MainText:
     A page that would be left empty is kept whole: copies of one page repeat in all their blocks.
     """
     keys = [block_key(block) for block in page.blocks]
-    # What a template knows are fingerprints, for which case does not count; what crawls counted are page keys.
-    known = repeats.boilerplate
-    common = [key in known or block.fingerprint in known for block, key in zip(page.blocks, keys, strict=True)]
     shared = [
-        Passage(block.path, block.text) for block, is_common in zip(page.blocks, common, strict=True) if is_common
+        Passage(block.path, block.text)
+        for block, key in zip(page.blocks, keys, strict=True)
+        if key in repeats.boilerplate
     ]
-    whole = all(common)
+    whole = len(shared) == len(page.blocks)
     headings = {_without_sign(block) for block in page.blocks if _HEADING.search(block.path)}
     headings.update(title_parts(page.title))
     keep = [
-        whole or not (is_common or _names_heading(block, headings))
-        for block, is_common in zip(page.blocks, common, strict=True)
+        whole or not (key in repeats.boilerplate or _names_heading(block, headings))
+        for block, key in zip(page.blocks, keys, strict=True)
     ]
     title = [(Passage(TITLE, part), text_key(TITLE, part)) for part in title_parts(page.title)]
     shared += [part for part, key in title if key in repeats.boilerplate]

@@ -89,7 +89,8 @@ def test_names_and_hints_of_tags_become_words():
     assert {one.path for one in found.nodes if one.hidden} == {"body>div"}
 
     assert node.above == {"main", "menu", "@navigation"}
-    assert (node.called.arounds, node.called.contents) == ({"menu"}, {"main"})
+    assert node.called.arounds == {"menu"}
+    assert node.called.contents == {"main"}
     assert tokens_of(".product-description_long") == {"product", "descripti", "long"}
 
 
