@@ -8,9 +8,16 @@ _TEX = re.compile(
 )
 _ELSE = re.compile(r"<annotation(?:-xml)?[ >].*\Z", re.DOTALL)
 _TAGS = re.compile(r"<[^>]*>")
+_BETWEEN_NUMBERS = re.compile(r"(?<=\d)\s*+(?:<[^>]*+>\s*+)++(?=\d)")
+# What scripts, styles and comments say of formulas is none.
+_FORMULA = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(script|style|noscript|textarea|iframe|xmp|noembed|noframes)[ >].*?(?:</\1>|\Z)"
+    r"|(<math[ >].*?)(?:</math>|\Z)",
+    re.DOTALL,
+)
 _STYLE = re.compile(r"\s*\{\\displaystyle\s+(.*)\}\s*", re.DOTALL)
 # What is shown in place of the formula to those who can see, and said to be nothing for those who hear.
-_DRAWING = re.compile(r'((?:\s*+</(?:span|div)>){0,3}+\s*+)<(?:span|div) [^<>]{0,300}?aria-hidden="true"[^<>]{0,300}>')
+_DRAWING = re.compile(r'((?:</span>){0,3}+)<span [^<>]{0,300}?aria-hidden="true"[^<>]{0,300}>')
 _PART = re.compile(r"<(/?)(?:span|div)[ >]")
 
 
@@ -21,12 +28,13 @@ def with_formulas_as_text(body: str) -> str:
 
 def _parts(body: str) -> Iterator[str]:
     at = 0
-    while (start := body.find("<math", at)) >= 0 and (end := body.find("</math>", start)) >= 0:
-        yield body[at:start]
-        yield _text(body[start:end])
-        at = end + len("</math>")
-        drawing = _DRAWING.match(body, at)
-        if drawing:
+    for found in _FORMULA.finditer(body):
+        if found[2] is None or found.start() < at:
+            continue
+        yield body[at : found.start()]
+        yield _text(found[2])
+        at = found.end()
+        if drawing := _DRAWING.match(body, at):
             yield drawing[1]
             at = _after(body, drawing.end())
     yield body[at:]
@@ -37,7 +45,8 @@ def _text(formula: str) -> str:
     if tex and tex[1].strip():
         styled = _STYLE.fullmatch(tex[1])
         return (styled[1] if styled else tex[1]).strip()
-    return _TAGS.sub("", _ELSE.sub("", formula))
+    # "1" over "2" is not twelve.
+    return _TAGS.sub("", _BETWEEN_NUMBERS.sub(" ", _ELSE.sub("", formula)))
 
 
 def _after(body: str, at: int) -> int:

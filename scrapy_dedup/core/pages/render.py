@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from html import escape, unescape
-from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from scrapy_dedup.core.pages.blocks import CELLS, Block, Page, Step
@@ -161,22 +160,27 @@ def kept_pictures(page: Page, keep: Sequence[bool]) -> Iterator[bool]:
     """Yield for each picture without text of its own, in order, whether it is kept: as the text beside it is.
 
     Of the blocks before and after it counts the one with which it shares the deeper element, else the one after it: the
-    photographs at the end of an article are the article's, whatever is left out below it.
+    photographs at the end of an article are the article's, whatever is left out below it. With what shares nothing but
+    the body with the element of a picture, as an article with a footer of pictures, it does not go.
     """
     after = [*_beside(reversed(page.walk.steps), keep)][::-1]
     for before, behind in zip(_beside(page.walk.steps, keep), after, strict=True):
-        yield max(behind, before, key=itemgetter(0))[1]
+        shared, is_kept, depth = before
+        yield is_kept if shared > behind[0] and (shared or not depth) else behind[1]
 
 
-def _beside(steps: Iterable[Step], keep: Sequence[bool]) -> Iterator[tuple[int, bool]]:
-    """Yield for each picture how deep an element holds it and the block met last, and whether that is kept."""
+def _beside(steps: Iterable[Step], keep: Sequence[bool]) -> Iterator[tuple[int, bool, int]]:
+    """Yield for each picture how deep an element holds it and the block met last, whether that is kept, and its depth.
+
+    A depth of 0 is the body's.
+    """
     here, depth, lowest, is_kept = BODY, 0, -1, False
     for step in steps:
         if isinstance(step, Place):
             depth += (step.outer is here) - (here.outer is step)
             lowest, here = min(lowest, depth), step
         elif isinstance(step, Tag):
-            yield lowest, is_kept
+            yield lowest, is_kept, depth
         else:
             lowest, is_kept = depth, keep[step]
 

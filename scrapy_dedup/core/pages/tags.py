@@ -123,7 +123,8 @@ def read_tag(source: str) -> Token:
     role = _ROLES.get(name, Role.BLOCK)
     if role is Role.IMAGE:
         attributes["src"] = next(filter(_is_drawable, _addresses(attributes)), "")
-        if not attributes["src"]:
+        is_pixel = not _PIXEL.isdisjoint((attributes.get("width"), attributes.get("height")))
+        if not attributes["src"] or is_pixel or "hidden" in attributes:
             role = Role.PASS
     shown: tuple[tuple[str, str], ...] = ()
     if attributes and (wanted := _DRAWN_ATTRIBUTES.get(name)):
@@ -168,6 +169,10 @@ def _addresses(attributes: dict[str, str]) -> Iterator[str]:
     yield from (attributes.get(name, "") for name in _PICTURE_ATTRIBUTES)
     for name in ("srcset", "data-srcset", "data-lazy-srcset"):
         yield attributes.get(name, "").strip().partition(" ")[0].rstrip(",")
+
+
+# Wide or high: such a picture counts readers.
+_PIXEL = frozenset({"0", "1"})
 
 
 def _is_drawable(source: str) -> bool:

@@ -262,14 +262,6 @@ def _interrupted(drafts: Sequence[_Draft], draft: _Draft) -> _Draft | None:
     return None
 
 
-def page_starts(blocks: Iterable[PdfBlock]) -> dict[int, list[PdfBlock]]:
-    """Return the blocks by the page on which they begin."""
-    found: dict[int, list[PdfBlock]] = {}
-    for block in blocks:
-        found.setdefault(block.page, []).append(block)
-    return found
-
-
 # Characters without a meaning, of all characters that are no space.
 _GARBLED_SHARE: Final = 0.3
 _BAD: Final = re.compile("[\ufffd\ue000-\uf8ff\x00-\x08]")

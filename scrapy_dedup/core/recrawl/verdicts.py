@@ -82,13 +82,13 @@ class Passage(NamedTuple):
     def masked(self) -> str:
         """The same whatever its numbers, dates and times are; of what is shown, whatever it is."""
         if self.is_shown:
-            return self.text[:2]
+            return self.text[:1]
         return _NUMBER.sub("#", self.code) if self.code else mask(self.text)
 
     @property
     def number_key(self) -> int:
         """What stands for it whatever its numbers, dates and times are, or whatever is shown in its place."""
-        return block_fingerprint(self.path, self.text[:2] if self.is_shown else mask(self.text))
+        return block_fingerprint(self.path, self.text[:1] if self.is_shown else mask(self.text))
 
 
 class MainText(Struct, frozen=True):
@@ -192,9 +192,11 @@ def _kept(page: Page, keep: Sequence[bool], boilerplate: AbstractSet[int]) -> It
         path = here.path
         if isinstance(step, Tag):
             found = picture(step) if next(pictures) else ()
-        elif keep[step]:
+        else:
             block = page.blocks[step]
-            yield _passage(block)
+            if keep[step]:
+                yield _passage(block)
+            # Also of what repeats: each page's own file is behind the same "Download".
             found, path = shown_in(block), block.path
         for text in found:
             if text_key(path, text) not in boilerplate:

@@ -43,8 +43,8 @@ class DomainCache(Struct, frozen=True):
     Attributes:
         hits: visits that were answered without their callback.
         misses: visits whose callback ran.
-        not_modified: hits of which the site said that nothing changed (304).
-        bytes_saved: by which hits cost less than the domain's visits with a callback do on average.
+        not_modified: visits of which the site said that nothing changed (304).
+        bytes_saved: by which those and hits cost less than the domain's visits with a callback do on average.
         extractions: that are held, in so many packed bytes.
     """
 
@@ -102,8 +102,9 @@ def _by_domain(traffic: Iterable[Traffic]) -> dict[str, list[Traffic]]:
 
 def _domain(domain: str, some: list[Traffic], whole: list[Traffic], held: ExtractionFigures) -> DomainCache:
     hits = [one for one in some if not one.callback_run and one.verdict == "unchanged"]
-    # What was received whole, although its callback was spared, saved no bytes.
-    small = [one for one in hits if one.fetched != "get"]
+    # What was received whole, although its callback was spared, saved no bytes; a 304 does, whatever runs on it.
+    not_modified = [one for one in some if one.fetched == "304"]
+    small = not_modified + [one for one in hits if one.fetched not in ("get", "304")]
     full = [one for one in whole if one.callback_run and one.fetched == "get"]
     bytes_each = sum(one.bytes_received for one in full) / (sum(one.visits for one in full) or 1)
     return DomainCache(
@@ -111,7 +112,7 @@ def _domain(domain: str, some: list[Traffic], whole: list[Traffic], held: Extrac
         visits=sum(one.visits for one in some),
         hits=sum(one.visits for one in hits),
         misses=sum(one.visits for one in some if one.callback_run),
-        not_modified=sum(one.visits for one in hits if one.fetched == "304"),
+        not_modified=sum(one.visits for one in not_modified),
         bytes_received=sum(one.bytes_received for one in some),
         bytes_saved=round(max(0.0, sum(one.visits * bytes_each - one.bytes_received for one in small))),
         extractions=held.extractions,

@@ -355,7 +355,7 @@ def facts_of(found: Explanation) -> list[tuple[str, str]]:
         lines.append(("normal form", keys.normal_url))
     lines += _crawl(found)
     if found.stands_for:
-        lines.append(("stands for", found.stands_for))
+        lines.append(("kept as", found.stands_for))
     if found.like is not None:
         lines.append(("dropped for" if found.like.layer else "like", like_line(found)))
     lines += [("alias", f"{alias.url} ({alias.alias_kind or alias.status})") for alias in found.aliases]
