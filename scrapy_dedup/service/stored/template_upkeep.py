@@ -28,7 +28,7 @@ from scrapy_dedup.service.packed_files import read_json
 from scrapy_dedup.service.patterns import stored_config
 from scrapy_dedup.service.policies import parse_limits
 from scrapy_dedup.service.templates.layout_figures import UnknownLayoutError, find_layout, name_of
-from scrapy_dedup.service.templates.site_knowledge import BY_HAND
+from scrapy_dedup.service.templates.site_knowledge import BY_HAND, Override
 from scrapy_dedup.service.templates.site_records import site_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import (
@@ -203,6 +203,7 @@ def _record(row: Any, at: datetime) -> TemplateRecord:
         if one["action"] not in ("keep", "drop"):
             raise ValueError(f"{one['action']!r} is no action: write keep or drop")
         check_selector(convert(one["selector"], _Text))
+    convert(given.overrides, tuple[Override, ...])
     if given.url_pattern is not None:
         given.url_pattern = compile_expression(given.url_pattern).source
     numbers = {"layout": from_digits(given.layout), "structure": from_digits(given.structure)}

@@ -229,6 +229,7 @@ class TestFiles:
             pytest.param({"body": {"template": {}, "locators": 7}}, id="damaged"),
             pytest.param({"overrides": [{"action": "drop", "selector": "p["}]}, id="selector"),
             pytest.param({"overrides": [{"action": "burn", "selector": "p"}]}, id="action"),
+            pytest.param({"overrides": [{"action": "drop", "selector": "p", "at": 2020}]}, id="no-time"),
             pytest.param({"overrides": "p"}, id="overrides"),
             pytest.param({"selectors": "p"}, id="selectors"),
             pytest.param({"paths": [7]}, id="paths"),
