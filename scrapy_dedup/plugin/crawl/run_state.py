@@ -213,7 +213,8 @@ def check_feeds(settings: Settings, scrapy_settings: BaseSettings, spider: str, 
     feeds: dict[Any, Any] = scrapy_settings.getdict("FEEDS")
     for uri, options in feeds.items():
         if isinstance(options, dict) and _is_replaced(str(uri), options.get("overwrite"), spider):
-            append = "" if str(uri).startswith(("s3:", "gs:")) else "append to it (-o, or overwrite: False), "
+            can_append = not str(uri).startswith(("s3:", "gs:"))
+            append = "append to it (-o in place of -O, or overwrite: False), " if can_append else ""
             raise DedupError(
                 f"DEDUP_UNCHANGED=skip: {str(uri)[:300]} would lose what it holds to what is new alone. As ways out,"
                 f" {append}give it another name each time (%(time)s in it), or set DEDUP_UNCHANGED=emit for a whole"
