@@ -193,6 +193,18 @@ def _design_names(observations: Sequence[Observation]) -> frozenset[str]:
     return frozenset(found)
 
 
+class _PageTotals(NamedTuple):
+    """Characters of a page, as divisors; and prices."""
+
+    chars: int
+    own: int
+    """That are the page's own, without links."""
+    rest: int
+    """That few pages have, links with them."""
+    offers: int
+    """Prices that few pages have."""
+
+
 class _Tree:
     def __init__(self, observations: Sequence[Observation]) -> None:
         self.pages = len(observations)
@@ -251,29 +263,26 @@ class _Tree:
                     node.hidden += 1
                 else:
                     node.hints.add(hint)
-        total = sum(seen.chars) or 1
         of_blocks = [nodes[at] for at in seen.at]
-        here, own_total, rest_total = self._texts(seen, of_blocks)
-        offers = sum(price for price, text in zip(seen.price, seen.texts, strict=True) if self.on[text] < self.needed)
+        here, of_page = self._texts(seen, of_blocks)
+        total = of_page.chars
         _places(seen, of_blocks, total)
         for node, (chars, *_) in here.items():
             node.text_pages += 1
             node.own_share += chars / total
             node.squares += chars * chars
             node.largest = max(node.largest, chars)
-        for node in self._enclose(here, nodes, total, own_total or 1, rest_total or 1):
-            node.page_offers += offers
+        self._enclose(here, nodes, of_page)
 
-    def _texts(self, seen: Observation, of_blocks: Sequence[PathNode]) -> tuple[dict[PathNode, list[int]], int, int]:
-        """Add up texts; return for each path [characters, the page's own, those that few pages have, begin, end].
-
-        And how many the page has of its own, and of those that few have.
-        """
+    def _texts(
+        self, seen: Observation, of_blocks: Sequence[PathNode]
+    ) -> tuple[dict[PathNode, list[int]], "_PageTotals"]:
+        """Add up texts; return for each path [characters, the page's own, those that few pages have, begin, end]."""
         on, others, needed = self.on, self.others, self.needed
         masks, headed, own_headings = self.masks, self.headed, _first_headings(seen)
         few = max(1.0, _REPEATS * self.pages)
         here: dict[PathNode, list[int]] = {}
-        before = own_total = rest_total = 0
+        before = own_total = rest_total = offers = 0
         for node, text, mask, chars, links, within, away, marks, digits, capital, title, price in zip(
             of_blocks, seen.texts, seen.masks, seen.chars, seen.link_chars, seen.within, seen.away, seen.punctuation,
             seen.digits, seen.capital, seen.title, seen.price, strict=True,
@@ -299,9 +308,11 @@ class _Tree:
                 sums.masked += chars * (masked - 1) / others
             if 0 < headed[text] <= few and text not in own_headings:
                 sums.heading += chars
-            rest = chars if pages_with < needed else 0
-            sums.offers += price if rest else 0
-            unique = rest - links if rest else 0
+            rest = unique = 0
+            if pages_with < needed:
+                rest, unique = chars, chars - links
+                sums.offers += price
+                offers += price
             own_total += unique
             rest_total += rest
             node.texts.add(text)
@@ -317,20 +328,17 @@ class _Tree:
                 on_page[2] += rest
                 on_page[4] = before + chars
             before += chars
-        return here, own_total, rest_total
+        return here, _PageTotals(before or 1, own_total or 1, rest_total or 1, offers)
 
-    def _enclose(
-        self, here: dict[PathNode, list[int]], nodes: Sequence[PathNode], total: int, own_total: int, rest_total: int
-    ) -> list[PathNode]:
-        """Add to each path of a page what stands in it; return the paths."""
-        of_page: list[PathNode] = []
+    def _enclose(self, here: dict[PathNode, list[int]], nodes: Sequence[PathNode], of_page: "_PageTotals") -> None:
+        """Add to each path of a page what stands in it."""
         levels: dict[int, dict[PathNode, None]] = {}
         for node in nodes:
             levels.setdefault(node.depth, {})[node] = None
         for depth in range(max(levels, default=-1), -1, -1):
             for node in levels.get(depth, ()):
                 node.pages += 1
-                of_page.append(node)
+                node.page_offers += of_page.offers
                 parent = node.parent
                 if parent is not None:
                     levels.setdefault(depth - 1, {})[parent] = None
@@ -338,12 +346,12 @@ class _Tree:
                 if on_page is None:
                     continue
                 chars, unique, rest, begin, end = on_page
-                node.share += chars / total
-                node.cover += unique / own_total
-                node.rest += rest / rest_total
-                node.start += begin / total
-                node.start_squares += (begin / total) ** 2
-                node.end += end / total
+                node.share += chars / of_page.chars
+                node.cover += unique / of_page.own
+                node.rest += rest / of_page.rest
+                node.start += begin / of_page.chars
+                node.start_squares += (begin / of_page.chars) ** 2
+                node.end += end / of_page.chars
                 if parent is not None:
                     outer = here.get(parent)
                     if outer is None:
@@ -354,7 +362,6 @@ class _Tree:
                         outer[2] += rest
                         outer[3] = min(outer[3], begin)
                         outer[4] = max(outer[4], end)
-        return of_page
 
     def finished(self) -> tuple[PathNode, ...]:
         nodes = sorted(self.nodes.values(), key=lambda node: (node.depth, node.path))

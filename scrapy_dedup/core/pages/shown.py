@@ -64,10 +64,12 @@ def named(address: str) -> str:
 
     What follows a name is mostly when the file was made, or who asks for it.
     """
-    address = address.strip().partition("#")[0]
-    path, _, query = address.partition("?")
+    path, _, query = address.strip().partition("#")[0].partition("?")
+    host, divides, rest = path.partition("//")
+    if divides and (not host or host.endswith(":")):
+        path = rest.partition("/")[2]
     if query and not (FILE.search(path) or PICTURE.search(path)):
-        return address
+        return f"{path}?{query}"
     return "/".join([part for part in path.split("/") if part not in ("", ".", "..")][-2:])
 
 
