@@ -30,7 +30,7 @@ IMPORTED = (
     "scrapy.extensions.remote_control",
     "scrapy.pipelines",
     "scrapy_dedup.plugin.addon",
-    "scrapy_dedup.plugin.fingerprinter",
+    "scrapy_dedup.plugin.dupefilter",
     "sqlalchemy.dialects.postgresql",
     "sqlalchemy.dialects.sqlite",
 )

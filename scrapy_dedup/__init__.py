@@ -10,13 +10,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scrapy_dedup.plugin.addon import Addon
-    from scrapy_dedup.plugin.crawl.items import ChunkItem, DuplicateItem, PageItem
+    from scrapy_dedup.plugin.addon import Addon, DedupExtension, Heartbeat
     from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
-    from scrapy_dedup.plugin.dupefilter import StoreDupeFilter
-    from scrapy_dedup.plugin.extension import DedupExtension, Heartbeat
-    from scrapy_dedup.plugin.fingerprinter import Fingerprinter
+    from scrapy_dedup.plugin.dupefilter import Fingerprinter, StoreDupeFilter
     from scrapy_dedup.plugin.item_pipeline import DedupPipeline
+    from scrapy_dedup.plugin.items import ChunkItem, DuplicateItem, PageItem
     from scrapy_dedup.plugin.memo import memo
     from scrapy_dedup.plugin.resilience.extension import ResilienceExtension
     from scrapy_dedup.plugin.resilience.stall_monitor import StallMonitor
@@ -30,18 +28,18 @@ if TYPE_CHECKING:
 _OBJECTS = 10_000
 _HOMES = {
     "Addon": "plugin.addon",
-    "ChunkItem": "plugin.crawl.items",
+    "ChunkItem": "plugin.items",
     "Cleaner": "service.cleaner",
     "DedupDownloaderMiddleware": "plugin.downloader_middleware",
-    "DedupExtension": "plugin.extension",
+    "DedupExtension": "plugin.addon",
     "DedupPipeline": "plugin.item_pipeline",
     "DedupSpiderMiddleware": "plugin.spider_middleware",
-    "DuplicateItem": "plugin.crawl.items",
-    "Fingerprinter": "plugin.fingerprinter",
-    "Heartbeat": "plugin.extension",
+    "DuplicateItem": "plugin.items",
+    "Fingerprinter": "plugin.dupefilter",
+    "Heartbeat": "plugin.addon",
     "LeasedDupeFilter": "plugin.workers.queue",
     "LeasedQueue": "plugin.workers.queue",
-    "PageItem": "plugin.crawl.items",
+    "PageItem": "plugin.items",
     "ResilienceExtension": "plugin.resilience.extension",
     "RevalidationMiddleware": "plugin.revalidation",
     "StallMonitor": "plugin.resilience.stall_monitor",

@@ -31,9 +31,7 @@ PRELOADED = (
     "twisted.internet.asyncioreactor",
     "scrapy_dedup.plugin.addon",
     "scrapy_dedup.plugin.downloader_middleware",
-    "scrapy_dedup.plugin.extension",
-    "scrapy_dedup.plugin.fingerprinter",
-    "scrapy_dedup.plugin.extension",
+    "scrapy_dedup.plugin.dupefilter",
     "scrapy_dedup.plugin.item_pipeline",
     "scrapy_dedup.plugin.resilience.extension",
     "scrapy_dedup.plugin.spider_middleware",
@@ -104,7 +102,7 @@ def preload() -> None:
         with contextlib.suppress(ImportError, SystemExit):
             importlib.import_module(path.rpartition(".")[0])
     # A tenth of a second in each crawl with DEDUP_REUSE.
-    importlib.import_module("scrapy_dedup.plugin.own_code").installed()
+    importlib.import_module("scrapy_dedup.plugin.recrawl.own_code").installed()
 
 
 def _components(settings: Mapping[str, Any]) -> set[str]:

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from scrapy_dedup.commands.terminal import errors, one_line, output, print_table, say, shown
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.plugin.crawl.run_state import database_url
+from scrapy_dedup.plugin.run_state import database_url
 from scrapy_dedup.report.numbers import count
 from scrapy_dedup.service.packed_files import MOST_BYTES, FileRefusedError, checked_content, regular_file
 from scrapy_dedup.service.projects import Deletion, find_project

@@ -24,9 +24,9 @@ from scrapy_dedup.core.domains import DomainRefusal, RequestPolicy, judge_domain
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.recrawl.plan import LastmodTrust, ValidatorTrust
 from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
-from scrapy_dedup.plugin.crawl.items import ChunkItem, url_of
-from scrapy_dedup.plugin.crawl.overrides import META_KEY, with_request
-from scrapy_dedup.plugin.crawl.requests import redirected_from
+from scrapy_dedup.plugin.items import ChunkItem, url_of
+from scrapy_dedup.plugin.overrides import META_KEY, with_request
+from scrapy_dedup.plugin.requests import redirected_from
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.domains.registry import (
     LAYER,

@@ -13,19 +13,19 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.core.urls.seen import KeyTable
-from scrapy_dedup.plugin.crawl.engine_state import EngineState
-from scrapy_dedup.plugin.crawl.overrides import is_left_alone, with_request
-from scrapy_dedup.plugin.crawl.requests import redirected_from
-from scrapy_dedup.plugin.crawl.visits import LeadsNowhere
 from scrapy_dedup.plugin.domains import RefusedDomain
-from scrapy_dedup.plugin.fingerprinter import request_url
-from scrapy_dedup.plugin.reuse import RUNNING
+from scrapy_dedup.plugin.dupefilter import request_url
+from scrapy_dedup.plugin.engine_state import EngineState
+from scrapy_dedup.plugin.overrides import is_left_alone, with_request
+from scrapy_dedup.plugin.recrawl.reuse import RUNNING
+from scrapy_dedup.plugin.requests import redirected_from
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.unchanged import Unchanged
+from scrapy_dedup.plugin.visits import LeadsNowhere
 from scrapy_dedup.settings import Settings
 
 if TYPE_CHECKING:
-    from scrapy_dedup.plugin.rendering import Rendering
+    from scrapy_dedup.plugin.teacher.rendering import Rendering
 
 logger = logging.getLogger(__name__)
 
@@ -157,6 +157,6 @@ def _rendering(runtime: Runtime) -> "Rendering | None":
     """Return what renders pages; None where none are to be."""
     if runtime.teaching is None or not runtime.settings.render_enabled:
         return None
-    from scrapy_dedup.plugin.rendering import Rendering  # noqa: PLC0415 (few crawls render pages)
+    from scrapy_dedup.plugin.teacher.rendering import Rendering  # noqa: PLC0415 (few crawls render pages)
 
-    return Rendering(runtime, runtime.teaching)
+    return Rendering(runtime.crawl, runtime.limits, runtime.teaching)

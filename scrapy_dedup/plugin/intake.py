@@ -16,9 +16,9 @@ from twisted.internet.defer import Deferred, DeferredLock
 from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.pages.render import render
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
-from scrapy_dedup.plugin.crawl.items import SOURCE_GROUP, text_field, url_of
-from scrapy_dedup.plugin.crawl.visits import Visit, content_type_of
+from scrapy_dedup.plugin.items import SOURCE_GROUP, text_field, url_of
 from scrapy_dedup.plugin.runtime import Runtime
+from scrapy_dedup.plugin.visits import Visit, content_type_of
 from scrapy_dedup.service.crawl.drafts import Draft, Recalled, recall
 from scrapy_dedup.service.pdf.reading import UnreadPdf, UnreadReason, pdf_limits, pdf_text, read_pdf
 from scrapy_dedup.service.policies import method_of

@@ -21,8 +21,10 @@ from scrapy_dedup.core.duplicates import NEAR_DUPLICATE, NOT_READ, PageEvidence,
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.urls.canonical import Address, Alias
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
-from scrapy_dedup.plugin.crawl.engine_state import forget_tree
-from scrapy_dedup.plugin.crawl.items import (
+from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
+from scrapy_dedup.plugin.engine_state import forget_tree
+from scrapy_dedup.plugin.intake import Intake, ItemPage, ItemSkipReason, SkippedItem
+from scrapy_dedup.plugin.items import (
     CONTENT,
     FILLED,
     METADATA,
@@ -37,12 +39,10 @@ from scrapy_dedup.plugin.crawl.items import (
     send,
     url_of,
 )
-from scrapy_dedup.plugin.crawl.visits import Visit
-from scrapy_dedup.plugin.crawl.waiting import pause
-from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
-from scrapy_dedup.plugin.intake import Intake, ItemPage, ItemSkipReason, SkippedItem
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
+from scrapy_dedup.plugin.visits import Visit
+from scrapy_dedup.plugin.waiting import pause
 from scrapy_dedup.service.crawl.crawl import is_shown, load, shown_of
 from scrapy_dedup.service.crawl.drafts import Draft, hold_as_before, is_made_otherwise, provenance, verdict_of
 from scrapy_dedup.service.crawl.start_check import keeping_all, marking_all

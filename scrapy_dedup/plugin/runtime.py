@@ -27,26 +27,17 @@ from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.runs import STAT
 from scrapy_dedup.core.urls.canonical import Alias, Own, OwnReason, redirect_aliases
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
-from scrapy_dedup.plugin.acknowledgement import Acknowledgement
-from scrapy_dedup.plugin.crawl.delivery import Delivery
-from scrapy_dedup.plugin.crawl.engine_state import EngineState
-from scrapy_dedup.plugin.crawl.overrides import only_shows, settings_of, told
-from scrapy_dedup.plugin.crawl.requests import Ways, redirected_from
-from scrapy_dedup.plugin.crawl.run_state import REPORT_SECONDS, RunState, begin_run, check_queue, database_url
-from scrapy_dedup.plugin.crawl.visits import Resilience, Visit, Visits
-from scrapy_dedup.plugin.crawl.waiting import (
-    Aside,
-    CrawlEndedError,
-    ItemsFirst,
-    ParkingLot,
-    Release,
-    Turn,
-    parking_bounds,
-)
-from scrapy_dedup.plugin.crawl.write_behind import MOST_BUSY, ROWS_AT_ONCE, WRITE_SECONDS, WriteBehind, writer_of
+from scrapy_dedup.plugin.acknowledgement import Acknowledgement, Delivery
 from scrapy_dedup.plugin.domains import DomainGuard, DomainRegistry, Sites
-from scrapy_dedup.plugin.removed import RemovedPages
-from scrapy_dedup.plugin.reuse import Recorder, Reuse
+from scrapy_dedup.plugin.engine_state import EngineState
+from scrapy_dedup.plugin.overrides import only_shows, settings_of, told
+from scrapy_dedup.plugin.recrawl.removed import RemovedPages
+from scrapy_dedup.plugin.recrawl.reuse import Recorder, Reuse
+from scrapy_dedup.plugin.requests import Ways, redirected_from
+from scrapy_dedup.plugin.run_state import REPORT_SECONDS, RunState, begin_run, check_queue, database_url
+from scrapy_dedup.plugin.visits import Resilience, Visit, Visits
+from scrapy_dedup.plugin.waiting import Aside, CrawlEndedError, ItemsFirst, ParkingLot, Release, Turn, parking_bounds
+from scrapy_dedup.plugin.write_behind import MOST_BUSY, ROWS_AT_ONCE, WRITE_SECONDS, WriteBehind, writer_of
 from scrapy_dedup.service.crawl.crawl import Crawl, load, recall_late
 from scrapy_dedup.service.crawl.drafts import Draft
 from scrapy_dedup.service.crawl.start_check import check_settings
@@ -464,7 +455,7 @@ async def _nothing_left() -> int:
 def _is_our_fingerprinter(given: Any) -> bool:
     """Say so without an import: our fingerprinter imports this module."""
     path = given if isinstance(given, str) else f"{given.__module__}.{given.__qualname__}"
-    return path in ("scrapy_dedup.Fingerprinter", "scrapy_dedup.plugin.fingerprinter.Fingerprinter")
+    return path in ("scrapy_dedup.Fingerprinter", "scrapy_dedup.plugin.dupefilter.Fingerprinter")
 
 
 class Unmet:

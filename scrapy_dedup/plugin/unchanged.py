@@ -39,13 +39,13 @@ from scrapy_dedup.core.resilience.sitemaps import DEFAULT_LIMITS, Sitemap, Sitem
 from scrapy_dedup.core.resilience.soft404 import ErrorPage, judge_page, probe_url
 from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
 from scrapy_dedup.core.urls.seen import KeyTable
-from scrapy_dedup.plugin.crawl.requests import LEFT_OUT, READMITTED, origin_of, parent_of, redirected_from
-from scrapy_dedup.plugin.crawl.visits import Visit, is_html, is_sitemap_request, received_bytes
 from scrapy_dedup.plugin.domains import Site, Sites
 from scrapy_dedup.plugin.dupefilter import RepeatedLinks
-from scrapy_dedup.plugin.reuse import carried_by, stands
+from scrapy_dedup.plugin.recrawl.reuse import carried_by, stands
+from scrapy_dedup.plugin.requests import LEFT_OUT, READMITTED, origin_of, parent_of, redirected_from
 from scrapy_dedup.plugin.revalidation import validators_of
 from scrapy_dedup.plugin.runtime import Runtime
+from scrapy_dedup.plugin.visits import Visit, is_html, is_sitemap_request, received_bytes
 from scrapy_dedup.service.crawl.commits import failed_fetch
 from scrapy_dedup.service.crawl.drafts import usable_text
 from scrapy_dedup.service.duplicates.chunking import makes_chunks

@@ -23,7 +23,7 @@ from scrapy.utils.test import get_crawler
 from scrapy_dedup.adapters.indexing import AdapterError, IndexedPage, feed_items, read, removed_sources, stored_items
 from scrapy_dedup.core.pages.fingerprints import content_hash
 from scrapy_dedup.core.urls.normal_form import page_key
-from scrapy_dedup.plugin.crawl.items import PageItem
+from scrapy_dedup.plugin.items import PageItem
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.writer import ProjectStore
 from tests.adapters.builders import SITE, a_tombstone, a_url, an_item

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from scrapy_dedup.plugin.crawl.run_state import database_url
+from scrapy_dedup.plugin.run_state import database_url
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import StoreError
 from tests.databases import find_programs

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from scrapy_dedup.plugin.crawl.write_behind import WRITE_SECONDS
+from scrapy_dedup.plugin.write_behind import WRITE_SECONDS
 from tests.databases import Server, postgresql
 from tests.end_to_end.crawling import ADDON, Project, all_accounted_for, lines_of
 from tests.end_to_end.recrawl_site import ChangingSite

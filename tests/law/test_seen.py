@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from scrapy.utils.test import get_crawler
 
-from scrapy_dedup.plugin.crawl.write_behind import WRITE_SECONDS
+from scrapy_dedup.plugin.write_behind import WRITE_SECONDS
 from tests.law import compare
 from tests.law.commands import scrapy, serving
 from tests.law.crawls import ADDON, Crawl, Crawls, Job

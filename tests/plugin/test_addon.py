@@ -9,10 +9,9 @@ from scrapy import Request
 from scrapy.settings import Settings
 
 import scrapy_dedup
-from scrapy_dedup.plugin.addon import Addon
+from scrapy_dedup.plugin.addon import Addon, DedupExtension, Heartbeat
 from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
-from scrapy_dedup.plugin.extension import DedupExtension, Heartbeat
-from scrapy_dedup.plugin.fingerprinter import Fingerprinter
+from scrapy_dedup.plugin.dupefilter import Fingerprinter
 from scrapy_dedup.plugin.item_pipeline import DedupPipeline
 from scrapy_dedup.plugin.resilience.extension import ResilienceExtension
 from scrapy_dedup.plugin.resilience.stall_monitor import StallMonitor

@@ -15,7 +15,7 @@ from sqlalchemy import insert
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
 from scrapy_dedup.core.recrawl.verdicts import VerdictKind
 from scrapy_dedup.plugin.domains import Sites
-from scrapy_dedup.plugin.removed import RemovedPages
+from scrapy_dedup.plugin.recrawl.removed import RemovedPages
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.recrawl.deliveries import PagesMet
 from scrapy_dedup.settings import Settings

@@ -6,9 +6,9 @@ from collections import Counter
 import pytest
 from scrapy.settings import Settings as ScrapySettings
 
-from scrapy_dedup.plugin.crawl.waiting import Aside, ParkingLot
-from scrapy_dedup.plugin.crawl.write_behind import WriteBehind
 from scrapy_dedup.plugin.runtime import Resting
+from scrapy_dedup.plugin.waiting import Aside, ParkingLot
+from scrapy_dedup.plugin.write_behind import WriteBehind
 from scrapy_dedup.service.crawl.crawl import Crawl, load
 from scrapy_dedup.service.learning import Learner, Sample
 from scrapy_dedup.settings import Settings

@@ -13,10 +13,10 @@ from scrapy.http import JsonRequest
 
 from scrapy_dedup.core.recrawl.values import Unkeepable
 from scrapy_dedup.core.recrawl.verdicts import VerdictKind
-from scrapy_dedup.plugin.crawl.items import REPORT, ItemFields, text_field, url_of
-from scrapy_dedup.plugin.crawl.overrides import is_left_alone
-from scrapy_dedup.plugin.crawl.requests import READMITTED, is_unfiltered, mark_new, redirected_from
-from scrapy_dedup.plugin.reuse import Links, OutcomeError, Recorder, item_entry, kept_items, kept_output
+from scrapy_dedup.plugin.items import REPORT, ItemFields, text_field, url_of
+from scrapy_dedup.plugin.overrides import is_left_alone
+from scrapy_dedup.plugin.recrawl.reuse import Links, OutcomeError, Recorder, item_entry, kept_items, kept_output
+from scrapy_dedup.plugin.requests import READMITTED, is_unfiltered, mark_new, redirected_from
 from scrapy_dedup.service.crawl.commits import Recorded
 from scrapy_dedup.settings import Settings
 from tests.plugin.builders import PAGE, a_request

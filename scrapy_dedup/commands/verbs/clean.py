@@ -35,7 +35,7 @@ from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError, num
 from scrapy_dedup.commands.terminal import RunBar, bar_of, errors, output, print_table, say_dry_run, say_more, shown
 from scrapy_dedup.commands.verbs.runs import show_table
 from scrapy_dedup.core.urls.normal_form import extract_domain
-from scrapy_dedup.plugin.crawl.run_state import database_url
+from scrapy_dedup.plugin.run_state import database_url
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.report.values import LedgerTable
 from scrapy_dedup.service.files.inputs import LOCAL, STDIN, Inputs, may_be_page

@@ -19,12 +19,11 @@ from scrapy.utils.project import inside_project
 
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, print_json
 from scrapy_dedup.commands.terminal import one_line, output
-from scrapy_dedup.plugin.addon import Addon
-from scrapy_dedup.plugin.crawl.run_state import database_url
+from scrapy_dedup.plugin.addon import Addon, DedupExtension
 from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
-from scrapy_dedup.plugin.extension import DedupExtension
-from scrapy_dedup.plugin.fingerprinter import Fingerprinter
+from scrapy_dedup.plugin.dupefilter import Fingerprinter
 from scrapy_dedup.plugin.item_pipeline import DedupPipeline
+from scrapy_dedup.plugin.run_state import database_url
 from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
 from scrapy_dedup.report.numbers import count
 from scrapy_dedup.service.doctor import (

@@ -14,7 +14,7 @@ from sqlalchemy import URL
 from scrapy_dedup.commands.call import DONE, Call, WrongCallError, ago, delete, duration, print_json, refuse_unasked
 from scrapy_dedup.commands.terminal import output, progress
 from scrapy_dedup.commands.terminal import shown as safe
-from scrapy_dedup.plugin.crawl.run_state import database_url
+from scrapy_dedup.plugin.run_state import database_url
 from scrapy_dedup.report.numbers import count
 from scrapy_dedup.service.projects import Deletion
 from scrapy_dedup.store.engine.copying import copy_store

@@ -27,10 +27,10 @@ from scrapy_dedup.core.resilience.discovery import (
 from scrapy_dedup.core.resilience.sitemaps import DEFAULT_LIMITS, Sitemap
 from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.core.urls.pagination import shape_of
-from scrapy_dedup.plugin.crawl.requests import origin_of
-from scrapy_dedup.plugin.crawl.visits import Visit
+from scrapy_dedup.plugin.requests import origin_of
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.unchanged import read_unpacked
+from scrapy_dedup.plugin.visits import Visit
 
 _NONE = Signposts()
 

@@ -28,12 +28,12 @@ from scrapy_dedup.core.resilience.parameters import Decided, ParameterTrials
 from scrapy_dedup.core.resilience.traps import Trap, TrapPolicy, Traps
 from scrapy_dedup.core.urls.normal_form import host_of, names_in, page_key
 from scrapy_dedup.core.urls.pagination import PageLinks, listing_part, next_parts
-from scrapy_dedup.plugin.crawl.engine_state import EngineState
-from scrapy_dedup.plugin.crawl.overrides import is_left_alone
-from scrapy_dedup.plugin.crawl.requests import LEFT_OUT, LINEAGE, READMITTED
-from scrapy_dedup.plugin.crawl.visits import LeadsNowhere, Visit
+from scrapy_dedup.plugin.engine_state import EngineState
+from scrapy_dedup.plugin.overrides import is_left_alone
+from scrapy_dedup.plugin.requests import LEFT_OUT, LINEAGE, READMITTED
 from scrapy_dedup.plugin.resilience.discovery import Discovery, SignpostReader
 from scrapy_dedup.plugin.runtime import Runtime
+from scrapy_dedup.plugin.visits import LeadsNowhere, Visit
 from scrapy_dedup.service.exploring import ExploredPage, Explorer, Lineage
 from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.pages.site_configs import StoredParameter

@@ -36,10 +36,10 @@ from scrapy_dedup.core.resilience.stalls import (
     judge,
 )
 from scrapy_dedup.core.urls.pagination import shape_of
-from scrapy_dedup.plugin.crawl.engine_state import EngineState
-from scrapy_dedup.plugin.crawl.overrides import settings_of
-from scrapy_dedup.plugin.crawl.visits import is_html
+from scrapy_dedup.plugin.engine_state import EngineState
+from scrapy_dedup.plugin.overrides import settings_of
 from scrapy_dedup.plugin.runtime import Runtime
+from scrapy_dedup.plugin.visits import is_html
 from scrapy_dedup.settings import Settings
 
 PROBE = "dedup_stall_probe"

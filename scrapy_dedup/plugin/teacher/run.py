@@ -19,8 +19,8 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.teacher import numbered
 from scrapy_dedup.core.urls.normal_form import page_key
-from scrapy_dedup.plugin.crawl.overrides import settings_of_command
-from scrapy_dedup.plugin.crawl.requests import Ways
+from scrapy_dedup.plugin.overrides import settings_of_command
+from scrapy_dedup.plugin.requests import Ways
 from scrapy_dedup.plugin.teacher.teaching import SubResources
 from scrapy_dedup.service.policies import parse_limits, url_rules
 from scrapy_dedup.service.teacher.lessons import LookedAtPage, see

@@ -27,9 +27,9 @@ from twisted.python.failure import Failure
 
 from scrapy_dedup.core.addresses import may_fetch
 from scrapy_dedup.core.teacher import numbered
-from scrapy_dedup.plugin.crawl.engine_state import EngineState
-from scrapy_dedup.plugin.crawl.requests import Ways
-from scrapy_dedup.plugin.crawl.waiting import Aside, CrawlEndedError
+from scrapy_dedup.plugin.engine_state import EngineState
+from scrapy_dedup.plugin.requests import Ways
+from scrapy_dedup.plugin.waiting import Aside, CrawlEndedError
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.teacher.lessons import LookedAtPage, picture_of, see
 from scrapy_dedup.service.teacher.teaching import SURE, PageToShow

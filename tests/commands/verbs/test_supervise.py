@@ -23,7 +23,7 @@ PAGES = 30
 SETTINGS: dict[str, Any] = {
     **BASE,
     **ADDON,
-    "EXTENSIONS": {**BASE["EXTENSIONS"], "scrapy_dedup.plugin.extension.Heartbeat": 1},
+    "EXTENSIONS": {**BASE["EXTENSIONS"], "scrapy_dedup.plugin.addon.Heartbeat": 1},
     "JOBDIR": "job",
     "CONCURRENT_REQUESTS": 4,
 }

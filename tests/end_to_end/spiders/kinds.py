@@ -8,7 +8,7 @@ import attrs
 import scrapy
 from scrapy.http import Response
 
-from scrapy_dedup.plugin.crawl.items import PageItem
+from scrapy_dedup.plugin.items import PageItem
 from tests.end_to_end.spiders.pages import FromStart, noted
 
 ODD_TEXT = "  Harbour\t{0}\r\n\r\n\r\n\r\nof {0} \n\n"

@@ -13,7 +13,7 @@ from scrapy import Request, Spider
 from scrapy.utils.test import get_crawler
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.plugin.crawl.requests import LEASE, LENT_URL
+from scrapy_dedup.plugin.requests import LEASE, LENT_URL
 from scrapy_dedup.plugin.workers.queue import LeasedRequests
 from scrapy_dedup.plugin.workers.server import LeasedServer, WantedRequest
 from tests.redis_server import redis_server

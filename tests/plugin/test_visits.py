@@ -11,7 +11,7 @@ from scrapy.http import HtmlResponse, Response, XmlResponse
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.guard import ParseLimits
 from scrapy_dedup.core.urls.normal_form import DEFAULT_RULES
-from scrapy_dedup.plugin.crawl.visits import Visit, Visits, is_signpost
+from scrapy_dedup.plugin.visits import Visit, Visits, is_signpost
 from scrapy_dedup.service.crawl.drafts import Draft
 from scrapy_dedup.settings import Settings
 from tests.plugin.builders import a_response

@@ -10,7 +10,7 @@ from scrapy import Request, Selector
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from scrapy_dedup.plugin.crawl.requests import is_known_component
+from scrapy_dedup.plugin.requests import is_known_component
 
 logger = logging.getLogger(__name__)
 

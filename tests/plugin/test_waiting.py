@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
 from scrapy_dedup.core.templates.templates import WINDOW
-from scrapy_dedup.plugin.crawl.waiting import ParkingLot, Release
+from scrapy_dedup.plugin.waiting import ParkingLot, Release
 from scrapy_dedup.service.learning import Learner
 
 MAX_WAIT = timedelta(seconds=30)

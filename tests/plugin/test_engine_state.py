@@ -9,8 +9,8 @@ from scrapy.core.scraper import Slot
 from scrapy.http import HtmlResponse
 from scrapy.settings import Settings
 
-from scrapy_dedup.plugin.crawl.engine_state import EngineState, forget_tree, untie
-from scrapy_dedup.plugin.crawl.run_state import FILE, forget_broken_queues, job_of
+from scrapy_dedup.plugin.engine_state import EngineState, forget_tree, untie
+from scrapy_dedup.plugin.run_state import FILE, forget_broken_queues, job_of
 
 
 def an_engine(*, pending: bool = False, active: Any = (), closing: object = None, full: bool = False) -> Any:

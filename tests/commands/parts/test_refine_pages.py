@@ -7,11 +7,11 @@ import pytest
 import scrapy
 from msgspec.structs import replace
 
+from scrapy_dedup.commands.parts.refine import Outgoing, Renewer
 from scrapy_dedup.core.metadata.choice import Metadata
 from scrapy_dedup.core.pages.fingerprints import content_hash
 from scrapy_dedup.core.urls.normal_form import page_key
-from scrapy_dedup.plugin.refining import Outgoing, Renewer
-from scrapy_dedup.plugin.reuse import item_entry
+from scrapy_dedup.plugin.recrawl.reuse import item_entry
 from scrapy_dedup.service.cut.cleaning import Cleaned
 from scrapy_dedup.service.stored.refining import Refinement, Sent
 from scrapy_dedup.settings import Settings

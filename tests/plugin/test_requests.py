@@ -3,7 +3,7 @@ from scrapy import Request
 from scrapy.http import Response
 from scrapy.settings import Settings as ScrapySettings
 
-from scrapy_dedup.plugin.crawl.requests import PARENT, Ways, note_parent, parent_of
+from scrapy_dedup.plugin.requests import PARENT, Ways, note_parent, parent_of
 
 SHOP, CDN = "https://shop.example", "https://cdn.example"
 

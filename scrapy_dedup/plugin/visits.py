@@ -20,7 +20,7 @@ from scrapy_dedup.core.pages.declared import Directives
 from scrapy_dedup.core.pages.guard import ParseLimits, UnparsedReason
 from scrapy_dedup.core.urls.canonical import Alias, Own
 from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
-from scrapy_dedup.plugin.crawl.requests import LEASE, READMITTED, callback_name, is_unfiltered, redirected_from
+from scrapy_dedup.plugin.requests import LEASE, READMITTED, callback_name, is_unfiltered, redirected_from
 from scrapy_dedup.service.crawl.commits import Recorded
 from scrapy_dedup.service.crawl.drafts import Draft, Recalled
 from scrapy_dedup.service.pdf.reading import UnreadPdf, is_pdf

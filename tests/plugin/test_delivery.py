@@ -10,7 +10,7 @@ from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FileFeedStorage, ItemFilter
 
 from scrapy_dedup.core.chunks.chunks import StoredChunk
-from scrapy_dedup.plugin.crawl.delivery import _IN_MEMORY, Delivery, Spool
+from scrapy_dedup.plugin.acknowledgement import _IN_MEMORY, Delivery, Spool
 from scrapy_dedup.store.records.records import ChunksRecord, GoneRecord, Recleaned, Record, SignatureRecord
 from tests.plugin.builders import a_crawler
 from tests.small_disk import small_disk

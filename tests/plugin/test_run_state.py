@@ -6,7 +6,7 @@ import pytest
 from scrapy.settings import BaseSettings
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.plugin.crawl.run_state import check_feeds
+from scrapy_dedup.plugin.run_state import check_feeds
 from scrapy_dedup.settings import Settings
 
 

@@ -16,7 +16,7 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.templates.templates import WINDOW
-from scrapy_dedup.plugin.crawl.engine_state import EngineState
+from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.service.learning import Learner, Steps, done
 from scrapy_dedup.settings import Settings
 

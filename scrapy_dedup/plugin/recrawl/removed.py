@@ -15,8 +15,8 @@ from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
-from scrapy_dedup.plugin.crawl.engine_state import EngineState, only_known_listen
 from scrapy_dedup.plugin.domains import Sites
+from scrapy_dedup.plugin.engine_state import EngineState, only_known_listen
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.recrawl.deliveries import PagesMet
 from scrapy_dedup.service.recrawl.recrawling import (

@@ -32,7 +32,7 @@ from scrapy.settings import BaseSettings
 from scrapy.signalmanager import SignalManager
 from scrapy.statscollectors import StatsCollector
 
-from scrapy_dedup.plugin.own_code import borrowed_names, is_own
+from scrapy_dedup.plugin.recrawl.own_code import borrowed_names, is_own
 
 _MOST_OBJECTS: Final = 50_000
 _MOST_BYTES: Final = 20_000_000

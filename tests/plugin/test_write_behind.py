@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_dedup.plugin.crawl.write_behind import RowBounds, WriteBehind, give_up, size_of
+from scrapy_dedup.plugin.write_behind import RowBounds, WriteBehind, give_up, size_of
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import AwayStoreError

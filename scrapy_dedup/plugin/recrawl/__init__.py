@@ -1,0 +1,1 @@
+"""What earlier crawls left: outcomes of callbacks that may stand in for them, pages that are gone."""
