@@ -264,15 +264,6 @@ _FIELDS: Final = frozenset(["input", "textarea", "select"])
 _GRID: Final = 20
 
 
-class Looks(Struct, frozen=True):
-    """What a page's text looks like, by the number of the block-level element that it stands in."""
-
-    main: dict[int, float]
-    """How far it looks like content, 0.0 to 1.0; elements whose text nobody sees at first are left out."""
-    container: int
-    """The element that holds most of what does, and little else."""
-
-
 class _Text(Struct, frozen=True):
     """The seen text of one block-level element."""
 
@@ -286,8 +277,10 @@ class _Text(Struct, frozen=True):
     right: int
 
 
-def looks_of(page: Page, numbered: NumberedPage, snapshot: Snapshot) -> Looks:
-    """Return how far the text of each block-level element looks like content.
+def looks_of(page: Page, numbered: NumberedPage, snapshot: Snapshot) -> dict[int, float]:
+    """Return how far the text of each block-level element looks like content, 0.0 to 1.0, by the element's number.
+
+    Elements whose text nobody sees at first are left out.
 
     Main text stands where most text stands: in the column with most characters, larger type counting more. What is
     fixed over the page, in another column, in a form to be filled in or in navigation counts less, and links do. The
@@ -302,14 +295,13 @@ def looks_of(page: Page, numbered: NumberedPage, snapshot: Snapshot) -> Looks:
         for number in numbers & texts.keys():
             places[number] *= share
     in_columns = {number: share * (_OTHER_COLUMN if number in beside else 1) for number, share in places.items()}
-    container = _container(numbered, texts, in_columns)
-    inside = _below(numbered, container)
+    inside = _below(numbered, _container(numbered, texts, in_columns))
     main = {number: _OUTSIDE * share for number, share in in_columns.items()}
     for number in inside & texts.keys():
         # Cards stand in columns, and are content; a list of links beside the text is none.
         is_list = texts[number].links > _MOSTLY_LINKS
         main[number] = in_columns[number] if is_list else places[number]
-    return Looks(main, container)
+    return main
 
 
 def _texts(numbered: NumberedPage, snapshot: Snapshot) -> dict[int, _Text]:
@@ -560,9 +552,9 @@ def see(page: Page, numbered: NumberedPage, snapshot: Snapshot) -> SeenPage:
         row = sums[upper_part(block.path)]
         if place in hidden:
             row[2] += chars
-        elif number in looks.main:
+        elif number in looks:
             row[0] += chars
-            row[1] += round(chars * looks.main[number])
+            row[1] += round(chars * looks[number])
     return SeenPage(
         paths={path: PathLooks(*row) for path, row in sums.items() if any(row)},
         static_chars=sum(row[1] for row in sums.values()),

@@ -1,10 +1,10 @@
 import threading
-import time
 from collections.abc import Iterator
 
 import pytest
+from sqlalchemy import text
 
-from scrapy_dedup.plugin.write_behind import WRITE_SECONDS
+from scrapy_dedup.store.store import Store
 from tests.databases import Server, postgresql
 from tests.end_to_end.crawling import ADDON, Project, all_accounted_for, lines_of
 from tests.end_to_end.recrawl_site import ChangingSite
@@ -25,7 +25,12 @@ def database_url(request, tmp_path) -> Iterator[str]:
         yield url.render_as_string(hide_password=False)
 
 
-def test_crawler_sees_what_another_one_has_done_a_write_interval_ago(database_url, tmp_path):
+def completed(database_url: str) -> int:
+    with Store.open(database_url) as store, store.session(read_only=True) as session:
+        return int(session.scalar(text("SELECT count(*) FROM documents WHERE status = 'completed'")) or 0)
+
+
+def test_crawler_sees_what_another_one_has_written(database_url, tmp_path):
     """While that one is still under way."""
     settings = {**ADDON, "DEDUP_DATABASE_URL": database_url, "DEDUP_BATCH": {"pages": 2}, "FEEDS": {}}
     one, other = (Project(tmp_path / name, settings) for name in ("one", "other"))
@@ -37,7 +42,7 @@ def test_crawler_sees_what_another_one_has_done_a_write_interval_ago(database_ur
 
         running = one.start("walker", "-a", f"start={site.url('')}")
         running.wait_for(lambda: len(lines_of(one.folder / "stored.jsonl")) == PAGES)
-        time.sleep(3 * WRITE_SECONDS)
+        running.wait_for(lambda: completed(database_url) == PAGES)
         site.publish(menu=["slow"], others={"/slow": Answer(site.html("slow"))})
         second = site.crawl(other)
         is_under_way = running.process.poll() is None

@@ -41,7 +41,6 @@ class PagesMet:
 
     def __init__(self) -> None:
         self._table = KeyTable("B")
-        self._had: set[VerdictKind] = set()
         self.redirected = KeyTable("B")
         """Keys of pages that led elsewhere."""
 
@@ -56,7 +55,6 @@ class PagesMet:
     def __setitem__(self, key: bytes, kind: VerdictKind) -> None:
         """Note what a page was."""
         self._table.put(key, _KINDS.index(kind) | ((self._table.get(key) or 0) & _READ))
-        self._had.add(kind)
 
     def get(self, key: bytes) -> VerdictKind | None:
         """Return what a page was; None where it was not met."""
@@ -72,10 +70,6 @@ class PagesMet:
     def was_read(self, key: bytes) -> bool:
         """Say whether a page was met and read to its end."""
         return bool((self._table.get(key) or 0) & _READ)
-
-    def had(self, kind: VerdictKind) -> bool:
-        """Say whether any page was of a kind."""
-        return kind in self._had
 
 
 _KEY_BYTES: Final = 16

@@ -400,7 +400,7 @@ def analyze_page(
 
 def agreement(page: Page, numbered: NumberedPage, snapshot: Snapshot, kept: Sequence[bool]) -> float:
     """Return how far what is kept of a page is what looks like content: F1 by characters, of text that is seen."""
-    main = looks_of(page, numbered, snapshot).main
+    main = looks_of(page, numbered, snapshot)
     both = ours = theirs = 0
     for block, number, stays in zip(page.blocks, numbered.of_blocks, kept, strict=True):
         if number not in main:
