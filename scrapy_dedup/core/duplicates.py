@@ -450,10 +450,8 @@ def files_hash(source: str, blocks: Blocks, url: str) -> bytes:
     for pattern in (_WRITTEN_TO, _LABEL):
         names.update(found[1] for found in islice(pattern.finditer(source), _MOST_FILES))
     for end in islice(_FILE_END.finditer(source), _MOST_FILES):
-        found = end[1] and _HREF_START.search(source, max(0, end.start() - _LONGEST_HREF), end.end())
-        if not found:
-            continue
-        names.add(_file_name(found[1], url))
+        if end[1] and (found := _HREF_START.search(source, max(0, end.start() - _LONGEST_HREF), end.end())):
+            names.add(_file_name(found[1], url))
     return short_hash("\n".join(sorted(names))) if names else _NOBODY_ASKED
 
 

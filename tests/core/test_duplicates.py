@@ -188,6 +188,7 @@ def test_item_is_one_that_went_out(
         pytest.param("<img alt='' data-src='/red.jpg'>", "<img alt='' data-src='/blue.jpg'>", False, id="picture"),
         pytest.param("<img src='/red.jpg?1'>", "<img src='//cdn.example/red.jpg?2'>", True, id="picture-elsewhere"),
         pytest.param("<img src='data:image/gif;base64,R0'>", "<img src='data:image/gif;base64,S1'>", True, id="inline"),
+        pytest.param("<i data-file='a.pdf'></i>", "<i data-file='b.pdf'></i>", True, id="no-link"),
         pytest.param("<option>S", "<option>XL", False, id="choice"),
         pytest.param("<p>a <del>b</del>", "<p>a b", False, id="struck-out"),
         pytest.param("<p>x<sup>2</sup>", "<p>x<sub>2</sub>", False, id="raised"),

@@ -174,15 +174,14 @@ _ARTICLES: Final = ("Article", "Posting", "Recipe")
 
 def _kinds_of_links(block: Block) -> tuple[int, int]:
     """Return a block's characters in links to its page, and to hosts that are named; the first link speaks for all."""
-    for piece in block.pieces:
-        if type(piece) is Tag and piece.name == "a" and not piece.closing:
-            href = dict(piece.attributes).get("href", "")
-            if href.startswith("#"):
-                return block.link_chars, 0
-            if href.startswith(("http:", "https:", "//")):
-                return 0, block.link_chars
-            break
-    return 0, 0
+    links = (piece for piece in block.pieces if type(piece) is Tag and piece.name == "a" and not piece.closing)
+    href = dict(next(links, _NO_LINK).attributes).get("href", "")
+    if href.startswith("#"):
+        return block.link_chars, 0
+    return 0, block.link_chars if href.startswith(("http:", "https:", "//")) else 0
+
+
+_NO_LINK: Final = Tag("a")
 
 
 def _elements(page: Page) -> tuple[Counter[str], dict[str, str]]:

@@ -136,9 +136,6 @@ def _skeleton_of(walk: Sequence[Step]) -> list[int | Tag]:
         elif here.outer is step:
             drawing.leave(here)
         here = step
-    while here.outer is not None:
-        drawing.leave(here)
-        here = here.outer
     return [event for event in drawing.events if event is not _GONE]
 
 

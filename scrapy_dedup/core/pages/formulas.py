@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import Final
 
 _TEX = re.compile(
     r'<annotation [^<>]{0,300}?encoding="(?:application/x-tex|tex|latex)"[^<>]{0,300}>([^<]*)<', re.IGNORECASE
@@ -9,16 +10,14 @@ _TEX = re.compile(
 _ELSE = re.compile(r"<annotation(?:-xml)?[ >].*\Z", re.DOTALL)
 _TAGS = re.compile(r"<[^>]*>")
 _BETWEEN_NUMBERS = re.compile(r"(?<=\d)\s*+(?:<[^>]*+>\s*+)++(?=\d)")
-# What scripts, styles and comments say of formulas is none.
-_FORMULA = re.compile(
-    r"<!--.*?(?:-->|\Z)|<(script|style|noscript|textarea|iframe|xmp|noembed|noframes)[ >].*?(?:</\1>|\Z)"
-    r"|(<math[ >].*?)(?:</math>|\Z)",
-    re.DOTALL,
-)
+# What scripts, styles and comments say of formulas and elements is none.
+_SAID = r"<!--.*?(?:-->|\Z)|<(script|style|noscript|textarea|iframe|xmp|noembed|noframes)[ >].*?(?:</\1>|\Z)"
+_FORMULA = re.compile(rf"{_SAID}|(<math[ >].*?)(?:</math>|\Z)", re.DOTALL)
 _STYLE = re.compile(r"\s*\{\\displaystyle\s+(.*)\}\s*", re.DOTALL)
 # What is shown in place of the formula to those who can see, and said to be nothing for those who hear.
 _DRAWING = re.compile(r'((?:</span>){0,3}+)<span [^<>]{0,300}?aria-hidden="true"[^<>]{0,300}>')
-_PART = re.compile(r"<(/?)(?:span|div)[ >]")
+_PART = re.compile(rf"{_SAID}|<(/?)(?:span|div)[ >]", re.DOTALL)
+_DEEPER: Final = {None: 0, "": 1, "/": -1}
 
 
 def with_formulas_as_text(body: str) -> str:
@@ -50,10 +49,10 @@ def _text(formula: str) -> str:
 
 
 def _after(body: str, at: int) -> int:
-    """Return where an element ends whose start tag ended at a place."""
+    """Return where an element ends whose start tag ended at a place; that place where no end is found."""
     depth = 1
     for part in _PART.finditer(body, at):
-        depth += -1 if part[1] else 1
+        depth += _DEEPER[part[2]]
         if not depth:
             return body.index(">", part.start()) + 1
-    return len(body)
+    return at

@@ -66,6 +66,7 @@ def test_reasons_are_what_spoke_most_for_the_verdict():
     assert menu.reasons == (("own_links", 1.0), ("own_often", 1.0))
     assert words_of(*menu.reasons[0]) == "100% of its text links"
     assert words_of("in:menu", 1.0) == "it stands in what is named 'menu'"
+    assert words_of("named:%menu", 1.0) == "it is named 'menu'"
     assert all(words_of(name, 0.5) for name in FIGURES)
 
 
@@ -191,6 +192,7 @@ FACTS = "<dt>Area<dd>{n} m<dt>Heating<dd>{n} gas<dt>Free from<dd>{n} May"
     ("html", "path", "kept"),
     [
         pytest.param(f"<dl>{FACTS}</dl>", "dl>dt", True, id="terms"),
+        pytest.param(f"<dl><div>{FACTS}</div></dl>", "dl>div>dt", True, id="terms-in-groups"),
         pytest.param("<dl><dt>Regular price<dd>{n} m</dl>", "dl>dt", False, id="a-term-by-itself"),
         pytest.param("<table><tr><th>Area<td>{n} m</table>", "table>tbody>tr>th", True, id="heads-of-rows"),
         pytest.param(
@@ -200,6 +202,7 @@ FACTS = "<dt>Area<dd>{n} m<dt>Heating<dd>{n} gas<dt>Free from<dd>{n} May"
             "<table><thead><tr><th>mm<tbody><tr><td>Mon</table>", "table>thead>tr>th", False, id="head-of-what-goes"
         ),
         pytest.param("<div><h3>Tea {n}</h3><p>£19</div>", "div>p", True, id="price"),
+        pytest.param("<div><h3>Tea {n}</h3><ul><li>£19</ul></div>", "div>ul>li", True, id="price-deeper"),
         pytest.param("<div><h3>Tea {n}</h3><p>Add it</div>", "div>p", False, id="no-price"),
         pytest.param("<div><h3>Your cart</h3><p>£0.00</div>", "div>p", False, id="price-of-what-goes"),
     ],

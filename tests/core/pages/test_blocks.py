@@ -12,6 +12,7 @@ from selectolax.lexbor import LexborHTMLParser
 from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.pages.declared import Directives, read_directives
 from scrapy_dedup.core.pages.fingerprints import PathFingerprints, block_fingerprint, fold, text_hash, to_digits, to_hex
+from scrapy_dedup.core.pages.formulas import with_formulas_as_text
 from scrapy_dedup.core.pages.guard import ParseLimits, UnparsedReason
 from scrapy_dedup.core.pages.render import render
 from tests.core.builders import parsed
@@ -51,6 +52,10 @@ def test_page_is_read_as_its_neighbour_says(name):
 @table("pages/blocks")
 def test_blocks_of(html, expected):
     assert texts(html) == expected
+
+
+def test_a_drawing_without_an_end_takes_no_text_along():
+    assert with_formulas_as_text('<math><mi>x</mi></math><span aria-hidden="true">x<p>b') == "xx<p>b"
 
 
 @table("core/tags_need_not_match_where_svg_hides_text")

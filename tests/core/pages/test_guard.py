@@ -198,6 +198,7 @@ def draw(html: str) -> None:
         pytest.param(
             ParseLimits(attributes=400), f"<p {attributes(400)}>{'x ' * 900}", None, id="as-many-attributes-as-allowed"
         ),
+        pytest.param(ParseLimits(attributes=400), f"<p a='>'>{'x ' * 700}", None, id="long-text-that-may-be-one-tag"),
         pytest.param(
             ParseLimits(attributes=400),
             f"<p {attributes(401)}>",

@@ -11,7 +11,7 @@ from tests.tables import table
 
 HTML = (
     '<body class=x><div class=a><p>one<p class=b>two <b>bold</b></div><div class="a k">three'
-    '<table><tr><td class=b>c<td>d</table></div><nav data-dedup-mark-0="1">menu</nav>tail'
+    '<table><tr><td class=b>c<td>d</table><img src=x></div><nav data-dedup-mark-0="1">menu</nav>tail'
 )
 
 
@@ -165,6 +165,7 @@ def test_tags_tell_what_a_tree_tells_or_nothing(html):
     ("html", "are_told"),
     [
         pytest.param("<!doctype html><div class=sidebar><p>a</div>", True, id="class"),
+        pytest.param("<!doctype html><div class=sidebar><img src=x><p>a</div>", True, id="behind-a-picture"),
         pytest.param("<body class=sidebar><p>a", True, id="of-body"),
         pytest.param("<body class=Sidebar><p>a", False, id="of-body-in-any-case"),
         pytest.param("<ul itemtype='https://schema.org/BreadcrumbList'><li>a</ul>", True, id="value"),

@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from scrapy_dedup.core.pages.fingerprints import fold
-from scrapy_dedup.core.pages.render import Output, render
+from scrapy_dedup.core.pages.render import Output, kept_pictures, render
 from tests.core.builders import parsed
 from tests.core.html_soup import pages, soups
 from tests.tables import table
@@ -43,6 +43,12 @@ def text_of(markdown: str) -> str:
         and token.type not in ("link_open", "link_close", "inline")
     ]
     return "".join(shown)
+
+
+def test_a_picture_goes_with_the_text_that_stands_nearer():
+    page = parsed("<div><p>a</p><img src=1></div><div><img src=2><p>b</p></div>")
+
+    assert list(kept_pictures(page, [True, False])) == [True, False]
 
 
 class TestHtml:

@@ -53,6 +53,13 @@ def test_narrow_side_is_no_column():
     assert order(left + stacked([f"b{number}" for number in range(14)], 320, 104, 13))[0] == "a0 b0"
 
 
+def test_few_lines_beside_a_text_are_no_column():
+    left = stacked([f"a{number} of a side that is as wide as text" for number in range(14)], 50)
+    few = stacked(["b0 of a side of few lines", "b1 of a side of few lines"], 320, 104, 13)
+
+    assert order(left + few)[0].endswith("lines")
+
+
 def test_page_of_more_lines_than_any_text_has_is_read_by_rows():
     assert len(order([a_line("x", 50 + 300 * (number % 2), 10 * (number // 2)) for number in range(20_002)])) == 10_001
 

@@ -197,6 +197,15 @@ def test_main_text_keeps_what_the_site_does_not_share():
     assert found.rest == (keys[1],)
 
 
+def test_what_a_page_shows_beside_its_words_counts_with_the_element_that_it_stands_in():
+    page = parsed("<p>Own <b>bold</b> <a href=/own.pdf>file</a></p><div><img src=/plan.png></div><p>Shared")
+    passages = main_text(page, NOTHING_KNOWN).passages
+
+    shown = [(one.path, one.text) for one in passages if one.is_shown]
+    assert [path for path, _ in shown] == ["body>p", "body>div"]
+    assert page_keys(page)[len(page.blocks) :] == [text_key(*one) for one in shown]
+
+
 @table("core/blocks_are_the_same_without_boilerplate")
 def test_blocks_are_the_same_without_boilerplate(old, new, *, same):
     assert same_blocks(old, new, {8, 9}) is same

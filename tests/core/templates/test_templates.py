@@ -71,6 +71,16 @@ def test_surroundings_that_stand_elsewhere_are_left_out_and_told():
     assert found.moved >= 0.5
 
 
+def test_a_word_of_a_menu_stays_where_it_is_one_of_a_text():
+    assert "Home" in kept(parsed(article(99, within="<p>Home</p>")), TEMPLATE)
+
+
+def test_a_template_without_paths_leaves_a_page_as_it_is():
+    page = parsed(article(99))
+
+    assert cut(page, replace(TEMPLATE, verdicts={}, repeated={}, surrounding={})).removed == [None] * len(page.blocks)
+
+
 @pytest.mark.parametrize(
     ("anew", "gone"),
     [
@@ -191,7 +201,7 @@ def test_stored_template_cuts_any_page_as_before(sources, html):
 
 def test_page_of_nonsense_takes_neither_more_time_nor_memory():
     def page_of(count: int) -> Page:
-        return parsed("".join(f"<div class=related-{words(1, number)}>a</div>" for number in range(count)))
+        return parsed("".join(f"<div class=related-{words(1, number)}>Home</div>" for number in range(count)))
 
     def learn_and_cut(page: Page) -> None:
         cut(page, template_of(learned(SITE)))

@@ -2,7 +2,7 @@ from collections.abc import Iterable
 from hashlib import blake2b
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.urls.seen import KeyTable, Layers, RecentKeys, key_of
@@ -88,6 +88,7 @@ def test_what_was_met_last_is_remembered_and_nothing_that_was_not_met(numbers):
 
 @pytest.mark.parametrize("size", ["B", "I", "Q"])
 @given(steps=steps)
+@example(steps=[("put", bytes(16), 1), ("discard", bytes(16), 0), ("put", bytes(16), 2)])
 def test_it_answers_as_a_dict_does(size, steps):
     table, plain = KeyTable(size), dict[bytes, int]()  # one of the three
     for what, key, number in steps:
