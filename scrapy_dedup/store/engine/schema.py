@@ -47,7 +47,8 @@ class Refused(Struct, frozen=True):
 
 _ANOTHER_NAME = "Name another one in DEDUP_DATABASE_URL."
 _BEGIN_ANOTHER = (
-    "Begin a new one with: scrapy crawl SPIDER -s DEDUP_DATABASE_URL=sqlite:///.scrapy/new.db, or move this one away."
+    "It cannot be carried over. Begin a new one with: scrapy crawl SPIDER -s"
+    " DEDUP_DATABASE_URL=sqlite:///.scrapy/new.db, or move this one away."
 )
 
 

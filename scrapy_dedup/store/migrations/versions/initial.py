@@ -4,7 +4,7 @@ from pathlib import Path
 
 from alembic import op
 
-revision = "20261124"
+revision = "20261128"
 down_revision = None
 
 
