@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -67,28 +67,35 @@ def main() -> int:
 
 def run(served_site: AbstractContextManager["Site"], files: "Files", started: float) -> None:
     """Crawl a site twice, and show after each crawl what it brought."""
-    ends_at = started + SECONDS_IN_ALL - SECONDS_FOR_THE_REPORTS
+    ends_at = started + SECONDS_IN_ALL - SECONDS_FOR_THE_REPORTS - SECONDS_TO_END
+
+    def share(crawls: int) -> float:
+        return (ends_at - time.monotonic()) / crawls
+
     with served_site as found:
-        left = ends_at - time.monotonic()
-        crawls = 1 + (len(WAYS) if found.is_ours else 1)
-        crawl(found, files, files.feed, KEEPING, seconds=(left - SECONDS_TO_END) / crawls)
+        others = [way for way in WAYS if way != "as it is"] if found.is_ours else []
+        # One more share than crawls: those that follow are to have time for the pages of the first.
+        ended = [crawl(found, files, files.feed, KEEPING, seconds=share(3 + len(others)))]
         if not files.feed.exists() or not files.feed.stat().st_size:
             raise DemoError(f"no page was fetched from {plain(found.start)}; {told(files.log)}")
+        # Crawls of different length cannot be compared.
+        again = found if ended[0] else replace(found, pages=dedup(files, "runs", "-n", "1")["runs"][0]["visits"])
         console.print(first_crawl(dedup(files, "report")))
         console.print(found.renew())
-        others = [way for way in WAYS if way != "as it is"] if found.is_ours else []
         stores = [shutil.copy(files.store, files.store_of(way)) for way in others]
-        left = ends_at - SECONDS_TO_END - time.monotonic()
-        crawl(found, files, files.again, seconds=left / (1 + len(others)))
-        for way, store in zip(others, stores, strict=True):
-            crawl(found, files.beside(way, Path(store)), files.feed_of(way), *WAYS[way], seconds=left / crawls)
+        ended.append(crawl(again, files, files.again, seconds=share(1 + len(others))))
+        for at, (way, store) in enumerate(zip(others, stores, strict=True)):
+            beside = files.beside(way, Path(store))
+            ended.append(crawl(again, beside, files.feed_of(way), *WAYS[way], seconds=share(len(others) - at)))
     runs = dedup(files, "runs")["runs"]
     if len(runs) < 2 or not runs[0]["visits"]:
         raise DemoError(f"no page was fetched the second time from {plain(found.start)}; {told(files.log)}")
     figures = dedup(files, "report", "--html", str(files.report))
     console.print(second_crawl(runs, figures["recrawl"]))
-    if others:
+    if others and all(ended[1:]):
         console.print(three_ways([way_of(name, files) for name in WAYS]))
+    elif others:
+        console.print("The ways to crawl again are not compared: not each had time for as many pages.")
     show_files(files, time.monotonic() - started)
 
 
@@ -207,8 +214,8 @@ def is_web(url: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
-def crawl(of: Site, files: Files, feed: Path, *settings: str, seconds: float) -> None:
-    """Crawl into a feed; Ctrl-C ends the crawl early and keeps what it has."""
+def crawl(of: Site, files: Files, feed: Path, *settings: str, seconds: float) -> bool:
+    """Crawl into a feed; return whether there was time for all. Ctrl-C ends the crawl early and keeps what it has."""
     seconds = max(seconds, FEWEST_SECONDS)
     arguments = {"start": of.start, "pages": of.pages, "seconds": round(seconds)}
     given = [files.store_setting, f"LOG_FILE={files.log}", *SETTINGS, *settings]
@@ -225,8 +232,10 @@ def crawl(of: Site, files: Files, feed: Path, *settings: str, seconds: float) ->
         code = wait(process, SECONDS_TO_END)
     if code != 0:
         raise DemoError(f"the crawl failed (exit code {code}); {told(files.log)}")
-    if dedup(files, "runs", "-n", "1")["runs"][0]["reason"] == "closespider_timeout":
+    reason = dedup(files, "runs", "-n", "1")["runs"][0]["reason"]
+    if reason == "closespider_timeout":
         console.print(f"Stopped after {seconds:.0f} seconds, so that the demo ends: not all pages were asked for.")
+    return reason not in {"closespider_timeout", "shutdown"}
 
 
 def scrapy(arguments: list[str], **options: Any) -> subprocess.Popen[str]:

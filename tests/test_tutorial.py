@@ -75,6 +75,7 @@ def test_all_that_is_shown_runs_and_ends_as_it_says(tmp_path):
     for feed in ("delta.jsonl", "reuse.jsonl"):
         assert [item["url"].rpartition("/")[2] for item in lines(tmp_path / feed)] == ["json.html"]
     assert "cookies" in next(out for command, out in printed.items() if "explain" in command)
+    assert "A new paragraph about comments" in next(out for command, out in printed.items() if "--diff" in command)
     assert (tmp_path / "report.html").stat().st_size > 0
     chunks = [row for row in lines(tmp_path / "chunks.jsonl") if row["op"] == "upsert"]
     assert {row["url"] for row in chunks} == {item["url"] for item in first}

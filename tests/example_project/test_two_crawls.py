@@ -11,9 +11,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from msgspec import to_builtins
+from msgspec.structs import replace
 from selectolax.lexbor import LexborHTMLParser
 
 from tests.commands.running import scrapy
+from tests.report.builders import a_report
 from tests.warm import start_scrapy
 
 CHANGED = {"/walks/salt-marsh.html", "/shop/bay-map.html", "/journal/index.html", "/journal/tide-gauge.html"}
@@ -23,6 +26,34 @@ CHANGED = {"/walks/salt-marsh.html", "/shop/bay-map.html", "/journal/index.html"
 @pytest.fixture
 def demo() -> Any:
     return import_module("demo")
+
+
+@pytest.mark.parametrize(
+    ("slow", "then", "compared"),
+    [
+        pytest.param(set(), 500, True, id="time-for-all"),
+        pytest.param({0}, 30, True, id="first-crawl-stopped"),
+        pytest.param({0, 2}, 30, False, id="another-stopped-too"),
+    ],
+)
+def test_ways_are_compared_if_they_had_time_for_as_many_pages(demo, files, capsys, slow, then, compared):
+    asked = []
+
+    def crawl(of: Any, its: Any, feed: Any, *settings: str, seconds: float) -> bool:
+        asked.append(of.pages)
+        for path in (its.store, feed):
+            path.write_text("{}\n")
+        return len(asked) - 1 not in slow
+
+    run = {"visits": 30, "bytes_received": 1, "callbacks": 1, "verdicts": {}, "seconds": 1.0}
+    answers = {"runs": {"runs": [run, run]}, "report": to_builtins(replace(a_report(), layouts=(), alarms=()))}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(demo, "crawl", crawl)
+        patch.setattr(demo, "dedup", lambda _of, verb, *_options: answers[verb])
+        demo.run(demo.site("", files.cache, lambda _cache: []), files, time.monotonic())
+
+    assert asked == [500, then, then, then]
+    assert ("Three ways to crawl again" in capsys.readouterr().out) is compared
 
 
 @pytest.fixture

@@ -438,7 +438,7 @@ class Figure(NamedTuple):
 
     kind: DropReason
     words: str
-    """With a place for its value."""
+    """With a place for its value, without sign, and maybe one for `before` or `behind`."""
 
 
 _OF_FORMS: Final = frozenset(("form", "label", "fieldset"))
@@ -473,8 +473,8 @@ FIGURES: Final[Mapping[str, Figure]] = {
     "start": Figure(DropReason.OUTSIDE, "it begins after {:.0%} of the page"),
     "end": Figure(DropReason.OUTSIDE, "it ends after {:.0%} of the page"),
     "position": Figure(DropReason.OUTSIDE, "it stands after {:.0%} of the page"),
-    "from_h1": Figure(DropReason.OUTSIDE, "it stands {:+.0%} of the page from the first heading"),
-    "from_title": Figure(DropReason.OUTSIDE, "it stands {:+.0%} of the page from the title"),
+    "from_h1": Figure(DropReason.OUTSIDE, "it stands {0:.0%} of the page {1} the first heading"),
+    "from_title": Figure(DropReason.OUTSIDE, "it stands {0:.0%} of the page {1} the title"),
     "since": Figure(DropReason.OUTSIDE, "{:.0f} texts since the last heading"),
     "title": Figure(DropReason.TEXT, "{:.0f} % of its words are the title's"),
     "most_title": Figure(DropReason.TEXT, "{:.0f} % of its words are the title's at most"),
@@ -507,8 +507,8 @@ FIGURES: Final[Mapping[str, Figure]] = {
     "left_at": Figure(DropReason.OUTSIDE, "it leaves the way to the content after {:.0%} of it"),
     "left_before_end": Figure(DropReason.OUTSIDE, "it leaves the way to the content {:.0f} steps before its end"),
     "beside": Figure(DropReason.OUTSIDE, "{:.0f} steps beside the way to the content"),
-    "from_column": Figure(DropReason.OUTSIDE, "it stands {:+.0%} of the page from where the content begins"),
-    "from_column_end": Figure(DropReason.OUTSIDE, "it stands {:+.0%} of the page from where the content ends"),
+    "from_column": Figure(DropReason.OUTSIDE, "it stands {0:.0%} of the page {1} where the content begins"),
+    "from_column_end": Figure(DropReason.OUTSIDE, "it stands {0:.0%} of the page {1} where the content ends"),
     "most_links": Figure(DropReason.LINKS, "it stands where {:.0%} of the text links"),
     "most_often": Figure(DropReason.REPEATS, "it stands where the text is on {:.0%} of the other pages"),
     "least_cover": Figure(DropReason.OUTSIDE, "it stands where {:.0%} of what is the page's own is"),

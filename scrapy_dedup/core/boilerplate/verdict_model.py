@@ -341,7 +341,8 @@ def words_of(name: str, value: float) -> str:
         return f"it is named {name[6:].lstrip('@%')!r}"
     if name.startswith("in:"):
         return f"it stands in what is named {name[3:].lstrip('@%')!r}"
-    return (FIGURES.get(name) or _OTHERS[name]).words.format(value)
+    words = (FIGURES.get(name) or _OTHERS[name]).words
+    return words.format(abs(value), "before" if value < 0 else "behind")
 
 
 class VerdictChange(Struct, frozen=True):

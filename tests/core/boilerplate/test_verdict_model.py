@@ -67,6 +67,8 @@ def test_reasons_are_what_spoke_most_for_the_verdict():
     assert words_of(*menu.reasons[0]) == "100% of its text links"
     assert words_of("in:menu", 1.0) == "it stands in what is named 'menu'"
     assert words_of("named:%menu", 1.0) == "it is named 'menu'"
+    assert words_of("from_h1", -0.05) == "it stands 5% of the page before the first heading"
+    assert words_of("from_column", 0.05) == "it stands 5% of the page behind where the content begins"
     assert all(words_of(name, 0.5) for name in FIGURES)
 
 
