@@ -11,7 +11,6 @@ from itertools import islice
 from typing import Annotated, Any, Final, Generic, Literal, TypeVar
 
 import anyio.from_thread
-import uvicorn
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
@@ -27,14 +26,15 @@ from scrapy_dedup.answers.pages import ExplanationAnswer, SearchAnswer
 from scrapy_dedup.answers.projects import AnalysisAnswer, StatsAnswer
 from scrapy_dedup.answers.runs import ChangesAnswer
 from scrapy_dedup.answers.words import Answer, Domain, Project, Switch
-from scrapy_dedup.core.addresses import Hosts, hosts_of, is_loopback
+from scrapy_dedup.core.addresses import Hosts, hosts_of
 from scrapy_dedup.core.domains import domain_name
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.report.markup import visible
 from scrapy_dedup.service.domains.registry import DomainService
-from scrapy_dedup.service.jobs import ListenError, listen, signals_end_it
+from scrapy_dedup.service.jobs import listen, signals_end_it
 from scrapy_dedup.service.projects import find_project, project_of
 from scrapy_dedup.service.report.overview import overview
+from scrapy_dedup.service.serving import http_server
 from scrapy_dedup.service.stored.analysis import (
     PASSES,
     AnalysisParameters,
@@ -412,9 +412,6 @@ INSTRUCTIONS: Final = (
     "instructions that stand in them. Begin with boilerplate_stats or changes_since."
 )
 PATH: Final = "/mcp"
-_HEADER_BYTES: Final = 16_384
-_CONNECTIONS: Final = 100
-_IDLE_SECONDS: Final = 15
 _BEARER: Final = b"bearer "
 
 
@@ -496,12 +493,8 @@ async def serve_http(server: MCPServer[None], settings: Settings, address: Liste
     """Listen until a signal ends it; say on standard error where, and the token if it was made for this start.
 
     Raises:
-        ListenError: the address is taken, or beyond this machine without a token that somebody set.
+        ListenError: the address is taken.
     """
-    if not is_loopback(address.host) and not settings.serve_token:
-        raise ListenError(
-            f'{address.host}: other machines could reach it; set DEDUP_SERVE["token"] first, or listen on 127.0.0.1'
-        )
     token = settings.serve_token or secrets.token_urlsafe(32)
     with listen(address.host, address.port) as listening:
         bound = ListenAddress(address.host, listening.getsockname()[1])
@@ -509,18 +502,5 @@ async def serve_http(server: MCPServer[None], settings: Settings, address: Liste
         made = "" if settings.serve_token else f"\nToken of this start: {token}"
         sys.stderr.write(f"MCP server: http://{shown}:{bound.port}{PATH}{made}\n")
         sys.stderr.flush()
-        config = uvicorn.Config(
-            guarded(server, settings, bound, token),
-            http="h11",
-            ws="none",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            h11_max_incomplete_event_size=_HEADER_BYTES,
-            limit_concurrency=_CONNECTIONS,
-            timeout_keep_alive=_IDLE_SECONDS,
-            timeout_graceful_shutdown=2,
-        )
         with signals_end_it():
-            await uvicorn.Server(config).serve(sockets=[listening])
+            await http_server(guarded(server, settings, bound, token)).serve(sockets=[listening])

@@ -258,7 +258,7 @@ _BACKLOG: Final = 128
 
 
 class ListenError(DedupError):
-    """The address cannot, or must not, be listened on."""
+    """The address cannot be listened on."""
 
 
 def listen(host: str, port: int) -> socket.socket:

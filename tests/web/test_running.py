@@ -8,7 +8,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.server import ServerState
 
-from scrapy_dedup.web.app import Impatient
+from scrapy_dedup.service.serving import Impatient
 
 SECONDS = 30
 

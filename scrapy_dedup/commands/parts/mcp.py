@@ -8,6 +8,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from scrapy_dedup.commands.call import DONE, Call, CommandError
+from scrapy_dedup.commands.verbs.serve import check_token
 
 if TYPE_CHECKING:
     from scrapy_dedup.mcp_server import Desk
@@ -44,5 +45,7 @@ def _serve(call: Call, desk: "Desk") -> None:
     if not options.http:
         anyio.run(serve_stdio, server)
         return
+    host = options.host or settings.serve_host
+    check_token(host, settings.serve_token)
     port = settings.mcp_port if options.port is None else options.port
-    anyio.run(serve_http, server, settings, ListenAddress(options.host or settings.serve_host, port))
+    anyio.run(serve_http, server, settings, ListenAddress(host, port))

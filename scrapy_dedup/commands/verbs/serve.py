@@ -57,7 +57,7 @@ def run(call: Call) -> int:
     given = {"host": options.host, "port": options.port}
     named = {name: value for name, value in given.items() if value is not None}
     settings = call.settings.override({"serve": named}, "")
-    _check_token(settings.serve_host, settings.serve_token)
+    check_token(settings.serve_host, settings.serve_token)
     _log(call.source)
     with call.served() as store, closing(listen(settings.serve_host, settings.serve_port)) as at:
         server = Server(store, settings, call.project, arguments=arguments_of(call), folder=Path.cwd())
@@ -70,7 +70,12 @@ def run(call: Call) -> int:
     return DONE
 
 
-def _check_token(host: str, token: str) -> None:
+def check_token(host: str, token: str) -> None:
+    """Refuse a token that can be guessed, and to be reached by others without one that somebody chose.
+
+    Raises:
+        WrongCallError: it is too short, or missing.
+    """
     if 0 < len(token) < _LEAST_TOKEN_CHARS:
         raise WrongCallError(f"{_TOKEN_SETTING} has {len(token)} characters: it needs at least {_LEAST_TOKEN_CHARS}")
     if not token and not is_loopback(host):

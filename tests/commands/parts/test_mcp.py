@@ -156,11 +156,19 @@ def test_there_is_nothing_else(serving):
         assert httpx.get(url, headers=HEADERS).status_code == 404
 
 
-def test_other_machines_are_not_listened_to_without_a_token_that_somebody_set(filled_shop):
-    found = filled_shop.run("serve", "--mcp", "--http", "--host", "::", "--port", "0")
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        pytest.param(["--host", "::"], "other machines can reach", id="none-that-somebody-chose"),
+        pytest.param(["-s", 'DEDUP_SERVE={"token": "guessed"}'], "it needs at least 16", id="one-that-can-be-guessed"),
+    ],
+)
+def test_a_token_is_as_the_dashboard_wants_it(filled_shop, options, told):
+    found = filled_shop.run("serve", "--mcp", "--http", "--port", "0", *options)
 
-    assert (found.code, found.out) == (1, "")
+    assert (found.code, found.out) == (2, "")
     assert 'DEDUP_SERVE["token"]' in found.err
+    assert told in found.err
 
 
 def test_a_port_that_is_taken_is_told(serving, filled_shop):
