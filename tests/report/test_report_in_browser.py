@@ -100,6 +100,9 @@ def test_dark_is_dark_and_readable_and_what_changed_stands_side_by_side_where_th
             assert len({was["x"], now["x"]}) == columns
             assert len({was["y"], now["y"]}) == 3 - columns
             assert shown.page.get_by_text("Before", exact=True).first.is_visible() is (columns == 2)
+            if columns == 2:
+                heads, hunk = places(shown.page.locator(".diff").first.locator(".heads, .heads + .hunk"))
+                assert hunk["y"] == heads["y"] + heads["height"], "no stripe between them"
 
             ground = shown.page.evaluate("getComputedStyle(document.body).backgroundColor")
             assert (_luminance(ground) < 0.2) is (scheme == "dark")
