@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.item_schema import SCHEMA, faults_of
+from tests.tables import table
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -103,14 +104,6 @@ def test_docs_name_what_the_schema_names_in_its_order():
     assert rows == list(SCHEMA["properties"])
 
 
-@pytest.mark.parametrize(
-    ("report", "fault"),
-    [
-        ({"verdict": "gone"}, "$.verdict"),
-        ({"page_key": "1"}, "$.page_key"),
-        ({"removed": {"boilerplate": 3}}, "$.removed"),
-        ({"nonsense": 1}, "$: Additional properties"),
-    ],
-)
+@table("docs/what_is_not_in_it_is_a_fault")
 def test_what_is_not_in_it_is_a_fault(report, fault):
     assert [one.startswith(fault) for one in faults_of(report)] == [True]

@@ -34,6 +34,7 @@ from scrapy_dedup.core.duplicates import (
     words,
 )
 from scrapy_dedup.core.pages.blocks import Page, parse_page
+from tests.tables import table
 
 LONG = " ".join(f"word{number}" for number in range(60))
 ALIKE = f"{LONG} and"
@@ -180,27 +181,7 @@ def test_item_is_one_that_went_out(
     assert proves(own, other, fields, words, site) is proven
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        pytest.param("<iframe src=/player?v=1>", "<iframe src=/player?v=2>", False, id="film"),
-        pytest.param('<video><source src="/1.mp4">', '<video><source src="/2.mp4">', False, id="own-film"),
-        pytest.param("<img alt='' data-src='/red.jpg'>", "<img alt='' data-src='/blue.jpg'>", False, id="picture"),
-        pytest.param("<img src='/red.jpg?1'>", "<img src='//cdn.example/red.jpg?2'>", True, id="picture-elsewhere"),
-        pytest.param("<img src='data:image/gif;base64,R0'>", "<img src='data:image/gif;base64,S1'>", True, id="inline"),
-        pytest.param("<i data-file='a.pdf'></i>", "<i data-file='b.pdf'></i>", True, id="no-link"),
-        pytest.param("<option>S", "<option>XL", False, id="choice"),
-        pytest.param("<p>a <del>b</del>", "<p>a b", False, id="struck-out"),
-        pytest.param("<p>x<sup>2</sup>", "<p>x<sub>2</sub>", False, id="raised"),
-        pytest.param("<i aria-label='3 of 5'></i>", "<i aria-label='4 of 5'></i>", False, id="label"),
-        pytest.param("<i title=Yes aria-label='Yes'></i>", "<i title=No aria-label='No'></i>", False, id="tick"),
-        pytest.param("<a title='Read a'></a>", "<a title='Read b'></a>", True, id="label-of-a-link"),
-        pytest.param("<a href=mailto:a@x.example>", "<a href=mailto:b@x.example>", False, id="address"),
-        pytest.param("<a href='mailto:?body=1'>", "<a href='mailto:?body=2'>", True, id="passed-on"),
-        pytest.param("<p>tar -v x", "<p>tar -V x", False, id="flag"),
-        pytest.param("<pre>if a:\n  b\n  c", "<pre>if a:\n  b\nc", False, id="lines-of-code"),
-    ],
-)
+@table("core/pages_with_the_same_words_may_show_something_else")
 def test_pages_with_the_same_words_may_show_something_else(one: str, other: str, *, same: bool) -> None:
     shown = []
     for html in (one, other):

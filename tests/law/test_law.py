@@ -18,6 +18,7 @@ from tests.law.crawls import ADDON, Crawl, Visit
 from tests.law.scenarios import Effort, Scenario, search, shares, tried
 from tests.law.site import ORIGIN, Change, Server
 from tests.law.spiders import KINDS, Plan
+from tests.tables import table
 
 EXAMPLES = int(os.environ.get("LAW_EXAMPLES", "50"))
 SEED = int(os.environ.get("LAW_SEED", "1"))
@@ -121,16 +122,7 @@ def test_a_feed_that_breaks_the_law_is_caught(bare, crawl, found):
     assert all(map(str.startswith, differences, found)), differences
 
 
-@pytest.mark.parametrize(
-    ("given", "is_right"),
-    [
-        pytest.param({"/1": "b", "/2": ""}, True, id="what-the-last-visit-did-not-give"),
-        pytest.param({"/1": "", "/2": ""}, False, id="what-no-visit-gave"),
-        pytest.param({"/1": "d", "/2": ""}, False, id="old"),
-        pytest.param({"/1": "ab", "/2": ""}, False, id="too-much"),
-        pytest.param({"/1": "b", "/2": "c"}, False, id="an-unchanged-page"),
-    ],
-)
+@table("law/a_delta_feed_that_breaks_the_law_is_caught")
 def test_a_delta_feed_that_breaks_the_law_is_caught(given, is_right):
     """Where an item went, and comes back."""
     before = [a_crawl(FIRST), a_crawl(SECOND)]

@@ -8,28 +8,10 @@ from scrapy.settings import BaseSettings
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.plugin.run_state import check_feeds
 from scrapy_dedup.settings import Settings
+from tests.tables import table
 
 
-@pytest.mark.parametrize(
-    ("uri", "options", "is_refused"),
-    [
-        ("out/all.jsonl", {"overwrite": True}, True),
-        ("out/all.jsonl", {}, False),
-        ("out/empty.jsonl", {"overwrite": True}, False),
-        ("out/[shop].jsonl", {"overwrite": True}, True),
-        ("out/%(name)s.jsonl", {"overwrite": True}, True),
-        ("out/%(name)s-%(batch_id)05d.csv", {"overwrite": True}, True),
-        ("out/%(name)s-%(time)s.jsonl", {"overwrite": True}, False),
-        ("out/of-%(name)s.jsonl", {"overwrite": True}, False),
-        ("out/%(my_own)s.jsonl", {"overwrite": True}, False),
-        ("s3://bucket/%(name)s.jsonl", {}, True),
-        ("s3://bucket/%(name)s/%(time)s.jsonl", {}, False),
-        ("gs://bucket/all.csv", {"overwrite": False}, True),
-        ("ftp://host/all.csv", {}, True),
-        ("ftp://host/all.csv", {"overwrite": False}, False),
-        ("stdout:", {}, False),
-    ],
-)
+@table("plugin/delta_is_refused_in_the_place_of_a_feed_that_holds_something")
 def test_delta_is_refused_in_the_place_of_a_feed_that_holds_something(uri, options, is_refused, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "out").mkdir()

@@ -1,17 +1,10 @@
 import pytest
 
 from scrapy_dedup.core.boilerplate.names import around_words, content_words
+from tests.tables import table
 
 
-@pytest.mark.parametrize(
-    ("name", "around"),
-    [
-        ("#ad", True), (".ads", True), (".address", False), (".add-form", False), (".admin", False),
-        (".entry-meta", True), (".metal", False), (".metadata", False), (".edit", True), (".editorial", False),
-        (".tag-list", True), (".stats", True), (".status", False), (".userBox", True), (".nextPage", True),
-        (".navbar", True), (".site-footer", True), (".mainMenu", True), (".postbody", False),
-    ],
-)  # fmt: skip
+@table("core/a_name_of_what_surrounds_content_is_a_word_of_it_not_its_beginning")
 def test_a_name_of_what_surrounds_content_is_a_word_of_it_not_its_beginning(name, around):
     assert bool(around_words(name)) is around
 

@@ -215,15 +215,7 @@ def test_label_and_price_stay_with_what_they_belong_to(html, path, *, kept):
     assert learn(pages, REPEATS).paths[f"body>div#wrap>div.main>{path}"].keep is kept
 
 
-@pytest.mark.parametrize(
-    ("heading", "kept"),
-    [
-        pytest.param("<h1>{own}</h1>", True, id="the-page-s-title"),
-        pytest.param("<h1>Tea for all</h1>", False, id="a-site-s-name"),
-        pytest.param("<h1>Readers also like</h1>", False, id="another-heading"),
-        pytest.param("<h1><a href=/>{own}</a></h1>", False, id="a-link"),
-    ],
-)
+@table("core/a_page_s_own_title_stays_though_other_pages_link_to_it")
 def test_a_page_s_own_title_stays_though_other_pages_link_to_it(heading, kept):
     def page(number: int) -> str:
         names = [f"Tea {name} leaves" for name in string.ascii_lowercase[:12]]

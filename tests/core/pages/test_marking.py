@@ -161,20 +161,7 @@ def test_tags_tell_what_a_tree_tells_or_nothing(html):
         assert told is None or told == mark(html, page, GENERIC).blocks
 
 
-@pytest.mark.parametrize(
-    ("html", "are_told"),
-    [
-        pytest.param("<!doctype html><div class=sidebar><p>a</div>", True, id="class"),
-        pytest.param("<!doctype html><div class=sidebar><img src=x><p>a</div>", True, id="behind-a-picture"),
-        pytest.param("<body class=sidebar><p>a", True, id="of-body"),
-        pytest.param("<body class=Sidebar><p>a", False, id="of-body-in-any-case"),
-        pytest.param("<ul itemtype='https://schema.org/BreadcrumbList'><li>a</ul>", True, id="value"),
-        pytest.param("<div class=Sidebar><p>a</div>", False, id="any-case-where-no-doctype-is"),
-        pytest.param(
-            "<p>a<noscript><p>b, and much more that only readers without scripts see</noscript>", False, id="redrawn"
-        ),
-    ],
-)
+@table("core/where_tags_do_not_tell_nothing_is_told")
 def test_where_tags_do_not_tell_nothing_is_told(html, are_told):
     assert (SELECTORS.marks(parsed(html)) is not None) is are_told
 

@@ -26,6 +26,7 @@ from scrapy_dedup.store.writer import ProjectStore
 from tests.service.cached import a_page, an_extraction, fill, text_of
 from tests.service.conftest import on_both
 from tests.service.stored_pages import DOMAIN, NOON, a_url, html_page
+from tests.tables import table
 
 NEXT_DAY = NOON + timedelta(days=1)
 KEY = page_key(a_url(1))
@@ -123,17 +124,7 @@ class TestVerify:
             session.execute(text(statement), {name: value for name, value in values.items() if f":{name}" in statement})
             session.commit()
 
-    @pytest.mark.parametrize(
-        ("statement", "part"),
-        [
-            ("UPDATE extractions SET items = :bad WHERE page_key = :key AND memo_key <> :older", "extraction"),
-            ("UPDATE extractions SET cb_kwargs = :bad WHERE page_key = :key AND memo_key <> :older", "extraction"),
-            ("UPDATE sources SET content = :bad WHERE page_key = :key", "original"),
-            ("UPDATE sources SET cleaned_content = 'flipped' WHERE page_key = :key", "text"),
-            ("UPDATE documents SET blocks = :bad WHERE page_key = :key", "blocks"),
-        ],
-        ids=["items", "arguments", "original", "text", "blocks"],
-    )
+    @table("service/tells_what_is_damaged_and_fixed_its_page_comes_again")
     def test_tells_what_is_damaged_and_fixed_its_page_comes_again(self, store, filled, statement, part):
         self.damage(store, statement)
 
