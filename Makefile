@@ -8,7 +8,7 @@ SITE ?= $(URL)
 WORKERS ?= $(shell expr 2 + $$(getconf _NPROCESSORS_ONLN))
 CORE_TESTS := tests/core tests/plugin tests/report tests/test_architecture.py tests/test_settings.py
 
-.PHONY: help demo test test-core test-pythons lint format bench screenshots docs clean
+.PHONY: help demo test test-core coverage test-pythons lint format bench screenshots docs clean
 
 help:
 	@echo "make demo            crawl a real site twice with the plugin on: what it kept, and what had changed"
@@ -16,6 +16,7 @@ help:
 	@echo "make test            all tests; what needs PostgreSQL, Redis, Chromium or Java is skipped where there is none"
 	@echo "make test-core       those that need neither server nor browser: a minute or two"
 	@echo "make test-core ARGS='--hypothesis-profile thorough'   laws on many times as many examples"
+	@echo "make coverage        all tests, and which lines and branches none of them reaches, in crawls of their own, too"
 	@echo "make test-pythons    those on each Python from 3.11 to 3.14 that is installed; says which are not"
 	@echo "make lint            ruff, mypy, import-linter"
 	@echo "make format          let ruff lay out the code"
@@ -34,6 +35,9 @@ test: $(VENV)/.installed-dev
 
 test-core: $(VENV)/.installed-dev
 	$(RUN) -m pytest -n auto -m core $(CORE_TESTS) $(ARGS)
+
+coverage: $(VENV)/.installed-dev
+	$(RUN) -m pytest -n $(WORKERS) --cov --cov-report=term-missing:skip-covered $(ARGS)
 
 # Each in an environment of its own; `python3.12` and so on must be on the PATH.
 test-pythons:

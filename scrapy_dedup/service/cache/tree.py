@@ -1,6 +1,5 @@
 """The cache as a tree of files: `content_index.json`, and of each page its extraction and its metadata."""
 
-import itertools
 import json
 import os
 import re
@@ -208,7 +207,9 @@ def _metadata(page: CachedPage) -> dict[str, Any]:
 def _write_page(folder: Path, held: _PageFile, content: bytes, metadata: dict[str, Any]) -> content_index.UrlRecord:
     """Write the files of a page; their name has a counter where another URL took it."""
     first = content_index.url_record(held.url, held.content_hash, held.extraction_timestamp)
-    for number in itertools.count(1):
+    number = 0
+    while True:
+        number += 1
         stem = first["url_hash"] if number == 1 else f"{first['url_hash']}_{number}"
         record = content_index.url_record(held.url, held.content_hash, held.extraction_timestamp, stem)
         try:
@@ -219,7 +220,6 @@ def _write_page(folder: Path, held: _PageFile, content: bytes, metadata: dict[st
         with (folder / record["metadata_file"]).open("x", encoding="ascii") as told:
             told.write(json.dumps(metadata, indent=1) + "\n")
         return record
-    raise AssertionError("numbers do not end")
 
 
 def count_files(folder: Path) -> int:
