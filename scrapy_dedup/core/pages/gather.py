@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from scrapy_dedup.core.pages.formulas import with_formulas_as_text
+from scrapy_dedup.core.pages.joints import apart
 from scrapy_dedup.core.pages.tags import (
     BODY,
     CURRENCY,
@@ -290,6 +291,7 @@ class Gatherer:
             text = _NOTHING.join([*self.held, text])
             self.held.clear()
         if "<" in text:
+            text = text if here.in_pre else apart(text)
             raw = None if self.open_marks or self.others else _without_tags(text, in_pre=here.in_pre)
             if raw is None:
                 self._by_tags(here, text)

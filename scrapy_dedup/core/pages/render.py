@@ -262,6 +262,8 @@ class _HtmlDrawing:
 
     def block(self, block: Block) -> None:
         parts = self.parts
+        if self.for_markdown and self.pending and self.pending[-1] == "<pre>":
+            self.pending[-1] = f"<pre{_language_of(block)}>"
         if self.pending:
             parts.extend([one if isinstance(one, str) else one.html for one in self.pending])
             self.pending.clear()
@@ -330,6 +332,13 @@ class _HtmlDrawing:
             # In a description, too, "<" would begin a tag.
             written = written.replace("&lt;", f"{_BACKSLASH}&lt;")
         return written
+
+
+def _language_of(block: Block) -> str:
+    """Return as an attribute what the code that a block begins with is written in."""
+    first = next((piece for piece in block.pieces if not isinstance(piece, str) or piece.strip()), None)
+    names = [value for name, value in first.attributes if name == "class"] if isinstance(first, Tag) else []
+    return f' class="{escape(names[0])}"' if names else ""
 
 
 def _end(parts: list[str], opened: tuple[str, int, int], seen: int) -> None:

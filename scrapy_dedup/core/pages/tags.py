@@ -325,13 +325,13 @@ class Place:
 
     def _draw(self, tag: Tag) -> None:
         name = tag.name
+        if self.in_pre:
+            # A fenced block holds text alone: its lines may be rows of a table, or items of a list.
+            return
         if self.depth >= (DRAWN_DEPTH if name in _CONTAINERS else DRAWN_DEPTH + _PARTS_DEEPER):
             self.depth = _CUT
             return
         if name == "pre":
-            if self.in_pre:
-                # A fenced block holds no other.
-                return
             self.in_pre = True
             if self.language:
                 tag = Tag("pre", (("class", f"language-{self.language}"),))
