@@ -33,6 +33,10 @@ from scrapy_dedup.core.recrawl.verdicts import (
     repeats_of,
     same_blocks,
 )
+from scrapy_dedup.service.cut.site_cleaning import frame_of
+from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
+from scrapy_dedup.service.templates.site_learning import learn_site
+from scrapy_dedup.settings import Settings
 
 LEARN_PAGES = 60
 # Of today's pages; before the first, all that is known is of the earlier crawl.
@@ -57,6 +61,8 @@ class Recrawl:
     pairs: list[Pair]
     old_pages: list[Page]
     new_pages: list[Page]
+    templates: SiteKnowledge
+    """What the first crawl learned."""
 
 
 @dataclass(slots=True)
@@ -141,7 +147,7 @@ def judge_afterwards(recrawl: Recrawl) -> Outcome:
         churn.add(moves(main_text(pair.old, repeats), main_text(pair.new, repeats)))
     outcome = Outcome()
     for pair in recrawl.pairs:
-        outcome.add(pair, _verdict(pair, repeats, churn))
+        outcome.add(pair, _verdict(pair, repeats, churn, recrawl.templates))
     return outcome
 
 
@@ -154,14 +160,22 @@ def judge_as_crawled(recrawl: Recrawl) -> Outcome:
             today.add(page_keys(pair.new))
             repeats = repeats_of([earlier, today]) if today.pages in RELEARN_AT else repeats
         churn.add(moves(main_text(pair.old, repeats), main_text(pair.new, repeats)))
-        outcome.add(pair, _verdict(pair, repeats, churn))
+        outcome.add(pair, _verdict(pair, repeats, churn, recrawl.templates))
     return outcome
 
 
-def _verdict(pair: Pair, repeats: Repeats, churn: NumberChurn) -> Verdict:
+def _verdict(pair: Pair, repeats: Repeats, churn: NumberChurn, templates: SiteKnowledge) -> Verdict:
     if same_blocks(page_keys(pair.old), page_keys(pair.new), repeats.boilerplate):
         return Verdict(VerdictKind.UNCHANGED, Change.NONE, "the same blocks")
-    return compare(main_text(pair.old, repeats), main_text(pair.new, repeats), volatile=churn.volatile())
+    frames = [frame_of(page, pair.url, templates) for page in (pair.old, pair.new)]
+    frames = frames if all(frames) else [[], []]
+    old, new = (main_text(page, repeats, frame) for page, frame in zip((pair.old, pair.new), frames, strict=True))
+    return compare(old, new, volatile=churn.volatile())
+
+
+def _templates(name: str, pages: Iterable[tuple[str, str]]) -> SiteKnowledge:
+    listed = [(f"https://{name}.invalid/{url}" if "://" not in url else url, html) for url, html in pages]
+    return learn_site(f"{name}.invalid", listed[:LEARN_PAGES], Settings())
 
 
 def _counts(pages: Iterable[Page]) -> PageCounts[int]:
@@ -198,9 +212,9 @@ def _two_folders(old: Path, new: Path, gold: Mapping[str, Any]) -> Recrawl:
         if was is not None and now is not None:
             pairs.append(Pair(url, pages_before[url], pages_after[url], changed=was != now))
     pairs.sort(key=lambda pair: pair.url)
-    return Recrawl(
-        f"{old.parent.name} {new.parent.name}", pairs, list(pages_before.values()), list(pages_after.values())
-    )
+    name = f"{old.parent.name} {new.parent.name}"
+    templates = _templates(old.parent.name, before.items())
+    return Recrawl(name, pairs, list(pages_before.values()), list(pages_after.values()), templates)
 
 
 def _pairs(folder: Path) -> Iterator[Recrawl]:
@@ -208,11 +222,15 @@ def _pairs(folder: Path) -> Iterator[Recrawl]:
     for path in sorted(folder.glob("recrawl-*/pairs.jsonl")):
         lines = [json.loads(line) for line in path.read_text().splitlines()]
         files = {line[side]["file"] for line in lines for side in "ab"}
-        pages = {file: _parsed(decode((path.parent / file).read_bytes())) for file in files}
+        sources = {file: decode((path.parent / file).read_bytes()) for file in sorted(files)}
+        pages = {file: _parsed(html) for file, html in sources.items()}
         crawls: dict[str, dict[str, Page]] = {}
+        crawled: dict[str, dict[str, str]] = {}
         for line in lines:
             for side, date in zip("ab", line["crawl"], strict=True):
-                crawls.setdefault(date, {})[line[side]["url"].partition("#")[0]] = pages[line[side]["file"]]
+                url, file = line[side]["url"].partition("#")[0], line[side]["file"]
+                crawls.setdefault(date, {})[url] = pages[file]
+                crawled.setdefault(date, {})[url] = sources[file]
         for old, new in sorted({(line["crawl"][0], line["crawl"][1]) for line in lines}):
             pairs = [
                 Pair(line["b"]["url"], pages[line["a"]["file"]], pages[line["b"]["file"]], not line["gold_equal"])
@@ -220,7 +238,8 @@ def _pairs(folder: Path) -> Iterator[Recrawl]:
                 if line["crawl"] == [old, new]
             ]
             name = f"{path.parent.name.removeprefix('recrawl-')} {old} {new}"
-            yield Recrawl(name, pairs, list(crawls[old].values()), list(crawls[new].values()))
+            templates = _templates(path.parent.name, crawled[old].items())
+            yield Recrawl(name, pairs, list(crawls[old].values()), list(crawls[new].values()), templates)
 
 
 def _parsed(html: str) -> Page:

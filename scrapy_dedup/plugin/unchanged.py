@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct, field
 from scrapy import Request
@@ -48,6 +48,7 @@ from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit, is_html, is_sitemap_request, received_bytes
 from scrapy_dedup.service.crawl.commits import failed_fetch
 from scrapy_dedup.service.crawl.drafts import usable_text
+from scrapy_dedup.service.cut.site_cleaning import frame_of
 from scrapy_dedup.service.duplicates.chunking import makes_chunks
 from scrapy_dedup.service.policies import change_policy, recrawl_policy
 from scrapy_dedup.service.recrawl.deliveries import Recall
@@ -69,6 +70,8 @@ from scrapy_dedup.service.recrawl.recrawling import (
     wire_key,
     word_kept,
 )
+from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
+from scrapy_dedup.service.templates.site_records import site_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.codec import pack_fingerprints, unpack_fingerprints
 from scrapy_dedup.store.engine.errors import DamagedError, StoreError
@@ -441,6 +444,10 @@ class Unchanged:
             self._runtime.crawl.rows.append(record)
 
 
+# Domains whose templates are held to compare pages by.
+_MOST_KNOWN: Final = 100
+
+
 class Comparing:
     """Gives verdicts. Where the store does not answer, the page counts as changed: nothing is lost by that."""
 
@@ -448,6 +455,8 @@ class Comparing:
         self._store = store
         self._limits = limits
         self._count = count
+        self._known: dict[str, SiteKnowledge | None] = {}
+        """Templates that earlier crawls stored, of the domains whose pages were compared last."""
 
     async def page(self, page: Page, site: Site, judgement: Judgement, settings: Settings) -> None:
         """Judge a page of HTML."""
@@ -495,6 +504,7 @@ class Comparing:
     ) -> None:
         try:
             old = await run_in_thread(self._old_page, state)
+            knowledge = await self._knowledge_of(state.domain)
         except (StoreError, DamagedError):
             self._count("store/errors", 1)
             old = None
@@ -503,7 +513,18 @@ class Comparing:
             self._count("unchanged/not_comparable", 1)
             return
         policy = change_policy(settings)
-        judgement.verdict, judgement.diff = site.versions.compare(old, page, policy, with_diff=settings.diff)
+        frames = frame_of(old, state.url, knowledge), frame_of(page, state.url, knowledge)
+        judgement.verdict, judgement.diff = site.versions.compare(
+            old, page, policy, with_diff=settings.diff, frames=frames if all(frames) else ((), ())
+        )
+
+    async def _knowledge_of(self, domain: str) -> SiteKnowledge | None:
+        if domain not in self._known:
+            found = site_of(domain, await run_in_thread(self._store.templates, domain))
+            if len(self._known) >= _MOST_KNOWN:
+                del self._known[next(iter(self._known))]
+            self._known[domain] = found
+        return self._known[domain]
 
     def _old_page(self, state: StoredState) -> Page | None:
         """Return the version that the last acknowledged change left; blocks, so call it in a thread."""

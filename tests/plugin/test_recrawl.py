@@ -11,11 +11,13 @@ from scrapy.http import HtmlResponse, Response, TextResponse, XmlResponse
 
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
 from scrapy_dedup.core.pages.guard import ParseLimits
-from scrapy_dedup.core.recrawl.verdicts import VerdictKind, page_keys
+from scrapy_dedup.core.recrawl.verdicts import Change, VerdictKind, page_keys
 from scrapy_dedup.core.urls.normal_form import DEFAULT_RULES
 from scrapy_dedup.plugin.domains import Site, Sites
 from scrapy_dedup.plugin.unchanged import Comparing, SitemapDates
 from scrapy_dedup.service.recrawl.recrawling import NOT_KEPT, Judgement, KnownPage, SiteVersions
+from scrapy_dedup.service.templates.site_learning import learn_site
+from scrapy_dedup.service.templates.site_records import template_record
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.codec import pack_fingerprints
 from scrapy_dedup.store.records.records import Record
@@ -23,6 +25,7 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.core.builders import parsed
 from tests.databases import change
+from tests.service.site_pages import DOMAIN, article, pages, url_of, words
 from tests.store.builders import NOON, a_crawled_url, a_document, a_source, state_of
 from tests.tables import table
 
@@ -81,6 +84,18 @@ def test_damaged_fingerprints_are_counted(project):
 
     assert judged.verdict.kind is VerdictKind.CHANGED
     assert judged.counts["store/errors"] == 1
+
+
+def test_other_links_beside_the_text_are_no_change(project):
+    """By the templates of earlier crawls: nothing repeats among the pages that one visit knows."""
+    known = learn_site(DOMAIN, pages(20), Settings())
+    project.write([template_record(known, layout, NOON) for layout in known.templates])
+    others, edited = (article(99).replace(words(at, 4), "other links there") for at in (100, 99 * 100))
+    judgement = stored(project, article(99), domain=DOMAIN, url=url_of("a", 99))
+
+    verdicts = [Judged(project, judgement, html).verdict for html in (others, edited)]
+
+    assert [one.change for one in verdicts] == [Change.BOILERPLATE_ONLY, Change.CONTENT]
 
 
 def html(url: str, body: str, **fields: Any) -> HtmlResponse:

@@ -19,6 +19,7 @@ from scrapy_dedup.core.pages.fingerprints import block_fingerprint
 from scrapy_dedup.core.pages.render import kept_pictures
 from scrapy_dedup.core.pages.shown import picture, shown_in
 from scrapy_dedup.core.pages.tags import BODY, CURRENCY, Place, Tag, plain
+from scrapy_dedup.core.recrawl.elapsed import timeless
 
 TITLE: Final = "title"
 """Path of the parts of a page's title, where other passages have a DOM path."""
@@ -86,6 +87,11 @@ class Passage(NamedTuple):
         return _NUMBER.sub("#", self.code) if self.code else mask(self.text)
 
     @property
+    def timeless(self) -> str:
+        """What is compared, whatever it says of how long ago something was."""
+        return self.form if self.code or self.is_shown else "".join(timeless(self.text).split())
+
+    @property
     def number_key(self) -> int:
         """What stands for it whatever its numbers, dates and times are, or whatever is shown in its place."""
         return block_fingerprint(self.path, self.text[:1] if self.is_shown else mask(self.text))
@@ -150,37 +156,43 @@ def title_parts(title: str | None) -> list[str]:
     return [part for part in _TITLE_SEPARATOR.split(folded) if part]
 
 
-def main_text(page: Page, repeats: Repeats) -> MainText:
+def main_text(page: Page, repeats: Repeats, frame: Sequence[bool] = ()) -> MainText:
     """Return what a page has that its site does not.
 
     A page that would be left empty is kept whole: copies of one page repeat in all their blocks.
+
+    Args:
+        page: a version of it.
+        repeats: what its site repeats.
+        frame: of each block whether it stands where its site puts what is not the page's own; nothing for no block.
     """
     keys = [block_key(block) for block in page.blocks]
+    frame = frame or [False] * len(keys)
     shared = [
         Passage(block.path, block.text)
         for block, key in zip(page.blocks, keys, strict=True)
         if key in repeats.boilerplate
     ]
-    whole = len(shared) == len(page.blocks)
+    whole = all(key in repeats.boilerplate or framed for key, framed in zip(keys, frame, strict=True))
     headings = {_without_sign(block) for block in page.blocks if _HEADING.search(block.path)}
     headings.update(title_parts(page.title))
     keep = [
-        whole or not (key in repeats.boilerplate or _names_heading(block, headings))
-        for block, key in zip(page.blocks, keys, strict=True)
+        whole or not (framed or key in repeats.boilerplate or _names_heading(block, headings))
+        for block, key, framed in zip(page.blocks, keys, frame, strict=True)
     ]
     title = [(Passage(TITLE, part), text_key(TITLE, part)) for part in title_parts(page.title)]
     shared += [part for part, key in title if key in repeats.boilerplate]
     rest = [key for key, kept in zip(keys, keep, strict=True) if not kept]
     return MainText(
         title=tuple(part for part, key in title if key not in repeats.boilerplate),
-        passages=tuple(_kept(page, keep, frozenset() if whole else repeats.boilerplate)),
+        passages=tuple(_kept(page, keep, [] if whole else frame, frozenset() if whole else repeats.boilerplate)),
         menus=frozenset() if whole else frozenset(_menus(page.blocks, keys, repeats.links)),
         furniture=number_keys(shared),
         rest=tuple(rest),
     )
 
 
-def _kept(page: Page, keep: Sequence[bool], boilerplate: AbstractSet[int]) -> Iterator[Passage]:
+def _kept(page: Page, keep: Sequence[bool], frame: Sequence[bool], boilerplate: AbstractSet[int]) -> Iterator[Passage]:
     """Yield the blocks that are kept, and after each what it shows; a picture between them goes with one of them."""
     pictures = kept_pictures(page, keep)
     here = BODY
@@ -197,7 +209,8 @@ def _kept(page: Page, keep: Sequence[bool], boilerplate: AbstractSet[int]) -> It
             if keep[step]:
                 yield _passage(block)
             # Also of what repeats: each page's own file is behind the same "Download".
-            found, path = shown_in(block), block.path
+            if not (frame and frame[step]):
+                found, path = shown_in(block), block.path
         for text in found:
             if text_key(path, text) not in boilerplate:
                 yield Passage(path, text, is_shown=True)
@@ -467,7 +480,7 @@ def _without_furniture(passages: Sequence[Passage], other: MainText) -> Sequence
 def _class_of(before: Sequence[Passage], after: Sequence[Passage], volatile: AbstractSet[int]) -> Change:
     if _joined(before) == _joined(after):
         return Change.NONE
-    if volatile and _joined(before, volatile) == _joined(after, volatile):
+    if _without_churn(before, volatile) == _without_churn(after, volatile):
         return Change.VOLATILE
     masked = ("".join(one.masked for one in side) for side in (before, after))
     return Change.NUMBERS if next(masked) == next(masked) else Change.CONTENT
@@ -487,10 +500,12 @@ def _of_shown(before: Sequence[Passage], after: Sequence[Passage]) -> tuple[list
     return [one for one in before if one.is_shown], [one for one in after if one.is_shown]
 
 
-def _joined(passages: Sequence[Passage], volatile: AbstractSet[int] = frozenset()) -> str:
-    if not volatile:
-        return "".join(one.form for one in passages)
-    return "".join(one.masked if one.number_key in volatile else one.form for one in passages)
+def _joined(passages: Sequence[Passage]) -> str:
+    return "".join(one.form for one in passages)
+
+
+def _without_churn(passages: Sequence[Passage], volatile: AbstractSet[int]) -> str:
+    return "".join(one.masked if volatile and one.number_key in volatile else one.timeless for one in passages)
 
 
 def _is_other_design(before: Sequence[Passage], after: Sequence[Passage]) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from enum import StrEnum
 from functools import lru_cache
+from math import inf
 from typing import Final
 
 from msgspec import Struct
@@ -13,6 +14,7 @@ from scrapy_dedup.core.boilerplate.verdict_model import learn
 from scrapy_dedup.core.metadata.choice import Metadata, metadata_of
 from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.pages.marking import marked_blocks
+from scrapy_dedup.core.pages.tags import BODY, Place
 from scrapy_dedup.core.templates.layouts import Skeleton, skeleton_of
 from scrapy_dedup.core.templates.templates import MORE_CAUTION, Cut, Template, Why, cut, template_of
 from scrapy_dedup.core.urls.normal_form import page_key
@@ -108,6 +110,59 @@ def cut_page(
     removals, protected, how = _alone(page, known, settings)
     cleaned = _finished(html, page, url, (removals, protected), settings, patterns)
     return SiteCut(cleaned, metadata_of(page, url), how, skeleton, layout, misfit)
+
+
+def frame_of(page: Page, url: str, knowledge: SiteKnowledge | None) -> list[bool]:
+    """Return of each block whether it tells of another page, where the template of the page's layout keeps nothing.
+
+    These come and go: what others bought, what is read most. The template is asked with more caution, and what it
+    leaves out besides, such as a list of facts in a side column, may be told of no other page. Empty where no template
+    is live, where it may not be made for such pages, and where people have changed it.
+    """
+    chosen = knowledge.template_for(knowledge.layout_of(skeleton_of(page)), url) if knowledge is not None else None
+    if chosen is None or chosen.overrides:
+        return []
+    template = chosen.template.at(_FRAME_CAUTION)
+    found = cut(page, template)
+    if found.own < _MOST_OF_IT or _misfit(page, template, found) or _doubt(found):
+        return []
+    cards = _cards(page)
+    return [why is not None and cards[place] <= _LARGEST_CARD for place, why in enumerate(found.removed)]
+
+
+# By 0.9, cards that all others of a kind leave out stay; by 0.5, some of listings go.
+_FRAME_CAUTION: Final = 0.7
+# Of a page's own text: where less is left, the page may be a list of others itself.
+_MOST_OF_IT: Final = 0.5
+# Blocks of picture, title, maker, prices and label of something that leads to its page.
+_LARGEST_CARD: Final = 8
+
+
+def _cards(page: Page) -> list[float]:
+    """Return for each block how many stand in the smallest element around it that has a link; infinity for none."""
+    sizes = [inf] * len(page.blocks)
+    # Of each open element: its blocks without such an element so far, how many it holds, whether one has a link.
+    waiting, held, linked = [list[int]()], [0], [False]
+    here = BODY
+    for step in page.walk.steps:
+        if isinstance(step, int):
+            waiting[-1].append(step)
+            held[-1] += 1
+            linked[-1] |= page.blocks[step].link_chars > 0
+        elif isinstance(step, Place):
+            if step.outer is here:
+                waiting.append([])
+                held.append(0)
+                linked.append(False)
+            elif here.outer is step and len(held) > 1:
+                inner, size, has_link = waiting.pop(), held.pop(), linked.pop()
+                for place in inner if has_link else ():
+                    sizes[place] = size
+                waiting[-1] += [] if has_link else inner
+                held[-1] += size
+                linked[-1] |= has_link
+            here = step
+    return sizes
 
 
 _Verdicts = tuple[list[Removal | None], list[bool]]

@@ -288,9 +288,20 @@ class SiteVersions(Struct):
             self.churn.add(moves(text, text))
         return verdict_of({Change.NONE if old == new else Change.BOILERPLATE_ONLY}, policy)
 
-    def compare(self, old: Page, new: Page, policy: ChangePolicy, *, with_diff: bool) -> tuple[Verdict, str]:
-        """Return the verdict on a page, the older version of which was stored, and the difference if it is wanted."""
-        before, after = main_text(old, self.repeats), main_text(new, self.repeats)
+    def compare(
+        self,
+        old: Page,
+        new: Page,
+        policy: ChangePolicy,
+        *,
+        with_diff: bool,
+        frames: tuple[Sequence[bool], Sequence[bool]] = ((), ()),
+    ) -> tuple[Verdict, str]:
+        """Return the verdict on a page, the older version of which was stored, and the difference if it is wanted.
+
+        *frames* says of each version's blocks which are no content, see `core.recrawl.verdicts.main_text`.
+        """
+        before, after = (main_text(page, self.repeats, frame) for page, frame in zip((old, new), frames, strict=True))
         self.churn.add(moves(before, after))
         verdict = compare(before, after, policy, self.churn.volatile(elsewhere=self.not_modified))
         changed = verdict.kind is VerdictKind.CHANGED

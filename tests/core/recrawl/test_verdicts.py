@@ -6,6 +6,7 @@ import pytest
 
 from scrapy_dedup.core.boilerplate.repeats import PageCounts, RepeatPolicy
 from scrapy_dedup.core.pages.blocks import Page
+from scrapy_dedup.core.recrawl.elapsed import timeless
 from scrapy_dedup.core.recrawl.verdicts import (
     TITLE,
     Change,
@@ -209,3 +210,17 @@ def test_what_a_page_shows_beside_its_words_counts_with_the_element_that_it_stan
 @table("core/blocks_are_the_same_without_boilerplate")
 def test_blocks_are_the_same_without_boilerplate(old, new, *, same):
     assert same_blocks(old, new, {8, 9}) is same
+
+
+@table("recrawl/elapsed")
+def test_how_long_ago_something_was_is_no_fact(text, told):
+    assert timeless(text) == told
+
+
+def test_time_that_passed_is_no_change_and_what_stands_beside_it_is():
+    old, later, edited = (
+        text_of("<p>Cats.", f"<p>{when}") for when in ("3 days ago by Ana", "2 weeks ago by Ana", "2 weeks ago by Bo")
+    )
+
+    assert compare(old, later).change is Change.VOLATILE
+    assert compare(old, edited).change is Change.CONTENT

@@ -4,11 +4,11 @@ import pytest
 from msgspec import structs
 
 from scrapy_dedup.service.cut.page_cleaning import clean_page
-from scrapy_dedup.service.cut.site_cleaning import How, cut_page
+from scrapy_dedup.service.cut.site_cleaning import How, cut_page, frame_of
 from scrapy_dedup.service.templates.site_knowledge import LayoutTemplate, Override, SiteKnowledge
 from scrapy_dedup.service.templates.site_learning import learn_site
 from scrapy_dedup.settings import Settings
-from tests.service.site_pages import DOMAIN, article, own_text, page_of, pages, url_of, words
+from tests.service.site_pages import DOMAIN, article, listing, own_text, page_of, pages, url_of, words
 
 TEXT = Settings(output="text")
 URL = url_of("a", 99)
@@ -106,3 +106,36 @@ class TestReport:
 
         assert found.cleaned.content == html
         assert found.report(TEXT)["flag"] == flag
+
+
+class TestFrame:
+    """What stands where a site puts what is not the page's own."""
+
+    def framed(self, html: str, known: SiteKnowledge, url: str = URL) -> list[str]:
+        page = page_of(html)
+        return [block.text for block, out in zip(page.blocks, frame_of(page, url, known), strict=False) if out]
+
+    def test_links_to_other_pages_are_framed_and_the_article_is_not(self, known):
+        found = self.framed(article(99), known)
+
+        assert {words(99 + step, 4) for step in range(1, 5)} <= set(found)
+        assert not {words(99, 3), *own_text(99)} & set(found)
+
+    def test_what_is_left_out_and_belongs_to_no_link_may_be_told(self, known):
+        facts = '<div class="side"><dl><dt>Opened</dt><dd>nine</dd></dl></div><div class="side">'
+
+        assert "nine" not in self.framed(article(99).replace('<div class="side">', facts), known)
+
+    def test_entries_of_a_list_are_its_text(self):
+        known = learn_site(DOMAIN, pages(12, 8), TEXT)
+
+        found = self.framed(listing(99), known, url_of("list", 99))
+
+        assert not any(words(990 + place, 3) in found for place in range(8))
+
+    def test_nobody_is_sure_of_another_design_or_where_people_decided(self, known):
+        decided = with_each(known, overrides=(Override("keep", ".side"),))
+
+        assert self.framed(OTHER_DESIGN, known) == self.framed(article(99), decided) == []
+        assert self.framed(article(99), with_each(known, state="probation")) == []
+        assert frame_of(page_of(article(99)), URL, None) == []
