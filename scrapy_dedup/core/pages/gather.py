@@ -48,7 +48,7 @@ _NOTHING = "<></>"
 class Block:
     """The smallest piece of visible text with a DOM path."""
 
-    __slots__ = ("fingerprint", "link_chars", "path", "pieces", "text")
+    __slots__ = ("_link_chars", "_pieces", "fingerprint", "path", "text")
 
     path: str
     """Steps from body, as `body>div#page>ul.menu>li`; volatile classes and digits are masked."""
@@ -56,17 +56,23 @@ class Block:
     """White space folded, except within `pre`."""
     fingerprint: int
     """64 bits of path and text."""
-    link_chars: int
-    """How many characters of *text* stand in links."""
-    pieces: tuple[str | Tag, ...]
-    """The text as it stood, escaped for HTML, between its inline tags."""
 
     def __init__(self, path: str, text: str, fingerprint: int, link_chars: int, pieces: tuple[str | Tag, ...]) -> None:
         self.path = path
         self.text = text
         self.fingerprint = fingerprint
-        self.link_chars = link_chars
-        self.pieces = pieces
+        self._link_chars = link_chars
+        self._pieces = pieces
+
+    @property
+    def link_chars(self) -> int:
+        """How many characters of *text* stand in links."""
+        return self._link_chars
+
+    @property
+    def pieces(self) -> tuple[str | Tag, ...]:
+        """The text as it stood, escaped for HTML, between its inline tags."""
+        return self._pieces
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Block) and self._values() == other._values()
@@ -114,12 +120,19 @@ class FoundBlock(Block):
         self._source = source
         self._marks = marks
 
-    def __getattr__(self, name: str) -> object:
-        """Make what is asked for the first time: an attribute that is set never comes here."""
-        if name not in ("pieces", "link_chars"):
-            raise AttributeError(name)
-        self.forget_source()
-        return object.__getattribute__(self, name)
+    @property
+    def link_chars(self) -> int:
+        """How many characters of *text* stand in links."""
+        if self._source:
+            self.forget_source()
+        return self._link_chars
+
+    @property
+    def pieces(self) -> tuple[str | Tag, ...]:
+        """The text as it stood, escaped for HTML, between its inline tags."""
+        if self._source:
+            self.forget_source()
+        return self._pieces
 
     @property
     def unread(self) -> str | None:
@@ -132,9 +145,9 @@ class FoundBlock(Block):
         if not source:
             # Another thread has made it, since this one was asked.
             return
-        self.pieces = _pieces(source, self._marks)
+        self._pieces = _pieces(source, self._marks)
         folded = " ".join(self.text.split()) if self._place.in_pre else self.text
-        self.link_chars = _link_chars(self.pieces, folded)
+        self._link_chars = _link_chars(self._pieces, folded)
         self._source = ""
 
 
