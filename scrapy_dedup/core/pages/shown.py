@@ -1,7 +1,7 @@
 """What a text shows that is no word of it: pictures, files to fetch, addresses to write to, and what is struck out."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from scrapy_dedup.core.pages.gather import Block
@@ -20,13 +20,15 @@ _SHOWN: Final = re.compile("<(?:img|del|s)[ >]")
 _LINKED_FILE: Final = re.compile(rf'\.(?:{EXTENSIONS})[?#"]')
 
 
-def shown_in(block: Block) -> Iterator[str]:
-    """Yield what a block shows, as Markdown would have it, whichever host or copy it comes from."""
+def shown_in(block: Block) -> Iterable[str]:
+    """Return what a block shows, as Markdown would have it, whichever host or copy it comes from."""
     source = block.unread
-    if source is not None and not _may_show(source):
-        return
+    return () if source is not None and not _may_show(source) else _shown_by(block.pieces)
+
+
+def _shown_by(pieces: Iterable[str | Tag]) -> Iterator[str]:
     struck: list[str] | None = None
-    for piece in block.pieces:
+    for piece in pieces:
         if isinstance(piece, str):
             if struck is not None:
                 struck.append(plain(piece))
@@ -42,6 +44,8 @@ def shown_in(block: Block) -> Iterator[str]:
 
 def _may_show(source: str) -> bool:
     """Tell for most texts that they show nothing, before they are read tag by tag."""
+    if "<" not in source:
+        return False
     if _SHOWN.search(source) is not None:
         return True
     # In lower case: a search without regard to case takes ten times as long.

@@ -226,7 +226,8 @@ def _all_shown(page: Page) -> Iterator[tuple[str, str]]:
             yield from ((here.path, text) for text in picture(step))
         else:
             block = page.blocks[step]
-            yield from ((block.path, text) for text in shown_in(block))
+            for text in shown_in(block):
+                yield block.path, text
 
 
 def same_blocks(old: Sequence[int], new: Sequence[int], ignoring: AbstractSet[int]) -> bool:
