@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.pages.blocks import Page
+from scrapy_dedup.core.pages.gather import Block
 from scrapy_dedup.core.pages.render import render
 from scrapy_dedup.core.patterns import expressions as patterns
 from scrapy_dedup.core.patterns.expressions import (
@@ -185,7 +186,7 @@ class TestPlaces:
 
     def test_a_page_whose_marks_are_lost_has_no_places(self):
         page = a_page("<p>one<p>two")
-        page.blocks[0].pieces = ("  ",)
+        page.blocks[0] = Block("body>p", "one", 1, 0, ("  ",))
 
         assert place(page, [True, True]).regions == {}
 
