@@ -470,15 +470,13 @@ class Guard(Struct, frozen=True):
         return secrets.compare_digest(values[0][len(_BEARER) :].strip(), self.token.encode())
 
 
-class ListenAddress(Struct, frozen=True):
-    """Where to listen; port 0 is one that is free."""
+async def serve_http(server: MCPServer[None], settings: Settings, host: str, port: int) -> None:
+    """Listen until a signal ends it; say on standard error where, and the token if it was made for this start.
 
-    host: str
-    port: int
-
-
-def guarded(server: MCPServer[None], settings: Settings, address: ListenAddress, token: str) -> Guard:
-    """Return the application: the server behind its guard."""
+    Raises:
+        ListenError: the address is taken.
+    """
+    token = settings.serve_token or secrets.token_urlsafe(32)
     app = server.streamable_http_app(
         streamable_http_path=PATH,
         stateless_http=True,
@@ -486,21 +484,12 @@ def guarded(server: MCPServer[None], settings: Settings, address: ListenAddress,
         # The guard in front does this, for every path.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    return Guard(app, token, hosts_of(address.host, address.port, settings.serve_allowed_hosts))
-
-
-async def serve_http(server: MCPServer[None], settings: Settings, address: ListenAddress) -> None:
-    """Listen until a signal ends it; say on standard error where, and the token if it was made for this start.
-
-    Raises:
-        ListenError: the address is taken.
-    """
-    token = settings.serve_token or secrets.token_urlsafe(32)
-    with listen(address.host, address.port) as listening:
-        bound = ListenAddress(address.host, listening.getsockname()[1])
-        shown = f"[{bound.host}]" if ":" in bound.host else bound.host
+    with listen(host, port) as listening:
+        port = listening.getsockname()[1]
+        shown = f"[{host}]" if ":" in host else host
         made = "" if settings.serve_token else f"\nToken of this start: {token}"
-        sys.stderr.write(f"MCP server: http://{shown}:{bound.port}{PATH}{made}\n")
+        sys.stderr.write(f"MCP server: http://{shown}:{port}{PATH}{made}\n")
         sys.stderr.flush()
+        guard = Guard(app, token, hosts_of(host, port, settings.serve_allowed_hosts))
         with signals_end_it():
-            await http_server(guarded(server, settings, bound, token)).serve(sockets=[listening])
+            await http_server(guard).serve(sockets=[listening])

@@ -38,7 +38,7 @@ def run(call: Call) -> int:
 def _serve(call: Call, desk: "Desk") -> None:
     import anyio  # noqa: PLC0415 (as above)
 
-    from scrapy_dedup.mcp_server import ListenAddress, make_server, serve_http, serve_stdio  # noqa: PLC0415 (as above)
+    from scrapy_dedup.mcp_server import make_server, serve_http, serve_stdio  # noqa: PLC0415 (as above)
 
     settings, options = call.settings, call.options
     server = make_server(desk, with_blacklist=settings.mcp_blacklist)
@@ -48,4 +48,4 @@ def _serve(call: Call, desk: "Desk") -> None:
     host = options.host or settings.serve_host
     check_token(host, settings.serve_token)
     port = settings.mcp_port if options.port is None else options.port
-    anyio.run(serve_http, server, settings, ListenAddress(host, port))
+    anyio.run(serve_http, server, settings, host, port)
