@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from enum import StrEnum
 from functools import lru_cache
-from math import inf
 from typing import Final
 
 from msgspec import Struct
@@ -113,11 +112,11 @@ def cut_page(
 
 
 def frame_of(page: Page, url: str, knowledge: SiteKnowledge | None) -> list[bool]:
-    """Return of each block whether it tells of another page, where the template of the page's layout keeps nothing.
+    """Return of each block whether it stands in a card of another page, of which the template keeps nothing.
 
-    These come and go: what others bought, what is read most. The template is asked with more caution, and what it
-    leaves out besides, such as a list of facts in a side column, may be told of no other page. Empty where no template
-    is live, where it may not be made for such pages, and where people have changed it.
+    Such cards come and go: what others bought, what is read most. What else the template leaves out, such as a list of
+    facts in a side column, may be told of no other page. Empty where no template is live, where it may not be made for
+    such pages, and where people have changed it.
     """
     chosen = knowledge.template_for(knowledge.layout_of(skeleton_of(page)), url) if knowledge is not None else None
     if chosen is None or chosen.overrides:
@@ -126,8 +125,8 @@ def frame_of(page: Page, url: str, knowledge: SiteKnowledge | None) -> list[bool
     found = cut(page, template)
     if found.own < _MOST_OF_IT or _misfit(page, template, found) or _doubt(found):
         return []
-    cards = _cards(page)
-    return [why is not None and cards[place] <= _LARGEST_CARD for place, why in enumerate(found.removed)]
+    out = [why is not None for why in found.removed]
+    return [card is not None and all(out[card[0] : card[1]]) for card in _cards(page)]
 
 
 # By 0.9, cards that all others of a kind leave out stay; by 0.5, some of listings go.
@@ -138,31 +137,24 @@ _MOST_OF_IT: Final = 0.5
 _LARGEST_CARD: Final = 8
 
 
-def _cards(page: Page) -> list[float]:
-    """Return for each block how many stand in the smallest element around it that has a link; infinity for none."""
-    sizes = [inf] * len(page.blocks)
-    # Of each open element: its blocks without such an element so far, how many it holds, whether one has a link.
-    waiting, held, linked = [list[int]()], [0], [False]
-    here = BODY
+def _cards(page: Page) -> list[tuple[int, int] | None]:
+    """Return for each block the first and the last of the largest card around it, the last excluded; None for none."""
+    cards: list[tuple[int, int] | None] = [None] * len(page.blocks)
+    # Of each open element: its first block, and how many blocks before it have a link.
+    opened = [(0, 0)]
+    here, met, links = BODY, 0, 0
     for step in page.walk.steps:
         if isinstance(step, int):
-            waiting[-1].append(step)
-            held[-1] += 1
-            linked[-1] |= page.blocks[step].link_chars > 0
+            met, links = step + 1, links + (page.blocks[step].link_chars > 0)
         elif isinstance(step, Place):
             if step.outer is here:
-                waiting.append([])
-                held.append(0)
-                linked.append(False)
-            elif here.outer is step and len(held) > 1:
-                inner, size, has_link = waiting.pop(), held.pop(), linked.pop()
-                for place in inner if has_link else ():
-                    sizes[place] = size
-                waiting[-1] += [] if has_link else inner
-                held[-1] += size
-                linked[-1] |= has_link
+                opened.append((met, links))
+            elif here.outer is step and len(opened) > 1:
+                first, before = opened.pop()
+                if met - first <= _LARGEST_CARD and links > before:
+                    cards[first:met] = [(first, met)] * (met - first)
             here = step
-    return sizes
+    return cards
 
 
 _Verdicts = tuple[list[Removal | None], list[bool]]
