@@ -44,7 +44,8 @@ class BadRow(Struct, frozen=True):
 def read_rows(lines: Iterable[str | None], name: str, scope: DomainScope = "host") -> Iterator[DomainRow | BadRow]:
     """Iterate over the domains of a file: a JSON object a line, or a name, behind which `#` begins a comment.
 
-    None stands in the place of a line that is too long; *name* stands in messages.
+    The first line may be the head of the column. None stands in the place of a line that is too long; *name* stands in
+    messages.
     """
     for number, line in enumerate(lines, 1):
         where = f"{name}, line {number}"
@@ -53,7 +54,7 @@ def read_rows(lines: Iterable[str | None], name: str, scope: DomainScope = "host
             yield BadRow(where, "the line is too long")
         elif text.startswith("{"):
             yield _row(where, text, scope)
-        elif host := text.partition("#")[0].strip():
+        elif (host := text.partition("#")[0].strip()) and (number > 1 or host.lower() not in _KEYS):
             yield _checked(where, {NAME: host}, scope)
 
 

@@ -198,6 +198,7 @@ class Explanation(Struct, frozen=True):
         like: the page that stands for this one, or that it is nearly like.
         chunks: of the document's clean text, in their order.
         holders: URLs of the pages that give a chunk in its place, by key.
+        gone_at: when the page was declared removed; None where it was not.
     """
 
     project: str
@@ -213,6 +214,7 @@ class Explanation(Struct, frozen=True):
     like: ExplainedLike | None = None
     chunks: tuple[StoredChunk, ...] = ()
     holders: Mapping[bytes, str] = field(default_factory=dict)
+    gone_at: datetime | None = None
 
     @property
     def removed(self) -> tuple[ExplainedBlock, ...]:
@@ -259,6 +261,7 @@ def explain(store: Store, project: str, url: str, settings: Settings) -> Explana
         decisions = sorted([*decisions, *found.decisions(document_key)], key=lambda each: (each.decided_at, each.layer))
     aliases = found.urls_of_document(document_key)
     chunks, holders, like = _beside_others(store, found, keys.page_key, document_key)
+    state = found.page_states([keys.page_key]).get(keys.page_key)
     return Explanation(
         project=project,
         keys=keys,
@@ -273,6 +276,7 @@ def explain(store: Store, project: str, url: str, settings: Settings) -> Explana
         like=like,
         chunks=chunks,
         holders=holders,
+        gone_at=state.gone_at if state is not None else None,
     )
 
 
@@ -354,6 +358,8 @@ def facts_of(found: Explanation) -> list[tuple[str, str]]:
     if keys.normal_url != keys.url:
         lines.append(("normal form", keys.normal_url))
     lines += _crawl(found)
+    if found.gone_at is not None:
+        lines.append(("removed", f"{found.gone_at:%Y-%m-%d %H:%M} UTC: the site has it no more"))
     if found.stands_for:
         lines.append(("kept as", found.stands_for))
     if found.like is not None:

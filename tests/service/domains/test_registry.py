@@ -6,7 +6,7 @@ import pytest
 
 from scrapy_dedup.core.domains import TwinReason
 from scrapy_dedup.core.urls.normal_form import page_key
-from scrapy_dedup.service.domains.files import DomainRow, ImportedDomains, import_rows
+from scrapy_dedup.service.domains.files import DomainRow, ImportedDomains, import_rows, read_rows
 from scrapy_dedup.service.domains.registry import DomainService, lift_expired
 from scrapy_dedup.service.domains.twins import Twins, settle_twins
 from scrapy_dedup.settings import Settings
@@ -146,6 +146,12 @@ def test_a_pair_is_two_again_when_later_pages_differ(project, service):
     assert (found.was_joined, found.is_joined, found.reason) == (True, False, TwinReason.UNLIKE)
     domain = service.find_by_domain_name(WWW)
     assert (domain.domain_name, domain.joined_to, domain.pages_unlike) == (WWW, None, 2)
+
+
+def test_head_of_a_column_is_no_domain():
+    rows = read_rows(["domain_name", "one.example", "localhost", "url"], "list.csv")
+
+    assert [row.name for row in rows if isinstance(row, DomainRow)] == ["one.example", "localhost", "url"]
 
 
 def test_an_import_changes_only_what_the_file_has(project, service):

@@ -4,7 +4,7 @@ from scrapy_dedup.report.values import ExplainedLike
 from scrapy_dedup.service.stored.analysis import DomainDedupService
 from scrapy_dedup.service.views.explain import Explanation, explain, page_of
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.records import ChunksRecord, DecisionRecord, SignatureRecord
+from scrapy_dedup.store.records.records import ChunksRecord, DecisionRecord, GoneRecord, SignatureRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.stored_pages import BANNER, DOMAIN, FOOTER, NOON, a_url, html_page, put, put_html
@@ -88,3 +88,12 @@ class TestBesideOthers:
 
         assert (name, told) in page.facts
         assert page.like == ExplainedLike(a_url(2), layer or "", 0.93)
+
+
+def test_a_page_that_was_removed_is_told_as_removed(store, project):
+    put_html(project, [1, 2])
+    project.write([GoneRecord(page_key(a_url(2)), NOON)])
+
+    facts = [dict(page_of(explained(store, name), NOON).facts) for name in (1, 2)]
+
+    assert [one.get("removed") for one in facts] == [None, f"{NOON:%Y-%m-%d %H:%M} UTC: the site has it no more"]
