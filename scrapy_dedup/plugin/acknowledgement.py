@@ -24,7 +24,7 @@ from scrapy.http import Response
 
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.urls.normal_form import UrlRules, page_key
-from scrapy_dedup.plugin.items import REPORT, DuplicateItem, url_of
+from scrapy_dedup.plugin.items import REPORT, DuplicateItem, url_of, value_of
 from scrapy_dedup.plugin.recrawl.reuse import Recorder, Reuse
 from scrapy_dedup.plugin.visits import Visit, Visits
 from scrapy_dedup.plugin.write_behind import WriteBehind
@@ -439,7 +439,7 @@ class Acknowledgement:
         if not ItemAdapter.is_item(item):
             return None
         adapter = ItemAdapter(item)
-        report = adapter.get(REPORT)
+        report = value_of(adapter, REPORT)
         if isinstance(report, dict) and "visited" in report:
             return bytes.fromhex(report["visited"])
         url = url_of(adapter, self._crawl.settings)
@@ -465,7 +465,9 @@ class Acknowledgement:
         visit.drafts.clear()
         if visit.judgement is None:
             self._complete(drafts, visit)
-            if visit.giver and visit.callback_ended and not visit.noted:
+            # A failed page that gave nothing leaves what was known of it.
+            told = visit.had_items or 200 <= visit.http_status < 300
+            if visit.giver and visit.callback_ended and told and not visit.noted:
                 visit.noted = True
                 self._when_safe(visit, [delivery_record(visit)])
         elif not visit.noted and visit.callback_ended:

@@ -24,7 +24,7 @@ from scrapy_dedup.core.domains import DomainRefusal, RequestPolicy, judge_domain
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.recrawl.plan import LastmodTrust, ValidatorTrust
 from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
-from scrapy_dedup.plugin.items import ChunkItem, url_of
+from scrapy_dedup.plugin.items import ChunkItem, url_of, value_of
 from scrapy_dedup.plugin.overrides import META_KEY, with_request
 from scrapy_dedup.plugin.requests import redirected_from
 from scrapy_dedup.service.crawl.crawl import Crawl
@@ -326,7 +326,7 @@ class Confidences:
             return self._function(item)
         if not self._field or not ItemAdapter.is_item(item):
             return None
-        said = ItemAdapter(item).get(self._field)
+        said = value_of(ItemAdapter(item), self._field)
         return None if said == "" else said
 
     def _refuse(self, what: str) -> None:

@@ -35,6 +35,7 @@ from scrapy_dedup.plugin.items import (
     chunk_items,
     has_field,
     item_hash,
+    lacks,
     not_own,
     send,
     url_of,
@@ -664,7 +665,7 @@ class DedupPipeline:
             crawl.evidence.stand_aside(draft, leaves=False)
         crawl.emit(draft, datetime.now(UTC))
         self._fields.put(item, adapter, CONTENT, draft.cleaned.content if draft.cleaned else "")
-        filled = [name for name in METADATA if adapter.get(name) in (None, "")]
+        filled = [name for name in METADATA if lacks(item, adapter, name)]
         for name in filled:
             self._fields.put(item, adapter, name, getattr(draft.metadata, name))
         self._fields.put(item, adapter, REPORT, self._report(item_page) | {FILLED: filled})

@@ -105,12 +105,18 @@ class PageItem:
         return cls(url=response.url, html=response.text if isinstance(response, TextResponse) else None)
 
 
+def value_of(adapter: ItemAdapter, name: str) -> Any:
+    """Return an item's field; None where it has none of that name."""
+    # Not by `in` or `get`: a defaultdict makes a field of any name that it is asked for.
+    return adapter[name] if name in tuple(adapter) else None
+
+
 def text_field(adapter: ItemAdapter, name: str, content_type: str | None = None) -> str | None:
     """Return an item's field as text; None where it is missing, empty or nothing that could be read as text.
 
     Bytes are read by the Content-Type.
     """
-    value = adapter.get(name)
+    value = value_of(adapter, name)
     if isinstance(value, bytes):
         return html_to_unicode(content_type, value)[1] or None
     return value if isinstance(value, str) and value else None
@@ -118,7 +124,7 @@ def text_field(adapter: ItemAdapter, name: str, content_type: str | None = None)
 
 def url_of(adapter: ItemAdapter, settings: Settings) -> str | None:
     """Return the URL that an item names."""
-    value = adapter.get(settings.url_field)
+    value = value_of(adapter, settings.url_field)
     return value.strip() or None if isinstance(value, str) else None
 
 
@@ -214,11 +220,11 @@ class ItemFields:
 
     def warn_of_own(self, item: Any, adapter: ItemAdapter, settings: Settings) -> None:
         """Warn once where the plugin's fields take the place of the item's own; of an item that it filled, never."""
-        report = adapter.get(REPORT)
+        report = value_of(adapter, REPORT)
         if isinstance(report, dict) and FILLED in report:
             return
         for name in {CONTENT, REPORT} - {settings.content_field, settings.html_field}:
-            if adapter.get(name) not in (None, "", {}) and self._is_news(item, name):
+            if value_of(adapter, name) not in (None, "", {}) and self._is_news(item, name):
                 hint = f"; if it is the text to clean: DEDUP_CONTENT_FIELD = {CONTENT!r}" if name == CONTENT else ""
                 line = "%s has a field %s of its own, which the plugin's replaces; yield it by another name%s"
                 logger.warning(line, type(item).__name__, name, hint)
@@ -247,6 +253,11 @@ def _declaration(item: Any, name: str) -> str:
     """Return the line by which an item's class declares a field."""
     kind = "dict" if name == REPORT else "str"
     return f"{name} = scrapy.Field()" if isinstance(item, Item) else f"{name}: {kind} | None = None"
+
+
+def lacks(item: Any, adapter: ItemAdapter, name: str) -> bool:
+    """Say whether nobody gave an item a field, not even an empty one; a class may give each of its items None."""
+    return name not in tuple(adapter) or (not isinstance(item, dict | Item) and adapter[name] is None)
 
 
 def has_field(item: Any, name: str) -> bool:

@@ -251,6 +251,7 @@ class Unchanged:
         plan = self._runtime.plans.pop(request, None)
         if LEFT_OUT in response.flags:
             return
+        plan = plan or await self._answered_above(request, settings)
         if plan is None:
             self._runtime.begin_visit(request, response, settings)
             return
@@ -264,7 +265,17 @@ class Unchanged:
             self._failed(request, response, site)
         if response.status in GONE:
             self._note_answer(request)
-        self._runtime.begin_visit(request, response, settings)
+        visit = self._runtime.begin_visit(request, response, settings)
+        if visit is not None and settings.acts("unchanged"):
+            visit.giver = self._runtime.giver_of(visit.callback)
+
+    async def _answered_above(self, request: Request, settings: Settings) -> FetchPlan | None:
+        """Return what is known of a page that a middleware gave before ours was asked, as one with a browser does."""
+        if not settings.unchanged_enabled or extract_domain(request.url, self._runtime.settings.domain_scope) is None:
+            return None
+        key = page_key(request.url, self._runtime.rules)
+        known = await self._known(AskedPage(key, with_chunks=makes_chunks(settings)))
+        return FetchPlan(known, Fetch(FetchReason.NOT_HELD))
 
     def _note_answer(self, request: Request) -> None:
         """Remember that a page was answered, unless it is remembered as met."""
@@ -367,9 +378,7 @@ class Unchanged:
 
     async def _recall_delivery(self, visit: Visit) -> None:
         """Note which items the last visit of the page gave, where those are left out."""
-        spider = self._runtime.crawler.spider
-        name = spider.name if spider is not None else ""
-        visit.giver = parts_hash(name.encode(), visit.callback.encode())
+        visit.giver = self._runtime.giver_of(visit.callback)
         if visit.settings.unchanged != "skip" or not self._runtime.crawl.has_history:
             return
         state = visit.judgement.state if visit.judgement is not None else None

@@ -8,8 +8,9 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from msgspec import Struct, field
-from scrapy import Request, signals
+from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
+from scrapy.extensions.closespider import CloseSpider
 from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import call_later, run_in_thread
 from scrapy.utils.defer import maybe_deferred_to_future
@@ -17,6 +18,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.templates.templates import WINDOW
 from scrapy_dedup.plugin.engine_state import EngineState
+from scrapy_dedup.plugin.items import DuplicateItem
 from scrapy_dedup.service.learning import Learner, Steps, done
 from scrapy_dedup.settings import Settings
 
@@ -143,12 +145,12 @@ class _ParkedBatch(Struct):
 
 
 def parking_bounds(settings: Settings, of_crawl: BaseSettings) -> tuple[int, timedelta]:
-    """Return how many pages wait at most, and how long: half of what lets Scrapy close the spider for want of items."""
+    """Return how many pages wait at most, and how long: half of what lets Scrapy close the spider."""
     pages = [of_crawl.getint(f"CLOSESPIDER_{what}") for what in ("ITEMCOUNT", "PAGECOUNT", "PAGECOUNT_NO_ITEM")]
-    seconds = [of_crawl.getfloat(f"CLOSESPIDER_{what}") for what in ("TIMEOUT", "TIMEOUT_NO_ITEM")]
+    seconds = of_crawl.getfloat("CLOSESPIDER_TIMEOUT")
     return (
         min([settings.batch_pages, *(max(1, number // 2) for number in pages if number > 0)]),
-        min([settings.max_wait, *(timedelta(seconds=number / 2) for number in seconds if number > 0)]),
+        min(settings.max_wait, timedelta(seconds=seconds / 2)) if seconds > 0 else settings.max_wait,
     )
 
 
@@ -240,13 +242,16 @@ def _go_on(batch: _ParkedBatch, why: Release) -> None:
 
 
 class ItemsFirst:
-    """Holds pages back where a project closes its spider by a count, as our pipeline is slower than none.
+    """Lets a project close its spider by a count when it would without us: our pipeline is slower than none.
 
     `CLOSESPIDER_PAGECOUNT_NO_ITEM` counts pages since an item left all pipelines: at half of it a page waits for items
     of those before it. `CLOSESPIDER_ITEMCOUNT` lets all go out that is under way: half of it may be in our pipeline.
+    Items that a layer leaves out count as if they had gone out, and for `CLOSESPIDER_TIMEOUT_NO_ITEM` those that wait:
+    a crawl in which nothing changed for a while is not at its end.
     """
 
     def __init__(self, crawler: Crawler, lot: ParkingLot) -> None:
+        self._crawler = crawler
         self._lot = lot
         self._engine = EngineState(crawler)
         self._most_pages = crawler.settings.getint("CLOSESPIDER_PAGECOUNT_NO_ITEM") // 2
@@ -256,6 +261,10 @@ class ItemsFirst:
         self._going_on: set[Request] = set()
         """Whose pages went on, and are not counted yet: other middlewares have them."""
         self._held_up = 0
+        self._limits: CloseSpider | None = None
+        """What closes it; None where nothing does."""
+        crawler.signals.connect(self._opened, signal=signals.spider_opened)
+        crawler.signals.connect(self._dropped, signal=signals.item_dropped)
         if self._most_pages:
             crawler.signals.connect(self._received, signal=signals.response_received)
             crawler.signals.connect(self._scraped, signal=signals.item_scraped)
@@ -266,6 +275,26 @@ class ItemsFirst:
 
     def _scraped(self, item: Any) -> None:  # noqa: ARG002 (Scrapy's signature)
         self._pages = 0
+
+    def _opened(self) -> None:
+        self._limits = self._crawler.get_extension(CloseSpider)
+
+    def _dropped(self, item: Any, spider: Spider, exception: BaseException) -> None:
+        if not isinstance(exception, DuplicateItem):
+            return
+        self._pages = 0
+        if self._limits is not None:
+            self._limits.item_scraped(item, spider)
+            self._note_item()
+
+    def tell_of_waiting(self) -> None:
+        """Let items that are in our pipeline count as if one had come just now."""
+        if self._held_up:
+            self._note_item()
+
+    def _note_item(self) -> None:
+        if self._limits is not None and self._limits.close_on["timeout_no_item"]:
+            self._limits.items_in_period += 1
 
     @asynccontextmanager
     async def held_up(self) -> AsyncIterator[None]:

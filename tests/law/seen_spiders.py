@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -10,7 +11,7 @@ from itemadapter import ItemAdapter
 from scrapy import FormRequest, Request, Spider
 from scrapy.downloadermiddlewares.retry import get_retry_request
 from scrapy.exceptions import DropItem
-from scrapy.http import Response
+from scrapy.http import HtmlResponse, Response
 from scrapy.spiders import XMLFeedSpider
 
 from tests.law.site import ORIGIN
@@ -50,6 +51,48 @@ class NamesSpider(PathsSpider):
 
     def parse(self, response: Any) -> Iterator[Any]:
         yield {"url": response.url, "name": response.css("h1::text").get()}
+
+
+class NothingSpider(PathsSpider):
+    """Says of some fields that there is nothing."""
+
+    name = "nothing"
+
+    def items(self, response: Any) -> Iterator[Any]:
+        yield {"url": response.url, "title": None, "date": "", "author": response.css(".author::text").get()}
+
+
+class DefaultsSpider(PathsSpider):
+    """Makes its items of defaultdicts."""
+
+    name = "defaults"
+
+    def items(self, response: Any) -> Iterator[Any]:
+        item: dict[str, Any] = defaultdict(list)
+        item["url"] = response.url
+        item["names"].append(response.css("h1::text").get())
+        yield item
+
+
+class LinkSpider(PathsSpider):
+    """Tells of each link whether it leads somewhere: by its status, by an errback, by nothing at all."""
+
+    name = "links"
+
+    def __init__(self, paths: str, how: str) -> None:
+        super().__init__(paths)
+        self.how = how
+
+    async def start(self) -> AsyncIterator[Any]:
+        meta = {"handle_httpstatus_all": True} if self.how == "status" else {}
+        for url in self.start_urls:
+            yield Request(url, meta=meta, errback=self.failed if self.how == "errback" else None)
+
+    def items(self, response: Any) -> Iterator[Any]:
+        yield {"url": response.url, "status": response.status}
+
+    def failed(self, failure: Any) -> Iterator[Any]:
+        yield {"url": failure.request.url, "error": failure.type.__name__}
 
 
 class EntriesSpider(XMLFeedSpider):
@@ -287,6 +330,14 @@ class BanDetector:
         if response.status != 200:
             return response.replace(status=403, body=b"")
         return response
+
+
+class Browser:
+    """Downloader middleware that gives pages before any other is asked for them."""
+
+    def process_request(self, request: Request) -> Response:
+        text = f"<title>Chair</title><h1>Chair {request.url[-1]}</h1><p>Made of oak by hand in {request.url[-1]} days"
+        return HtmlResponse(request.url, body=text, encoding="utf-8", request=request)
 
 
 class Unclean:

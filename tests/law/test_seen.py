@@ -240,6 +240,10 @@ class TestErrorPages:
         assert crawl.asked == bare.asked
 
 
+def _refuse(asked: Asked) -> Answer:
+    raise ConnectionRefusedError(asked.url)
+
+
 def _shop(count: int) -> FixedWorld:
     products = first_site(5, 101).pages[:count]
     body = "<h1>Chair {0}</h1><b class=price>£{0}</b><p>{1} {0}<p>{2}"
@@ -262,19 +266,35 @@ class TestClosing:
             pytest.param({"CLOSESPIDER_PAGECOUNT_NO_ITEM": 10}, 60, id="pages-without-items"),
             # Bare it is a third of a second between two items.
             pytest.param(
-                {"CLOSESPIDER_TIMEOUT_NO_ITEM": 4, "DOWNLOAD_DELAY": 0.3, "RANDOMIZE_DOWNLOAD_DELAY": False},
-                18,
+                {"CLOSESPIDER_TIMEOUT_NO_ITEM": 1, "DOWNLOAD_DELAY": 0.3, "RANDOMIZE_DOWNLOAD_DELAY": False},
+                12,
                 id="time-without-items",
             ),
         ],
     )
-    def test_items_that_wait_do_not_end_a_crawl(self, settings, pages, crawls, tmp_path):
+    def test_items_that_wait_or_are_left_out_do_not_end_a_crawl(self, settings, pages, crawls, tmp_path):
         paths = " ".join(f"/p/{number}" for number in range(pages))
+        beside = Beside(crawls, tmp_path, "PathsSpider", DEDUP_UNCHANGED="skip")
+        world, dearer = _shop(pages), page("Chair", f"<h1>Chair</h1><b class=price>£999</b><p>{PROSE}")
 
-        bare, crawl = Beside(crawls, tmp_path, "PathsSpider").crawl(_shop(pages), settings, paths=paths)
+        bare, first = beside.crawl(world, settings, paths=paths)
+        changed = FixedWorld({**world.answers, f"/p/{pages - 1}": dearer})
+        second_bare, second = beside.crawl(changed, settings, paths=paths)
 
         assert len(bare.items) == pages
-        assert compare.emitted(bare, crawl) == []
+        assert compare.emitted(bare, first) == []
+        assert compare.left_over(second_bare, second, [bare]) == []
+        assert [item["price"] for item in second.items] == ["£999"]
+
+    def test_items_that_are_left_out_count_for_the_end_after_so_many(self, crawls, tmp_path):
+        settings = {"CLOSESPIDER_ITEMCOUNT": 5, "CONCURRENT_REQUESTS": 1}
+        beside = Beside(crawls, tmp_path, "PathsSpider", DEDUP_UNCHANGED="skip")
+
+        beside.crawl(_shop(20), paths=_FEW_PATHS)
+        bare, crawl = beside.crawl(_shop(20), settings, paths=_FEW_PATHS)
+
+        assert crawl.items == []
+        assert compare.beside(bare, crawl) == []
 
     def test_crawl_that_is_to_end_after_five_items_goes_no_further_than_what_was_under_way(self, crawls, tmp_path):
         settings = {"CLOSESPIDER_ITEMCOUNT": 5, "CONCURRENT_REQUESTS": 2}
@@ -284,6 +304,46 @@ class TestClosing:
         assert bare.reason == crawl.reason == "closespider_itemcount"
         assert 5 <= len(bare.items) <= 10
         assert 5 <= len(crawl.items) <= 10
+
+
+class TestAnsweredByMiddleware:
+    def test_pages_that_a_browsers_middleware_gives_are_compared_and_left_out_like_others(self, crawls, tmp_path):
+        settings = {"DOWNLOADER_MIDDLEWARES": {"tests.law.seen_spiders.Browser": 543}}
+        beside = Beside(crawls, tmp_path, "PathsSpider", DEDUP_UNCHANGED="skip")
+
+        _, first = beside.crawl(FixedWorld({}), settings, paths=_FEW_PATHS[:20])
+        _, second = beside.crawl(FixedWorld({}), settings, paths=_FEW_PATHS[:25])
+
+        assert [item["dedup"]["verdict"] for item in first.items] == ["new"] * 4
+        assert [item["url"][-1] for item in second.items] == ["4"]
+
+
+class TestFailedPage:
+    @pytest.mark.parametrize(
+        ("how", "by", "items"),
+        [
+            pytest.param("status", None, [1, 0, 1, 1], id="status"),
+            pytest.param("errback", None, [1, 0, 1, 1], id="errback"),
+            pytest.param("errback", _refuse, [1, 0, 1, 1], id="no-answer"),
+            pytest.param("nothing", None, [1, 0, 0, 0], id="no-item"),
+        ],
+    )
+    def test_link_that_was_told_as_broken_is_told_as_mended(self, how, by, items, crawls, tmp_path):
+        beside = Beside(crawls, tmp_path, "LinkSpider", DEDUP_UNCHANGED="skip", RETRY_ENABLED=False)
+        whole = FixedWorld({"/a": page("Chair", f"<p>{PROSE}")})
+        broken = FixedWorld({"/a": Answer(500, b"<p>no")}, by)
+
+        found = [beside.crawl(world, paths="/a", how=how)[1].items for world in (whole, whole, broken, whole)]
+
+        assert [len(given) for given in found] == items
+
+
+class TestOwnFields:
+    @pytest.mark.parametrize("spider", ["NothingSpider", "DefaultsSpider"])
+    def test_fields_that_the_spider_left_empty_or_out_stay_so(self, spider, crawls, tmp_path):
+        world = FixedWorld({"/a": page("Chair", f'<time datetime="2026-03-01"></time><h1>Chair</h1><p>{PROSE}')})
+
+        assert Beside(crawls, tmp_path, spider).differences(world, paths="/a") == []
 
 
 class TestRepeatsThatAreWanted:

@@ -43,7 +43,7 @@ from scrapy_dedup.commands.call import DONE, INTERRUPTED, NOT_DONE, Call, Comman
 from scrapy_dedup.commands.terminal import named_progress, print_table, say, say_dry_run, say_more
 from scrapy_dedup.plugin.acknowledgement import Delivery, Spool
 from scrapy_dedup.plugin.engine_state import EngineState
-from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, ItemFields, chunk_items, plain
+from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, ItemFields, chunk_items, lacks, plain, value_of
 from scrapy_dedup.plugin.overrides import settings_of_command
 from scrapy_dedup.plugin.recrawl.reuse import OutcomeError, kept_items
 from scrapy_dedup.plugin.requests import is_known_component
@@ -149,11 +149,11 @@ class Renewer:
             if not self._fields.can_take_content(item):
                 return False
             adapter[CONTENT] = refinement.cleaned.content
-            old = adapter.get(REPORT)
+            old = value_of(adapter, REPORT)
             filled = old.get(FILLED, ()) if isinstance(old, dict) else ()
             # What a PDF file is called stands in the file, which is not kept.
             for name in () if refinement.source.field == PDF else METADATA:
-                if name in filled or adapter.get(name) in (None, ""):
+                if name in filled or lacks(item, adapter, name):
                     self._fields.put(item, adapter, name, getattr(refinement.metadata, name))
             report = old if isinstance(old, dict) else self._origin(refinement)
             kept = {name: value for name, value in report.items() if name != "diff"}
@@ -400,7 +400,7 @@ class Emission:
 
 def _url_of(item: Any) -> str | None:
     """Return the URL of the page that an item was made from, as it says itself."""
-    report = ItemAdapter(item).get(REPORT) if ItemAdapter.is_item(item) else None
+    report = value_of(ItemAdapter(item), REPORT) if ItemAdapter.is_item(item) else None
     url = report.get("url") if isinstance(report, dict) else None
     return url if isinstance(url, str) else None
 
