@@ -15,7 +15,7 @@ from scrapy.crawler import Crawler
 from sqlalchemy import Engine, event
 
 from scrapy_dedup.core.duplicates import shingles
-from scrapy_dedup.core.metadata.choice import metadata_of
+from scrapy_dedup.core.metadata import metadata_of
 from scrapy_dedup.core.pages.blocks import parse_page
 from scrapy_dedup.core.pages.declared import read_declared
 from scrapy_dedup.core.pages.gather import Gatherer

@@ -154,7 +154,7 @@ def canonical(_: Path) -> Case:
 def patterns(_: Path) -> Case:
     from scrapy_dedup.core.errors import DedupError
     from scrapy_dedup.core.pages.marking import check_selector
-    from scrapy_dedup.core.patterns.expressions import PatternError, compile_expressions
+    from scrapy_dedup.core.patterns import PatternError, compile_expressions
     from scrapy_dedup.service.patterns import read_configs
 
     def case(raw: bytes) -> None:
@@ -199,8 +199,13 @@ def warc(folder: Path) -> Case:
 
 
 def sitemap(_: Path) -> Case:
-    from scrapy_dedup.core.resilience.discovery import read_feed, sitemaps_of_robots
-    from scrapy_dedup.core.resilience.sitemaps import SitemapLimits, parse_lastmod, read_sitemap
+    from scrapy_dedup.core.resilience.discovery import (
+        SitemapLimits,
+        parse_lastmod,
+        read_feed,
+        read_sitemap,
+        sitemaps_of_robots,
+    )
 
     limits = SitemapLimits(bytes=MOST_BYTES, entries=20, elements=500, names=50)
     address = "https://example.org/a/sitemap.xml"
@@ -221,7 +226,7 @@ def sitemap(_: Path) -> Case:
 def imports(folder: Path) -> Case:
     from scrapy_dedup.core.domains import domain_name
     from scrapy_dedup.core.errors import DedupError
-    from scrapy_dedup.service.cache import tree
+    from scrapy_dedup.service.cache import content_index
     from scrapy_dedup.service.domains.candidates import read_proposals
     from scrapy_dedup.service.domains.files import DomainRow, read_rows
     from scrapy_dedup.service.stored.template_upkeep import TemplateFileError, read_templates
@@ -247,7 +252,7 @@ def imports(folder: Path) -> Case:
         (extractions / "0123456789ab.json").write_bytes(head + b',\n "checksum": "' + seal + b'"\n}\n')
         (extractions / "0123456789ac.json").write_bytes(raw)
         with contextlib.suppress(DedupError):
-            tree.import_cache(store, project, folder, settings, lambda _: None, dry_run=True)
+            content_index.import_cache(store, project, folder, settings, lambda _: None, dry_run=True)
 
     return case
 
@@ -490,7 +495,7 @@ def _sitemap_seeds() -> list[bytes]:
 
 
 def _import_seeds() -> list[bytes]:
-    from scrapy_dedup.service.cache import tree
+    from scrapy_dedup.service.cache import content_index
     from scrapy_dedup.service.stored.template_upkeep import export_templates
     from tests.commands.running import PROJECT
     from tests.web.served import fill
@@ -506,7 +511,7 @@ def _import_seeds() -> list[bytes]:
     with tempfile.TemporaryDirectory() as name, fill(Path(name)).open() as store:
         project = store.project(PROJECT)
         found.append(json.dumps(export_templates(project)).encode())
-        tree.export_cache(store, project, Path(name) / "tree", lambda _: None)
+        content_index.export_cache(store, project, Path(name) / "tree", lambda _: None)
         found += [one.read_bytes().replace(b',\n "checksum"', b"") for one in (Path(name) / "tree").rglob("*.json")][:8]
     return found
 

@@ -14,8 +14,7 @@ from benchmarks import results
 from scrapy_dedup.core.chunks.chunks import ChunkPolicy, split_into_chunks
 from scrapy_dedup.core.duplicates import shingles, sketch_of
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.core.patterns.config import SiteConfig
-from scrapy_dedup.core.patterns.expressions import PatternMatches, compile_expressions
+from scrapy_dedup.core.patterns import PatternMatches, SiteConfig, compile_expressions
 from scrapy_dedup.service.cut.site_patterns import patterns_of
 from scrapy_dedup.service.pdf.reading import PdfReader, UnreadPdf
 from scrapy_dedup.settings import Settings

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from benchmarks import results
 from benchmarks.made_pages import MadePage
 from benchmarks.million_pages import status_mb
-from scrapy_dedup.core.boilerplate.epochs import EPOCH_PAGES, BoundedCounts, Epochs
-from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
+from scrapy_dedup.core.boilerplate.repeats import EPOCH_PAGES, BoundedCounts, Epochs, RepeatPolicy
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.pages.guard import ParseLimits
 from scrapy_dedup.service.cut.site_cleaning import cut_page

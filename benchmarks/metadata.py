@@ -21,8 +21,8 @@ from typing import Any
 from benchmarks import results
 from benchmarks.corpus import decode
 from benchmarks.single_pages import is_right
-from scrapy_dedup.core.metadata.choice import DeclaredFacts, metadata_of, values_of
-from scrapy_dedup.core.metadata.locators import folded
+from scrapy_dedup.core.locators import folded
+from scrapy_dedup.core.metadata import DeclaredFacts, metadata_of, values_of
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 
 FIELDS = ("title", "date", "author")

@@ -119,7 +119,7 @@ def _scrapy(*, hexadecimal: bool) -> Check:
 
 def _store(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
     from scrapy_dedup.core.urls.seen import key_of  # noqa: PLC0415
-    from scrapy_dedup.service.seen_urls import SeenUrls  # noqa: PLC0415
+    from scrapy_dedup.plugin.dupefilter import SeenUrls  # noqa: PLC0415
     from scrapy_dedup.store.seen_urls import SeenTable  # noqa: PLC0415
     from scrapy_dedup.store.store import Store  # noqa: PLC0415
 

@@ -18,8 +18,8 @@ from benchmarks import results
 from benchmarks.corpus import decode
 from benchmarks.peers import text_of
 from benchmarks.words import FEWESTWORDS, Score, mean, score, words
-from scrapy_dedup.core.metadata.choice import metadata_of
-from scrapy_dedup.core.metadata.locators import folded
+from scrapy_dedup.core.locators import folded
+from scrapy_dedup.core.metadata import metadata_of
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.pages.render import render
 from scrapy_dedup.core.templates.templates import cut

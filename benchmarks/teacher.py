@@ -30,8 +30,8 @@ from scrapy_dedup.core.teacher import numbered
 from scrapy_dedup.core.templates.templates import cut, template_of
 from scrapy_dedup.service.model_file import verdict_model
 from scrapy_dedup.service.templates.site_learning import seen_page
+from scrapy_dedup.teacher import RenderedPage, Resource, Showing, WantedResource
 from scrapy_dedup.teacher.browser import Browser
-from scrapy_dedup.teacher.values import RenderedPage, Resource, Showing, WantedResource
 
 _KNOWN: Final = (60, 7)
 # As in the fitting of the calibration: what is certain already teaches nothing.

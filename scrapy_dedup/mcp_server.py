@@ -21,11 +21,10 @@ from pydantic import BaseModel, Field, create_model
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from scrapy_dedup.answers import Answer, Domain, Project, Switch
 from scrapy_dedup.answers.domains import DomainAnswer
-from scrapy_dedup.answers.pages import ExplanationAnswer, SearchAnswer
+from scrapy_dedup.answers.pages import ChangesAnswer, ExplanationAnswer, SearchAnswer
 from scrapy_dedup.answers.projects import AnalysisAnswer, StatsAnswer
-from scrapy_dedup.answers.runs import ChangesAnswer
-from scrapy_dedup.answers.words import Answer, Domain, Project, Switch
 from scrapy_dedup.core.addresses import Hosts, hosts_of
 from scrapy_dedup.core.domains import domain_name
 from scrapy_dedup.core.errors import DedupError

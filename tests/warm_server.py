@@ -102,7 +102,7 @@ def preload() -> None:
         with contextlib.suppress(ImportError, SystemExit):
             importlib.import_module(path.rpartition(".")[0])
     # A tenth of a second in each crawl with DEDUP_REUSE.
-    importlib.import_module("scrapy_dedup.plugin.recrawl.own_code").installed()
+    importlib.import_module("scrapy_dedup.plugin.recrawl.memory").installed()
 
 
 def _components(settings: Mapping[str, Any]) -> set[str]:

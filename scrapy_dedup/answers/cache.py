@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from scrapy_dedup.answers.words import Answer, Chars, Count, Domain, Id, Instant, Project, Share, Status, Switch, Url
+from scrapy_dedup.answers import Answer, Chars, Count, Domain, Id, Instant, Project, Share, Status, Switch, Url
 
 Text = Annotated[str, Field(examples=["extraction"])]
 

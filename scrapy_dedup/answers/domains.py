@@ -1,4 +1,4 @@
-"""The registry: domains, blacklists, twins, and what search engines proposed."""
+"""The registry: domains, blacklists, twins, what search engines proposed, and what is decided about sites."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -6,12 +6,29 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AliasPath, Field
 
-from scrapy_dedup.answers import words
-from scrapy_dedup.answers.words import Answer, Count, Domain, Switch, Url
+from scrapy_dedup.answers import (
+    Answer,
+    Count,
+    Cursor,
+    Domain,
+    Id,
+    Instant,
+    MaybeId,
+    MaybeUrl,
+    Project,
+    Share,
+    Switch,
+    Title,
+    Url,
+    Version,
+)
 from scrapy_dedup.core.domains import CandidateOutcome, is_blacklisted
+from scrapy_dedup.core.patterns import KEYS, PatternHeld
 from scrapy_dedup.service.domains.candidates import CandidateIntake, JudgedCandidate
+from scrapy_dedup.service.views.undoing import KeptKind, Undone
 from scrapy_dedup.store.domains.candidates import StoredCandidate
 from scrapy_dedup.store.domains.registry import StoredDomain
+from scrapy_dedup.store.pages.site_configs import StoredSiteConfig
 
 Status = Literal["DISCOVERED", "PROCESSED_HIGH_QUALITY", "PROCESSED_LOW_QUALITY", "BLACKLISTED"]
 Confidence = Annotated[float | None, Field(examples=[0.8])]
@@ -21,11 +38,11 @@ Engine = Annotated[str, Field(examples=["engine one"])]
 class DomainAnswer(Answer):
     """A registered domain."""
 
-    domain_id: words.Id
+    domain_id: Id
     domain_name: Domain
     status: Annotated[Status, Field(examples=["DISCOVERED"])]
     status_before: Annotated[Status | None, Field(examples=[None])]
-    discovery_session_id: words.MaybeId
+    discovery_session_id: MaybeId
     high_quality_candidate_count: Count
     low_quality_candidate_count: Count
     best_confidence_score: Confidence
@@ -33,40 +50,40 @@ class DomainAnswer(Answer):
     pages: Count
     chars_in: Count
     chars_out: Count
-    boilerplate_share: words.Share
+    boilerplate_share: Share
     errors: Count
-    last_crawled_at: words.Instant | None
-    blacklisted_at: words.Instant | None
+    last_crawled_at: Instant | None
+    blacklisted_at: Instant | None
     blacklisted_by: Annotated[str | None, Field(examples=["rest"])]
     blacklist_reason: Annotated[str | None, Field(examples=["spam"])]
-    blacklist_expires_at: words.Instant | None
+    blacklist_expires_at: Instant | None
     twin: Annotated[str | None, Field(examples=["www.example.org"])]
     joined_to: Annotated[str | None, Field(examples=[None])]
     pages_alike: Count
     pages_unlike: Count
-    discovered_at: words.Instant
-    last_processed_at: words.Instant | None
-    created_at: words.Instant
-    updated_at: words.Instant
+    discovered_at: Instant
+    last_processed_at: Instant | None
+    created_at: Instant
+    updated_at: Instant
 
 
 class DomainListAnswer(Answer):
     """Some of the registered domains, and how many there are."""
 
-    project: words.Project
+    project: Project
     domains: list[DomainAnswer]
-    next: words.Cursor
+    next: Cursor
     total: Count
     statuses: Annotated[dict[str, int], Field(examples=[{"DISCOVERED": 12}])]
     twins: Count
-    twin_share: words.Share
+    twin_share: Share
     joined: Count
 
 
 class ChangedDomainsAnswer(Answer):
     """The domains that were changed, or would be; new are those that were not registered."""
 
-    project: words.Project
+    project: Project
     dry_run: Switch
     domains: list[DomainAnswer]
     new: Annotated[Sequence[str], Field(examples=[["new.example"]])]
@@ -75,9 +92,9 @@ class ChangedDomainsAnswer(Answer):
 class BlacklistAnswer(Answer):
     """Some of the domains that are not crawled."""
 
-    project: words.Project
+    project: Project
     domains: list[DomainAnswer]
-    next: words.Cursor
+    next: Cursor
 
 
 class CandidateAnswer(Answer):
@@ -86,13 +103,13 @@ class CandidateAnswer(Answer):
     url: Url
     engine: Engine
     domain_name: Domain
-    title: words.Title
+    title: Title
     confidence: Confidence
     rank: Annotated[int | None, Field(examples=[1])]
-    session_id: words.Id
+    session_id: Id
     session_name: Annotated[str | None, Field(examples=["tea shops"])]
     outcome: Annotated[str, Field(examples=["new"])]
-    created_at: words.Instant
+    created_at: Instant
 
 
 class OneDomainAnswer(Answer):
@@ -127,7 +144,7 @@ class TwinsAnswer(Answer):
 class PairsAnswer(Answer):
     """Domains that count as one, or do not."""
 
-    project: words.Project
+    project: Project
     dry_run: Switch
     pairs: list[TwinsAnswer]
 
@@ -142,7 +159,7 @@ class RefusedAnswer(Answer):
 class ImportAnswer(Answer):
     """What became of a list of domains."""
 
-    project: words.Project
+    project: Project
     dry_run: Switch
     new: Count
     known: Count
@@ -153,7 +170,7 @@ class SessionAnswer(Answer):
     """A discovery session; without id after a dry run."""
 
     name: Annotated[str, Field(examples=["tea shops"])]
-    id: words.MaybeId
+    id: MaybeId
 
 
 class JudgedAnswer(Answer):
@@ -170,7 +187,7 @@ class JudgedAnswer(Answer):
 class CandidatesAnswer(Answer):
     """What became of search results: URLs by outcome, and the first of them."""
 
-    project: words.Project
+    project: Project
     dry_run: Switch
     interrupted: Switch
     session: SessionAnswer
@@ -202,3 +219,131 @@ class CandidatesAnswer(Answer):
 
 def _outcomes(numbers: Mapping[CandidateOutcome, int]) -> dict[str, int]:
     return {outcome.value: numbers[outcome] for outcome in CandidateOutcome}
+
+
+Entries = Annotated[tuple[str, ...], Field(examples=[["nav.menu"]])]
+MaybeVersion = Annotated[int | None, Field(description="0 where nothing is decided any more.", examples=[3])]
+Stale = Annotated[int | None, Field(description="Pages that are to be cleaned again.", examples=[12])]
+
+
+class SiteConfigAnswer(Answer):
+    """Entries by key."""
+
+    boilerplate_css_selectors: Entries
+    boilerplate_text_patterns: Entries
+    pdf_boilerplate_patterns: Entries
+    keep_blocks: Entries
+    keep_pages: Entries
+    keep_rules: Entries
+
+
+class ConfigAnswer(Answer):
+    """What is decided about a domain; version 0 where nothing is."""
+
+    domain: Domain
+    version: Version
+    config: SiteConfigAnswer
+    updated_at: Instant | None
+
+    @classmethod
+    def made(cls, domain: str, found: StoredSiteConfig | None) -> Self:
+        """Return what is stored about a domain."""
+        entries: Mapping[str, Sequence[str]] = found.config if found else {}
+        config = {key: entries.get(key, ()) for key in KEYS}
+        version, updated_at = (found.version, found.updated_at) if found else (0, None)
+        return cls.of(domain=domain, version=version, config=config, updated_at=updated_at)
+
+
+class ConfigsAnswer(Answer):
+    """What is decided about all domains."""
+
+    project: Project
+    domains: list[ConfigAnswer]
+
+    @classmethod
+    def made(cls, project: str, found: Sequence[StoredSiteConfig]) -> Self:
+        """Return what is stored of a project."""
+        return cls.of(project=project, domains=[ConfigAnswer.made(one.domain, one) for one in found])
+
+
+class TrialAnswer(Answer):
+    """What would change on stored pages; chars_less is negative where more comes back."""
+
+    pages: Count
+    changed: Count
+    chars_less: Annotated[int, Field(examples=[4_000])]
+    example: MaybeUrl
+
+
+class ConfigChangeAnswer(Answer):
+    """What was stored, or, of a dry run, what it would change."""
+
+    domain: Domain
+    config: SiteConfigAnswer
+    version: MaybeVersion = None
+    stale: Stale = None
+    trial: TrialAnswer | None = None
+
+
+class ConfigChangesAnswer(Answer):
+    """What was decided, or would be."""
+
+    changes: list[ConfigChangeAnswer]
+    dry_run: Switch
+
+
+class PatternAnswer(Answer):
+    """What one pattern leaves out of a page."""
+
+    tier: Annotated[int, Field(ge=1, le=4, examples=[2])]
+    pattern: Annotated[str, Field(examples=["nav.menu"])]
+    blocks: Count
+    chars: Count
+    sample: Annotated[str, Field(examples=["Home Shop Contact"])]
+
+
+class HeldAnswer(Answer):
+    """A pattern that was not carried out, and why."""
+
+    pattern: Annotated[str, Field(examples=["main"])]
+    reason: PatternHeld
+
+
+class PatternTestAnswer(Answer):
+    """What the patterns of a site do on one page."""
+
+    url: Url
+    domain: Domain
+    patterns: list[PatternAnswer]
+    held: list[HeldAnswer]
+
+
+class KeptAnswer(Answer):
+    """What is kept on a domain in spite of all rules."""
+
+    kind: KeptKind
+    domain: Domain
+    entry: Annotated[str, Field(examples=["9f1c2ab0d4e57768"])]
+    text: Annotated[str, Field(examples=["9f1c2ab0d4e57768"])]
+
+
+class KeptListAnswer(Answer):
+    """All that is kept, by domain."""
+
+    kept: list[KeptAnswer]
+
+
+class UndoneAnswer(KeptAnswer):
+    """What became of keeping something, or of keeping it no more; pages are those that lost it."""
+
+    pages: Count
+    dry_run: Switch
+    was_there: Switch
+    version: MaybeVersion = None
+    stale: Stale = None
+    trial: TrialAnswer | None
+
+    @classmethod
+    def made(cls, done: Undone) -> Self:
+        """Return what was done, or would be."""
+        return cls.of(done.kept, done, done.changed, dry_run=done.changed is None)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from msgspec import to_builtins
 from pydantic import ConfigDict, Field
 
-from scrapy_dedup.answers.words import Answer, Chars, Count, Domain, Id, Instant, Project, Share, Switch
+from scrapy_dedup.answers import Answer, Chars, Count, Domain, Id, Instant, Project, Share, Switch
 from scrapy_dedup.core.boilerplate.repeats import ProjectAnalysisResult
 from scrapy_dedup.report.values import Report
 from scrapy_dedup.service.report.overview import Overview

@@ -5,8 +5,23 @@ from typing import Annotated, Self
 
 from pydantic import AliasPath, Field
 
-from scrapy_dedup.answers import words
-from scrapy_dedup.answers.words import Answer, Count, Domain, Switch, Url
+from scrapy_dedup.answers import (
+    Answer,
+    Count,
+    Cursor,
+    Digits,
+    Domain,
+    Instant,
+    MaybeId,
+    MaybeUrl,
+    NumberOf,
+    Project,
+    Reason,
+    Share,
+    Switch,
+    Url,
+    Version,
+)
 from scrapy_dedup.service.stored.template_upkeep import ShownTemplate, TemplateDiff
 from scrapy_dedup.store.records.stored import TemplateFigures
 
@@ -19,17 +34,17 @@ Selectors = Annotated[Mapping[str, Sequence[str]], Field(examples=[{"exclude": [
 class DomainRunAnswer(Answer):
     """A run that met pages of a domain; null outside of one."""
 
-    id: words.MaybeId
-    started_at: words.Instant | None
+    id: MaybeId
+    started_at: Instant | None
 
 
 class LayoutTemplateAnswer(Answer):
     """The present template of a layout."""
 
-    version: words.Version
+    version: Version
     state: State
-    reason: words.Reason
-    confidence: words.Share
+    reason: Reason
+    confidence: Share
     pages: Count
     source: Source
 
@@ -37,26 +52,26 @@ class LayoutTemplateAnswer(Answer):
 class LayoutAnswer(Answer):
     """A design from which pages are built."""
 
-    layout: Annotated[words.Digits, Field(validation_alias=AliasPath("figures", "layout"))]
+    layout: Annotated[Digits, Field(validation_alias=AliasPath("figures", "layout"))]
     kind: Annotated[
         str | None, Field(validation_alias=AliasPath("figures", "template", "kind"), examples=["article"])
     ] = None
     pages: Annotated[Count, Field(validation_alias=AliasPath("figures", "pages"))]
     signatures: Annotated[Count, Field(validation_alias=AliasPath("figures", "signatures"))]
-    first_seen_at: Annotated[words.Instant | None, Field(validation_alias=AliasPath("figures", "first_seen_at"))]
-    last_seen_at: Annotated[words.Instant | None, Field(validation_alias=AliasPath("figures", "last_seen_at"))]
+    first_seen_at: Annotated[Instant | None, Field(validation_alias=AliasPath("figures", "first_seen_at"))]
+    last_seen_at: Annotated[Instant | None, Field(validation_alias=AliasPath("figures", "last_seen_at"))]
     pages_by_run: Annotated[list[int], Field(examples=[[12]])]
     url_pattern: Annotated[Pattern, Field(validation_alias=AliasPath("figures", "template", "url_pattern"))] = None
-    example_url: Annotated[words.MaybeUrl, Field(validation_alias=AliasPath("figures", "example_url"))]
+    example_url: Annotated[MaybeUrl, Field(validation_alias=AliasPath("figures", "example_url"))]
     template: Annotated[LayoutTemplateAnswer | None, Field(validation_alias=AliasPath("figures", "template"))]
 
 
 class AlarmAnswer(Answer):
     """A template that does not fit at present."""
 
-    layout: words.Digits
+    layout: Digits
     cause: Annotated[str, Field(examples=["content root lost"])]
-    raised_at: words.Instant
+    raised_at: Instant
     pages_failed: Count
     pages_looked: Count
 
@@ -73,39 +88,39 @@ class DomainLayoutsAnswer(Answer):
 class LayoutsAnswer(Answer):
     """The layouts of domains, by name."""
 
-    project: words.Project
+    project: Project
     domains: list[DomainLayoutsAnswer]
-    next: words.Cursor = None
+    next: Cursor = None
 
 
 class _TemplateFigures(Answer):
     domain: Domain
-    layout: words.Digits
+    layout: Digits
     kind: Annotated[str, Field(examples=["article"])]
-    version: words.Version
+    version: Version
     state: State
-    reason: words.Reason
-    confidence: words.Share
+    reason: Reason
+    confidence: Share
     pages: Count
     url_pattern: Pattern
     source: Source
-    created_at: words.Instant
-    state_at: words.Instant
+    created_at: Instant
+    state_at: Instant
 
 
 class TemplateFiguresAnswer(_TemplateFigures):
     """The present version of a template; overrides and versions are numbers of them."""
 
-    overrides: words.NumberOf
+    overrides: NumberOf
     versions: Count
 
 
 class TemplatesAnswer(Answer):
     """The present version of each template."""
 
-    project: words.Project
+    project: Project
     templates: list[TemplateFiguresAnswer]
-    next: words.Cursor
+    next: Cursor
 
     @classmethod
     def made(cls, project: str, found: Sequence[tuple[TemplateFigures, int]], following: str | None = None) -> Self:
@@ -117,7 +132,7 @@ class TemplatesAnswer(Answer):
 class TemplateVersionAnswer(Answer):
     """A version that is kept."""
 
-    version: words.Version
+    version: Version
     state: State
 
 
@@ -131,7 +146,7 @@ class SelectorAnswer(Answer):
 class TemplateAnswer(_TemplateFigures):
     """A template as a person reads it."""
 
-    structure: words.Digits
+    structure: Digits
     versions: list[TemplateVersionAnswer]
     content: list[SelectorAnswer]
     exclude: list[SelectorAnswer]
@@ -148,7 +163,7 @@ class TemplateAnswer(_TemplateFigures):
 class ShownTemplatesAnswer(Answer):
     """Templates as a person reads them."""
 
-    project: words.Project
+    project: Project
     templates: list[TemplateAnswer]
 
     @classmethod
@@ -177,9 +192,9 @@ class TemplateDiffAnswer(Answer):
     """How one version of a template differs from another."""
 
     domain: Domain
-    layout: words.Digits
-    before: words.Version
-    after: words.Version
+    layout: Digits
+    before: Version
+    after: Version
     added: Selectors
     removed: Selectors
     verdicts: list[PathVerdictAnswer]
@@ -219,7 +234,7 @@ class TemplateChangeAnswer(Answer):
     """What was done to a template; of a dry run, what it would change."""
 
     domain: Annotated[Domain, Field(validation_alias=AliasPath("present", "domain"))]
-    layout: Annotated[words.Digits, Field(validation_alias=AliasPath("present", "layout"))]
+    layout: Annotated[Digits, Field(validation_alias=AliasPath("present", "layout"))]
     version: Annotated[int | None, Field(examples=[4])]
     changed: Annotated[bool, Field(examples=[True])]
     dry_run: Switch

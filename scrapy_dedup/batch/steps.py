@@ -17,7 +17,7 @@ from msgspec import json as typed_json
 from scrapy_dedup.batch import columns
 from scrapy_dedup.batch.records import Placed, RecordSource, records
 from scrapy_dedup.batch.shared_facts import PageTally, facts_json, keys_of, local_path, look_up
-from scrapy_dedup.core.patterns.config import SiteConfig
+from scrapy_dedup.core.patterns import SiteConfig
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
 from scrapy_dedup.service.duplicates.chunking import across, chunks_report, makes_chunks, states_of
 from scrapy_dedup.service.files.inputs_records import BadRecord, InputPage, NoPage

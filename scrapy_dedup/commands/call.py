@@ -30,7 +30,7 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
 if TYPE_CHECKING:
-    from scrapy_dedup.answers.words import Answer
+    from scrapy_dedup.answers import Answer
 
 STANDARD_INPUT: Final = "-"
 _MOST_TEXT_BYTES: Final = 32_000_000

@@ -32,7 +32,7 @@ from scrapy_dedup.service.crawl.commits import Stay, commit, failed_fetch
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.crawl.drafts import Draft
 from scrapy_dedup.service.policies import method_of
-from scrapy_dedup.service.recrawl.recrawling import is_tombstone
+from scrapy_dedup.service.recrawl import is_tombstone
 from scrapy_dedup.store.records.records import (
     ConfidenceRecord,
     DeliveryRecord,

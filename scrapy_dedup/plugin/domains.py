@@ -37,7 +37,7 @@ from scrapy_dedup.service.domains.registry import (
     settle_run,
 )
 from scrapy_dedup.service.policies import imported
-from scrapy_dedup.service.recrawl.recrawling import PAGES_COUNTED, SiteVersions, is_tombstone
+from scrapy_dedup.service.recrawl import PAGES_COUNTED, SiteVersions, is_tombstone
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.codec import unpack_fingerprints
 from scrapy_dedup.store.engine.errors import AwayStoreError, DamagedError, StoreError

@@ -25,7 +25,7 @@ from scrapy_dedup.plugin.visits import LeadsNowhere
 from scrapy_dedup.settings import Settings
 
 if TYPE_CHECKING:
-    from scrapy_dedup.plugin.teacher.rendering import Rendering
+    from scrapy_dedup.plugin.teacher.teaching import Rendering
 
 logger = logging.getLogger(__name__)
 
@@ -157,6 +157,6 @@ def _rendering(runtime: Runtime) -> "Rendering | None":
     """Return what renders pages; None where none are to be."""
     if runtime.teaching is None or not runtime.settings.render_enabled:
         return None
-    from scrapy_dedup.plugin.teacher.rendering import Rendering  # noqa: PLC0415 (few crawls render pages)
+    from scrapy_dedup.plugin.teacher.teaching import Rendering  # noqa: PLC0415 (few crawls render pages)
 
     return Rendering(runtime.crawl, runtime.limits, runtime.teaching)

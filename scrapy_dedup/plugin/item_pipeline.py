@@ -57,8 +57,7 @@ from scrapy_dedup.service.duplicates.index import (
 )
 from scrapy_dedup.service.duplicates.page_facts import Duplicate, PageFacts, facts_of
 from scrapy_dedup.service.learning import Learner
-from scrapy_dedup.service.recrawl.deliveries import DeliveredFields
-from scrapy_dedup.service.recrawl.recrawling import is_tombstone
+from scrapy_dedup.service.recrawl import DeliveredFields, is_tombstone
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import AwayStoreError, StoreError
 from scrapy_dedup.store.records.records import ClaimKey, ClaimKind, DecisionRecord

@@ -17,7 +17,7 @@ from twisted.python.failure import Failure
 from scrapy_dedup.core.recrawl.costly import as_json, function_name, memo_key
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.store.engine.errors import DamagedStoreError, StoreError
-from scrapy_dedup.store.upkeep.memos import StoredMemos
+from scrapy_dedup.store.upkeep.cache import StoredMemos
 
 Function = Callable[[str], Any | Awaitable[Any]]
 

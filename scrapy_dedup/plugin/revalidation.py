@@ -16,7 +16,7 @@ from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.core.recrawl.plan import GONE, Revalidate, Skip
 from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.service.recrawl.recrawling import FetchPlan, wire_key
+from scrapy_dedup.service.recrawl import FetchPlan, wire_key
 from scrapy_dedup.store.records.records import ResponseRecord, ValidatedRecord
 
 NOT_MODIFIED: Final = 304

@@ -26,7 +26,7 @@ from scrapy_dedup.core.runs import STAT as DROP_ALARMS
 from scrapy_dedup.core.urls.normal_form import UrlRules
 from scrapy_dedup.service.crawl.crawl import Count, Crawl
 from scrapy_dedup.service.crawl.start_check import check_sites
-from scrapy_dedup.service.recrawl.recrawling import INCOMPLETE
+from scrapy_dedup.service.recrawl import INCOMPLETE
 from scrapy_dedup.service.store_policies import keep_policy
 from scrapy_dedup.settings import NO_BOT_NAME, Settings
 from scrapy_dedup.store.engine.errors import StoreError

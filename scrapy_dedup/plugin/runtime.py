@@ -46,8 +46,7 @@ from scrapy_dedup.service.crawl.start_check import check_settings
 from scrapy_dedup.service.duplicates.page_facts import declaration_of
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.policies import canonical_policy, crawl_rules, parse_limits, repeat_policy
-from scrapy_dedup.service.recrawl.deliveries import PagesMet, RecentPages
-from scrapy_dedup.service.recrawl.recrawling import FetchPlan
+from scrapy_dedup.service.recrawl import FetchPlan, PagesMet, RecentPages
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import AwayStoreError, BusyStoreError, StoreError
 from scrapy_dedup.store.records.records import DeliveryRecord

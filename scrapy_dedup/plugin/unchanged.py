@@ -35,7 +35,7 @@ from scrapy_dedup.core.recrawl.plan import (
     matches,
 )
 from scrapy_dedup.core.recrawl.verdicts import NEW, ChangePolicy, Verdict, page_keys
-from scrapy_dedup.core.resilience.sitemaps import DEFAULT_LIMITS, Sitemap, SitemapLimits, read_sitemap
+from scrapy_dedup.core.resilience.discovery import DEFAULT_LIMITS, Sitemap, SitemapLimits, read_sitemap
 from scrapy_dedup.core.resilience.soft404 import ErrorPage, judge_page, probe_url
 from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
 from scrapy_dedup.core.urls.seen import KeyTable
@@ -51,8 +51,7 @@ from scrapy_dedup.service.crawl.drafts import usable_text
 from scrapy_dedup.service.cut.site_cleaning import frame_of
 from scrapy_dedup.service.duplicates.chunking import makes_chunks
 from scrapy_dedup.service.policies import change_policy, recrawl_policy
-from scrapy_dedup.service.recrawl.deliveries import Recall
-from scrapy_dedup.service.recrawl.recrawling import (
+from scrapy_dedup.service.recrawl import (
     BACK,
     FIRST_VERSION,
     NOT_KEPT,
@@ -64,6 +63,7 @@ from scrapy_dedup.service.recrawl.recrawling import (
     FetchPlan,
     Judgement,
     KnownPage,
+    Recall,
     look_up,
     page_state,
     was_met,

@@ -24,8 +24,7 @@ from scrapy_dedup.plugin.requests import LEASE, READMITTED, callback_name, is_un
 from scrapy_dedup.service.crawl.commits import Recorded
 from scrapy_dedup.service.crawl.drafts import Draft, Recalled
 from scrapy_dedup.service.pdf.reading import UnreadPdf, is_pdf
-from scrapy_dedup.service.recrawl.deliveries import Delivered, Earlier
-from scrapy_dedup.service.recrawl.recrawling import Judgement
+from scrapy_dedup.service.recrawl import Delivered, Earlier, Judgement
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import ConfidenceRecord, ExtractionRecord
 

@@ -1,9 +1,10 @@
 """Numbers as people read them, and the figures of the ledger."""
 
 from datetime import timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from scrapy_dedup.report.values import Ledger, LedgerRow, LedgerTable
+if TYPE_CHECKING:
+    from scrapy_dedup.report.values import Ledger, LedgerRow, LedgerTable
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
@@ -72,7 +73,7 @@ NONE: Final = "\N{EN DASH}"
 COLUMNS: Final = ("Pages", "Blocks", "Chunks", "Characters", "Tokens")
 
 
-def tokens_line(ledger: Ledger) -> str:
+def tokens_line(ledger: "Ledger") -> str:
     """Return how tokens were counted, and that some figures are about."""
     told = f"Tokens: {ledger.tokens_by}."
     tables = (ledger.run, ledger.all_runs)
@@ -81,7 +82,7 @@ def tokens_line(ledger: Ledger) -> str:
     return told
 
 
-def figures_of(row: LedgerRow) -> list[str]:
+def figures_of(row: "LedgerRow") -> list[str]:
     """Return a row's figures in the order of COLUMNS; about ones begin with ~."""
     about = "~" if row.is_about else ""
     return [
@@ -93,7 +94,7 @@ def figures_of(row: LedgerRow) -> list[str]:
     ]
 
 
-def amounts_of(run: LedgerTable) -> list[tuple[str, str, str, str]]:
+def amounts_of(run: "LedgerTable") -> list[tuple[str, str, str, str]]:
     """Return (what, before, after, saved); before is about where it counts pages that were left out whole."""
     before, after, about = run.before, run.after, run.about
     found = [("Items", whole(before.items), whole(after.items), percent(before.items - after.items, before.items))]

@@ -16,8 +16,7 @@ from sqlalchemy import Connection
 
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate, RemovalRule
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.patterns.config import ConfigTrial, SiteConfig, SiteConfigError
-from scrapy_dedup.core.patterns.expressions import HeldBack
+from scrapy_dedup.core.patterns import ConfigTrial, HeldBack, SiteConfig, SiteConfigError
 from scrapy_dedup.service.cut.cleaning import Cleaned
 from scrapy_dedup.service.cut.reading import Reading, read_again
 from scrapy_dedup.service.cut.site_cleaning import cut_page

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, delete, select
 
 from scrapy_dedup.core.chunks.chunks import StoredChunk
-from scrapy_dedup.core.recrawl.missing import Lead
+from scrapy_dedup.core.runs import Lead
 from scrapy_dedup.store import workers
 from scrapy_dedup.store.domains import layouts as known_layouts
 from scrapy_dedup.store.domains import registry

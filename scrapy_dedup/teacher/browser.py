@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final, Self, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from scrapy_dedup.teacher.values import Fetch, NotShown, NotShownReason, RenderedPage, Showing
+from scrapy_dedup.teacher import Fetch, NotShown, NotShownReason, RenderedPage, Showing
 
 if TYPE_CHECKING:
     from scrapy_dedup.teacher.rendering import Running

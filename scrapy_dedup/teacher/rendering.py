@@ -28,7 +28,7 @@ from playwright.async_api import (
 from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 from scrapy_dedup.core.teacher import Snapshot
-from scrapy_dedup.teacher.values import Fetch, NotShown, NotShownReason, RenderedPage, Resource, Showing, WantedResource
+from scrapy_dedup.teacher import Fetch, NotShown, NotShownReason, RenderedPage, Resource, Showing, WantedResource
 
 _MOST_LAUNCH_SECONDS: Final = 30
 _END_SECONDS: Final = 5

@@ -4,7 +4,7 @@ from collections import Counter
 import pytest
 
 from scrapy_dedup.plugin.unchanged import PageLookups
-from scrapy_dedup.service.recrawl.recrawling import NOTHING_KNOWN, AskedPage, KnownPage
+from scrapy_dedup.service.recrawl import NOTHING_KNOWN, AskedPage, KnownPage
 from scrapy_dedup.store.writer import ProjectStore
 from tests.databases import change
 from tests.store.builders import a_document, a_key

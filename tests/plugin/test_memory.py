@@ -10,8 +10,7 @@ import pytest
 from scrapy import Spider
 from scrapy.utils.test import get_crawler
 
-from scrapy_dedup.plugin.recrawl.memory import Seen, SpiderMemory
-from scrapy_dedup.plugin.recrawl.own_code import code_files, code_version
+from scrapy_dedup.plugin.recrawl.memory import Seen, SpiderMemory, code_files, code_version
 from tests.tables import FOLDER, table
 
 CODE = FOLDER / "reuse"

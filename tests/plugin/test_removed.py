@@ -17,7 +17,7 @@ from scrapy_dedup.core.recrawl.verdicts import VerdictKind
 from scrapy_dedup.plugin.domains import Sites
 from scrapy_dedup.plugin.recrawl.removed import RemovedPages
 from scrapy_dedup.service.crawl.crawl import Crawl
-from scrapy_dedup.service.recrawl.deliveries import PagesMet
+from scrapy_dedup.service.recrawl import PagesMet
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.tables.models import Forgotten
 from scrapy_dedup.store.writer import ProjectStore

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.repeats import Removal, RemovalRule
 from scrapy_dedup.core.boilerplate.verdict_model import VerdictChange
-from scrapy_dedup.core.patterns.config import ConfigTrial, SiteConfig
-from scrapy_dedup.core.patterns.expressions import HeldBack
+from scrapy_dedup.core.patterns import ConfigTrial, HeldBack, SiteConfig
 from scrapy_dedup.report.dashboard_values import FrontPage, RunRow, Step, TableChoice
 from scrapy_dedup.service.jobs import Job, JobState
 from scrapy_dedup.service.patterns import PatternEffect

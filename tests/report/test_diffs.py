@@ -4,8 +4,7 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from scrapy_dedup.core.recrawl.verdicts import MainText, Passage, unified_diff
-from scrapy_dedup.report.diffs import LONGEST_LINE, MOST_HUNKS, MOST_LINES, Hunk, hunks, marked
-from scrapy_dedup.report.drawing import render_report
+from scrapy_dedup.report.drawing import LONGEST_LINE, MOST_HUNKS, MOST_LINES, Hunk, hunks, marked, render_report
 from scrapy_dedup.report.markup import visible
 from tests.report.builders import a_changed_page, a_diff, a_recrawl, a_report
 

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from scrapy_dedup.core.patterns.config import SiteConfig
+from scrapy_dedup.core.patterns import SiteConfig
 from scrapy_dedup.service import patterns as configs
 from scrapy_dedup.service.cut.reading import Reading, read_again
 from scrapy_dedup.service.stored.refining import Refiner, recleaned, write_refined

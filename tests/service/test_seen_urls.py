@@ -3,7 +3,7 @@ from collections.abc import Collection, Iterable, Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.service.seen_urls import SeenUrls
+from scrapy_dedup.plugin.dupefilter import SeenUrls
 from scrapy_dedup.store.engine.errors import StoreError
 from tests.adapters.extras import needs
 

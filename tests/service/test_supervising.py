@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from scrapy_dedup.commands.verbs.supervise import HEARTBEAT, Supervised, Supervisor, Watching
 from scrapy_dedup.core.resilience.stalls import SupervisionPolicy
-from scrapy_dedup.service.supervising import HEARTBEAT, Supervised, Supervisor, Watching
 from tests.tables import table
 from tests.waiting import is_running
 

@@ -26,7 +26,7 @@ from scrapy_dedup.store.tables.models import (
     SeenUrl,
     SiteConfigRow,
 )
-from scrapy_dedup.store.upkeep.memos import StoredMemos
+from scrapy_dedup.store.upkeep.cache import StoredMemos
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import (
     DOMAIN,

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from scrapy_dedup.core.recrawl.missing import Lead
-from scrapy_dedup.service.recrawl.recrawling import INCOMPLETE, incomplete_domains, seen_by_all
+from scrapy_dedup.core.runs import Lead
+from scrapy_dedup.service.recrawl import INCOMPLETE, incomplete_domains, seen_by_all
 from scrapy_dedup.store.records.records import RunStatus
 from scrapy_dedup.store.records.stored import Run, WorkerEnding
 from scrapy_dedup.store.store import Store

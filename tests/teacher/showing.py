@@ -8,8 +8,8 @@ from datetime import timedelta
 
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.teacher import NO_ELEMENT, NumberedPage, numbered
+from scrapy_dedup.teacher import NotShown, NotShownReason, RenderedPage, Resource, Showing, WantedResource
 from scrapy_dedup.teacher.browser import Browser
-from scrapy_dedup.teacher.values import NotShown, NotShownReason, RenderedPage, Resource, Showing, WantedResource
 from tests.browser import required_chromium
 
 URL = "http://site.example/a/page"

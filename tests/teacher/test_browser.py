@@ -7,8 +7,8 @@ from concurrent.futures import Future
 import pytest
 
 from scrapy_dedup.core.teacher import Flag
+from scrapy_dedup.teacher import NotShown, RenderedPage, Resource, Showing, WantedResource
 from scrapy_dedup.teacher.rendering import MOST_PICTURE_HEIGHT, MOST_RESOURCE_BYTES, MOST_RESOURCES, WIDTH
-from scrapy_dedup.teacher.values import NotShown, RenderedPage, Resource, Showing, WantedResource
 from tests.teacher.showing import PATIENCE_SECONDS, URL, Shelf, a_page, a_showing, shown, style
 
 pytestmark = pytest.mark.browser

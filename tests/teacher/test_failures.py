@@ -14,9 +14,9 @@ from uuid import uuid4
 
 import pytest
 
+from scrapy_dedup.teacher import NotShown, NotShownReason, RenderedPage, Resource, Showing, WantedResource
 from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.rendering import MOST_HTML_BYTES
-from scrapy_dedup.teacher.values import NotShown, NotShownReason, RenderedPage, Resource, Showing, WantedResource
 from tests.browser import required_chromium
 from tests.teacher.processes import MARK, are_gone, below, kind, marked, words
 from tests.teacher.showing import PATIENCE_SECONDS, Shelf, a_showing, not_shown, shown, teacher

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from scrapy_dedup.teacher import NotShownReason
 from scrapy_dedup.teacher.browser import (
     INSTALL_EXTRA,
     INSTALL_OWN,
@@ -15,7 +16,6 @@ from scrapy_dedup.teacher.browser import (
     Origin,
     find_browser,
 )
-from scrapy_dedup.teacher.values import NotShownReason
 from tests.tables import table
 
 
@@ -113,7 +113,7 @@ class Blocked:
 sys.meta_path.insert(0, Blocked())
 from scrapy_dedup.core.teacher import NumberedPage
 from scrapy_dedup.teacher.browser import Browser
-from scrapy_dedup.teacher.values import Showing
+from scrapy_dedup.teacher import Showing
 
 with Browser() as browser:
     answer = browser.show(Showing("http://a.example/", NumberedPage("a", "n", (), (), ())), None).result(20)

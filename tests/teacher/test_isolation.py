@@ -12,7 +12,7 @@ from contextlib import closing
 
 import pytest
 
-from scrapy_dedup.teacher.values import NotShown, NotShownReason, RenderedPage, Resource
+from scrapy_dedup.teacher import NotShown, NotShownReason, RenderedPage, Resource
 from tests.browser import required_chromium, shared_chromium
 from tests.servers_here import is_hidden
 from tests.tables import table

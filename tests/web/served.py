@@ -7,7 +7,7 @@ from msgspec import Struct
 from starlette.testclient import TestClient
 
 from scrapy_dedup.core.addresses import hosts_of
-from scrapy_dedup.core.patterns.config import SiteConfig
+from scrapy_dedup.core.patterns import SiteConfig
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.domains.registry import DomainService
 from scrapy_dedup.service.patterns import put_config

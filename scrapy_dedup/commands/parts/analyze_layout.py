@@ -46,8 +46,8 @@ from scrapy_dedup.service.teacher.layout_picture import AnalyzedPage, FoundField
 from scrapy_dedup.service.teacher.teaching import NEARLY_EMPTY
 from scrapy_dedup.service.views.explain import keys_of
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.teacher import NotShown, RenderedPage, Showing
 from scrapy_dedup.teacher.browser import Browser, Missing, find_browser
-from scrapy_dedup.teacher.values import NotShown, RenderedPage, Showing
 
 _PNG_SIZE: Final = struct.Struct(">II")
 

@@ -24,7 +24,7 @@ from scrapy_dedup.commands.call import (
 from scrapy_dedup.commands.terminal import errors, output, print_table, progress, say, shown
 from scrapy_dedup.report.numbers import count, percent, short, whole
 from scrapy_dedup.service.cache import cache
-from scrapy_dedup.service.cache.tree import count_files, export_cache, import_cache
+from scrapy_dedup.service.cache.content_index import count_files, export_cache, import_cache
 from scrapy_dedup.store.records.stored import ExtractionChoice
 from scrapy_dedup.store.upkeep.cache import StoredCache
 

@@ -4,7 +4,7 @@ KEY is boilerplate_css_selectors, boilerplate_text_patterns, pdf_boilerplate_pat
 keep_rules. Each change is tried before it is stored; the domain's pages are then cleaned again, without their
 callbacks, by `scrapy dedup templates refine` or the next crawl.
 
-JSON: as in `scrapy_dedup.answers.config`; version 0 says that nothing is left. export writes JSON by itself; with
+JSON: as in `scrapy_dedup.answers.domains`; version 0 says that nothing is left. export writes JSON by itself; with
 --json and a FILE: `file`, `domains` (how many).
 """
 
@@ -30,8 +30,7 @@ from scrapy_dedup.commands.call import (
 )
 from scrapy_dedup.commands.terminal import print_table, say, say_dry_run, say_more
 from scrapy_dedup.core.pages.blocks import Unparsed, parse_page
-from scrapy_dedup.core.patterns.config import KEYS, SiteConfig, SiteConfigError, checked_key
-from scrapy_dedup.core.patterns.expressions import PatternHeld
+from scrapy_dedup.core.patterns import KEYS, PatternHeld, SiteConfig, SiteConfigError, checked_key
 from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service import patterns as configs
@@ -56,7 +55,7 @@ _WHY: Final = {
 
 
 def _show_one(call: Call, domain: str, found: StoredSiteConfig | None) -> int:
-    if print_answer(call, "config", lambda answers: answers.ConfigAnswer.made(domain, found)):
+    if print_answer(call, "domains", lambda answers: answers.ConfigAnswer.made(domain, found)):
         return DONE
     if found is None:
         say(f"Nothing is decided about {domain}: sites need no configuration.")
@@ -77,7 +76,7 @@ def _show_entries(key: str, entries: Sequence[str]) -> None:
 
 def _show_changes(call: Call, outcomes: Sequence[configs.Changed | configs.TriedConfig]) -> None:
     dry_run: bool = call.options.dry_run
-    if print_answer(call, "config", lambda answers: answers.ConfigChangesAnswer.of(changes=outcomes, dry_run=dry_run)):
+    if print_answer(call, "domains", lambda answers: answers.ConfigChangesAnswer.of(changes=outcomes, dry_run=dry_run)):
         return
     for one in outcomes:
         say(_told(one))
@@ -120,7 +119,7 @@ def _get(call: Call) -> int:
             found = project.site_config(domain)
             return _show_one(call, domain, found)
         every = project.site_configs()
-    if print_answer(call, "config", lambda answers: answers.ConfigsAnswer.made(call.project, every)):
+    if print_answer(call, "domains", lambda answers: answers.ConfigsAnswer.made(call.project, every)):
         return DONE
     rows = ((one.domain, *(len(one.config.get(key, ())) for key in KEYS), one.version) for one in every)
     print_table(f"Configurations of project {call.project}", f"Domain, {', '.join(KEYS)}, Version", rows)
@@ -205,7 +204,7 @@ def _test(call: Call) -> int:
             if stored is None:
                 raise CommandError(f"{url}: its original is not kept, or cannot be parsed; name a file by --html FILE")
             tried = configs.try_on_page(known[1], domain, stored, call.settings)
-    if print_answer(call, "config", lambda answers: answers.PatternTestAnswer.of(tried)):
+    if print_answer(call, "domains", lambda answers: answers.PatternTestAnswer.of(tried)):
         return DONE
     rows = ((one.pattern, one.sample, one.tier, one.blocks, one.chars) for one in tried.patterns)
     title = f"What patterns of {tried.domain} leave out of {tried.url}"

@@ -38,8 +38,8 @@ from scrapy_dedup.service.views.explain import keys_of
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
+from scrapy_dedup.teacher import NotShown
 from scrapy_dedup.teacher.browser import Browser
-from scrapy_dedup.teacher.values import NotShown
 
 
 class Taught(Struct):

@@ -12,17 +12,248 @@ Nothing is written: what a crawl learns of layouts, `scrapy dedup templates layo
 """
 
 import argparse
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Final
 
-from msgspec import to_builtins
+from msgspec import Struct, field, to_builtins
 from rich.text import Text
 
 from scrapy_dedup.commands.call import DONE, Call, WrongCallError, number, print_json
 from scrapy_dedup.commands.terminal import output, print_table, progress, say, shown
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.pages.fingerprints import to_digits
-from scrapy_dedup.core.templates.mining import Family
+from scrapy_dedup.core.templates.layouts import LayoutIndex
+from scrapy_dedup.core.templates.mining import Cluster, Family, MinedPage, Named, Subtree, families, mine
+from scrapy_dedup.core.templates.url_patterns import url_pattern
 from scrapy_dedup.report.numbers import count, percent, whole
-from scrapy_dedup.service.stored.mining import MinedCluster, MinedDomain, Mining, mine_stored, pages_to_mine
+from scrapy_dedup.service.policies import parse_limits
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.records.records import HTML_FIELDS
+from scrapy_dedup.store.records.stored import StoredSource
+from scrapy_dedup.store.repositories import SourceRepository
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+
+_EXAMPLES: Final = 5
+_SAMPLE_CHARS: Final = 160
+
+Progress = Callable[[int], None]
+"""Called with how many pages were read since the last call."""
+
+
+class NothingToMineError(DedupError):
+    """There is nothing to mine: the message says why, and what to do."""
+
+
+class MinedCluster(Struct, frozen=True):
+    """Pages of one layout, of all batches of a domain.
+
+    Attributes:
+        layout: its signature (L1).
+        structure: the signature (L2) that most of its pages have.
+        named: what it is called, as in the batch that has most of its pages.
+        examples: URLs of typical pages.
+        url_pattern: matches all its URLs and none of the domain's other clusters'.
+        common, varying: subtrees, in the batch that has most of its pages.
+        samples: how common subtrees read, by path.
+    """
+
+    layout: int
+    structure: int
+    pages: int
+    named: Named
+    examples: tuple[str, ...]
+    url_pattern: str | None
+    common: tuple[Subtree, ...]
+    varying: tuple[Subtree, ...]
+    samples: dict[str, str]
+
+
+class MinedDomain(Struct, frozen=True):
+    """The clusters of a domain's stored pages, largest first.
+
+    Attributes:
+        pages: that were mined.
+        left_out: pages that are no HTML, or too odd to be parsed.
+        batches: in which they were mined.
+    """
+
+    domain: str
+    pages: int
+    left_out: int
+    batches: int
+    clusters: tuple[MinedCluster, ...]
+
+
+class Mining(Struct, frozen=True):
+    """What was mined of a project; families are structures that several of its domains share."""
+
+    domains: tuple[MinedDomain, ...]
+    families: tuple[Family, ...]
+
+
+def pages_to_mine(store: Store, project: ProjectStore, domain: str | None = None) -> dict[str, int]:
+    """Return how many pages of each domain are kept, pages without items included.
+
+    Raises:
+        NoPagesError: none is, of the domain that was asked for or of all.
+    """
+    with store.session(read_only=True) as session:
+        kept = dict(SourceRepository(session).get_domains_for_project(project.id, bare=True))
+    if not kept:
+        raise NothingToMineError(
+            f"project {project.name!r} keeps no originals of its pages: crawl with DEDUP_KEEP_PAGES = latest, "
+            "and mine after that"
+        )
+    if domain is None:
+        return kept
+    if domain not in kept:
+        some = ", ".join(sorted(kept)[:_EXAMPLES])
+        raise NothingToMineError(f"project {project.name!r} keeps no pages of {domain!r}: it has pages of {some}")
+    return {domain: kept[domain]}
+
+
+def mine_stored(
+    store: Store,
+    project: ProjectStore,
+    domains: Iterable[str],
+    settings: Settings,
+    progress: Progress,
+    *,
+    batch_pages: int,
+) -> Mining:
+    """Mine the stored pages of domains, in batches: of so many pages what is needed of them is in memory at a time."""
+    mined: list[MinedDomain] = []
+    clusters: dict[str, list[Cluster]] = {}
+    for domain in sorted(domains):
+        miner = _Miner(domain)
+        for sources, statuses in _batches(store, project, domain, batch_pages):
+            miner.take(_parsed(sources, statuses, settings))
+            progress(len(sources))
+        mined.append(miner.result(project, settings))
+        clusters[domain] = miner.clusters
+    return Mining(tuple(mined), tuple(families(clusters)))
+
+
+def _batches(
+    store: Store, project: ProjectStore, domain: str, size: int
+) -> Iterator[tuple[list[StoredSource], dict[bytes, int]]]:
+    """Yield the pages of a domain and their HTTP statuses: as they come by key, each batch is a sample of them."""
+    with store.session(read_only=True) as session:
+        repository = SourceRepository(session)
+        pages = repository.iterate(project.id, domain, bare=True)
+        while batch := list(islice(pages, size)):
+            yield batch, repository.http_statuses(project.id, [source.page_key for source in batch])
+
+
+class _ParsedBatch(Struct):
+    """One batch, parsed; texts are gone."""
+
+    pages: list[MinedPage] = field(default_factory=list)
+    keys: list[bytes] = field(default_factory=list)
+    left_out: int = 0
+
+
+def _parsed(sources: Iterable[StoredSource], statuses: Mapping[bytes, int], settings: Settings) -> _ParsedBatch:
+    limits, batch = parse_limits(settings), _ParsedBatch()
+    for source in sources:
+        is_html = source.field in HTML_FIELDS and source.content is not None
+        page = parse_page(source.content or "", limits) if is_html else None
+        if isinstance(page, Page):
+            batch.pages.append(MinedPage.of(source.url, page, statuses.get(source.page_key, 200)))
+            batch.keys.append(source.page_key)
+        else:
+            batch.left_out += 1
+    return batch
+
+
+class _Merged(Struct):
+    """One layout's clusters of several batches."""
+
+    structures: Counter[int] = field(default_factory=Counter)
+    urls: list[str] = field(default_factory=list)
+    largest: Cluster | None = None
+    examples: tuple[str, ...] = ()
+    example_key: bytes = b""
+
+    def add(self, cluster: Cluster, batch: _ParsedBatch) -> None:
+        self.structures.update(dict(cluster.structures))
+        self.urls += [batch.pages[index].url for index in cluster.pages]
+        if self.largest is None or len(cluster.pages) > len(self.largest.pages):
+            self.largest = cluster
+            self.examples = tuple(batch.pages[index].url for index in cluster.examples[:_EXAMPLES])
+            self.example_key = batch.keys[cluster.examples[0]]
+
+
+class _Miner:
+    """Joins the clusters of a domain's batches: of one layout are those whose leading pages are like each other."""
+
+    def __init__(self, domain: str) -> None:
+        self.clusters: list[Cluster] = []
+        self._domain = domain
+        self._index = LayoutIndex()
+        self._merged: defaultdict[int, _Merged] = defaultdict(_Merged)
+        self._left_out = 0
+        self._batches = 0
+
+    def take(self, batch: _ParsedBatch) -> None:
+        """Mine one batch."""
+        self._batches += 1
+        self._left_out += batch.left_out
+        for found in mine(batch.pages):
+            leader = next(
+                batch.pages[at].skeleton for at in found.pages if batch.pages[at].skeleton.l1 == found.signature
+            )
+            layout = self._index.add(leader, len(found.pages)).signature
+            self._merged[layout].add(found, batch)
+            self.clusters.append(found)
+
+    def result(self, project: ProjectStore, settings: Settings) -> MinedDomain:
+        """Return what was found in all batches."""
+        in_order = sorted(self._merged.items(), key=lambda item: (-len(item[1].urls), item[0]))
+        clusters = tuple(self._joined(layout, merged, project, settings) for layout, merged in in_order)
+        pages = sum(cluster.pages for cluster in clusters)
+        return MinedDomain(self._domain, pages, self._left_out, self._batches, clusters)
+
+    def _joined(self, layout: int, merged: _Merged, project: ProjectStore, settings: Settings) -> MinedCluster:
+        largest = merged.largest
+        assert largest is not None
+        pattern = largest.url_pattern
+        if self._batches > 1:
+            others = [url for other, one in self._merged.items() if other != layout for url in one.urls]
+            pattern = url_pattern(merged.urls, others)
+        return MinedCluster(
+            layout=layout,
+            structure=min(merged.structures, key=lambda structure: (-merged.structures[structure], structure)),
+            pages=len(merged.urls),
+            named=largest.named,
+            examples=merged.examples,
+            url_pattern=pattern,
+            common=largest.common,
+            varying=largest.varying,
+            samples=_samples(project, merged.example_key, largest.common, settings),
+        )
+
+
+def _samples(project: ProjectStore, page_key: bytes, subtrees: Iterable[Subtree], settings: Settings) -> dict[str, str]:
+    """Return how subtrees read on a page; those that it does not have, or that have no text, are left out."""
+    stored = project.page(page_key)
+    source = stored.source if stored else None
+    page = parse_page(source.content, parse_limits(settings)) if source and source.content is not None else None
+    if not isinstance(page, Page):
+        return {}
+    samples = {}
+    for subtree in subtrees:
+        within = f"{subtree.path}>"
+        texts = [block.text for block in page.blocks if block.path == subtree.path or block.path.startswith(within)]
+        text = " ".join(" ".join(texts)[: 4 * _SAMPLE_CHARS].split())
+        if text:
+            samples[subtree.path] = text[:_SAMPLE_CHARS]
+    return samples
+
 
 _MOST_BATCH: Final = 100_000
 _CLUSTERS_SHOWN: Final = 20

@@ -1,7 +1,7 @@
 """`scrapy dedup changes`: which pages were found new, changed or removed, and with --diff what changed on them.
 
-JSON: `ChangesAnswer` of `scrapy_dedup.answers.runs`; url and domain are null where the page's document is gone from the
-store.
+JSON: `ChangesAnswer` of `scrapy_dedup.answers.pages`; url and domain are null where the page's document is gone
+from the store.
 """
 
 import argparse
@@ -79,7 +79,7 @@ def _by_verdict(
 
 def _print_json(call: Call, start: Since, counts: Counter[str], changes: Iterator[PageChange]) -> None:
     """Print one object, a line for each change."""
-    from scrapy_dedup.answers.runs import ChangeAnswer, ChangesAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+    from scrapy_dedup.answers.pages import ChangeAnswer, ChangesAnswer  # noqa: PLC0415 (pydantic: only for JSON)
 
     head = ChangesAnswer.made(call.project, start, counts).model_dump(mode="json", exclude={"changes"})
     write = sys.stdout.write

@@ -5,7 +5,7 @@ those of the visits that are still kept; `request_seconds`, from requests to the
 worker is lost that is not heard within its lease, and resumed where the run went on after it ended. Layers that left
 out a tenth of a domain's pages in a run stand below, with pages to look at.
 
-JSON: `RunsAnswer` of `scrapy_dedup.answers.runs`.
+JSON: `RunsAnswer` of `scrapy_dedup.answers.pages`.
 """
 
 import argparse
@@ -42,7 +42,7 @@ def run(call: Call) -> int:
         raise CommandError(f"project {call.project!r} has no run yet: run a crawl first")
     if not print_answer(
         call,
-        "runs",
+        "pages",
         lambda answers: answers.RunsAnswer.of(
             project=call.project, runs=[answers.RunAnswer.made(each) for each in runs]
         ),

@@ -4,7 +4,7 @@ BLOCK is 16 hexadecimal digits, PAGE a URL, RULE a name, a path, a selector or a
 it. It holds for one domain; --domain says for which, where several lost the same. --list tells all that is kept,
 --remove takes one back. Pages are cleaned by it with the next crawl, or by `scrapy dedup templates refine`.
 
-JSON: `UndoneAnswer` of `scrapy_dedup.answers.config`; with --list `KeptListAnswer`.
+JSON: `UndoneAnswer` of `scrapy_dedup.answers.domains`; with --list `KeptListAnswer`.
 """
 
 import argparse
@@ -42,13 +42,13 @@ def run(call: Call) -> int:
         kept = search(store, project, options.target, domain, call.settings)
         at = None if options.dry_run else datetime.now(UTC)
         done = undo(store, project, kept, call.settings, at, take_back=options.remove)
-    if not print_answer(call, "config", lambda answers: answers.UndoneAnswer.made(done)):
+    if not print_answer(call, "domains", lambda answers: answers.UndoneAnswer.made(done)):
         _show(done, take_back=options.remove)
     return DONE
 
 
 def _list(call: Call, kept: list[KeptEntry]) -> None:
-    if print_answer(call, "config", lambda answers: answers.KeptListAnswer.of(kept=kept)):
+    if print_answer(call, "domains", lambda answers: answers.KeptListAnswer.of(kept=kept)):
         return
     if kept:
         rows = ((one.domain, one.kind, one.text) for one in kept)

@@ -1,7 +1,7 @@
 """Fingerprints of blocks and of texts."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from hashlib import blake2b, sha256
 
 # 64 bits: at 10 million blocks of one domain a false match has odds near 3e-6 (birthday bound n²/2⁶⁵); 32 bits
@@ -92,7 +92,7 @@ def to_hex(fingerprint: int) -> str:
     return f"{fingerprint:016x}"
 
 
-def in_hex(fingerprints: Iterable[int]) -> list[str]:
+def in_hex(fingerprints: Sequence[int]) -> list[str]:
     """Return the fingerprints of blocks as `to_hex` does."""
     return [f"{fingerprint:016x}" for fingerprint in fingerprints]
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from scrapy_dedup.core.pages.gather import Block
-from scrapy_dedup.core.pages.tags import Tag, plain
+from scrapy_dedup.core.pages.blocks import Block, Page
+from scrapy_dedup.core.pages.tags import BODY, Place, Tag, plain
 
 EXTENSIONS: Final = (
     "pdf|docx?|xlsx?|pptx?|od[tsp]|rtf|epub|csv|tsv|zip|rar|7z|t?gz|bz2|xz|tar|exe|msi|dmg|apk|deb|rpm|iso"
@@ -40,6 +40,20 @@ def _shown_by(pieces: Iterable[str | Tag]) -> Iterator[str]:
             if struck is not None:
                 yield f"~~{' '.join(''.join(struck).split())}~~"
             struck = None if piece.closing else []
+
+
+def all_shown(page: Page) -> Iterator[tuple[str, str]]:
+    """Yield path and form of all that a page shows beside its words."""
+    here = BODY
+    for step in page.walk.steps:
+        if isinstance(step, Place):
+            here = step
+        elif isinstance(step, Tag):
+            yield from ((here.path, text) for text in picture(step))
+        else:
+            block = page.blocks[step]
+            for text in shown_in(block):
+                yield block.path, text
 
 
 def _may_show(source: str) -> bool:

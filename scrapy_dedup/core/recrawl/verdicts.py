@@ -17,7 +17,7 @@ from scrapy_dedup.core.boilerplate.repeats import PageCounts, RepeatPolicy
 from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.pages.fingerprints import block_fingerprint
 from scrapy_dedup.core.pages.render import kept_pictures
-from scrapy_dedup.core.pages.shown import picture, shown_in
+from scrapy_dedup.core.pages.shown import all_shown, picture, shown_in
 from scrapy_dedup.core.pages.tags import BODY, CURRENCY, Place, Tag, plain
 from scrapy_dedup.core.recrawl.elapsed import timeless
 
@@ -133,7 +133,7 @@ def page_keys(page: Page) -> list[int]:
     """
     keys = [block_key(block) for block in page.blocks]
     keys += [text_key(TITLE, part) for part in title_parts(page.title)]
-    return keys + [text_key(path, text) for path, text in _all_shown(page)]
+    return keys + [text_key(path, text) for path, text in all_shown(page)]
 
 
 def block_key(block: Block) -> int:
@@ -214,20 +214,6 @@ def _kept(page: Page, keep: Sequence[bool], frame: Sequence[bool], boilerplate: 
         for text in found:
             if text_key(path, text) not in boilerplate:
                 yield Passage(path, text, is_shown=True)
-
-
-def _all_shown(page: Page) -> Iterator[tuple[str, str]]:
-    """Yield path and form of all that a page shows beside its words."""
-    here = BODY
-    for step in page.walk.steps:
-        if isinstance(step, Place):
-            here = step
-        elif isinstance(step, Tag):
-            yield from ((here.path, text) for text in picture(step))
-        else:
-            block = page.blocks[step]
-            for text in shown_in(block):
-                yield block.path, text
 
 
 def same_blocks(old: Sequence[int], new: Sequence[int], ignoring: AbstractSet[int]) -> bool:

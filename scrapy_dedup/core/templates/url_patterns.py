@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import product, takewhile
 from typing import Any, Final, NamedTuple
 
-from scrapy_dedup.core.patterns.expressions import PatternError, compile_expression
+from scrapy_dedup.core.patterns import PatternError, compile_expression
 from scrapy_dedup.core.urls.normal_form import split_url
 
 _MOST_FORMS: Final = 3

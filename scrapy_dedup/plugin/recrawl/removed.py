@@ -18,9 +18,9 @@ from twisted.internet.defer import Deferred
 from scrapy_dedup.plugin.domains import Sites
 from scrapy_dedup.plugin.engine_state import EngineState, only_known_listen
 from scrapy_dedup.service.crawl.crawl import Crawl
-from scrapy_dedup.service.recrawl.deliveries import PagesMet
-from scrapy_dedup.service.recrawl.recrawling import (
+from scrapy_dedup.service.recrawl import (
     Departed,
+    PagesMet,
     bare_tombstone,
     find_departed,
     incomplete_domains,

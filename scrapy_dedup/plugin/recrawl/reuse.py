@@ -30,12 +30,11 @@ from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.core.recrawl.values import Unkeepable, UnkeepableReason, decode, encode
 from scrapy_dedup.core.recrawl.verdicts import Change
 from scrapy_dedup.core.urls.normal_form import extract_domain
-from scrapy_dedup.plugin.recrawl.memory import NOT_OWN_ATTRIBUTES, Seen, SpiderMemory
-from scrapy_dedup.plugin.recrawl.own_code import code_files, code_version
+from scrapy_dedup.plugin.recrawl.memory import NOT_OWN_ATTRIBUTES, Seen, SpiderMemory, code_files, code_version
 from scrapy_dedup.plugin.requests import OF_SCRAPY, OURS, MethodNames, callback_name
 from scrapy_dedup.service.crawl.commits import Recorded
 from scrapy_dedup.service.crawl.crawl import Crawl
-from scrapy_dedup.service.recrawl.recrawling import FetchPlan, Judgement
+from scrapy_dedup.service.recrawl import FetchPlan, Judgement
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.codec import to_json
 from scrapy_dedup.store.records.records import ExtractionRecord

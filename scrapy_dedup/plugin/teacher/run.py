@@ -27,8 +27,8 @@ from scrapy_dedup.service.teacher.lessons import LookedAtPage, see
 from scrapy_dedup.service.teacher.teaching import PageToShow
 from scrapy_dedup.service.templates.site_knowledge import REST
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.teacher import Fetch, NotShown, NotShownReason, RenderedPage, Showing
 from scrapy_dedup.teacher.browser import Browser
-from scrapy_dedup.teacher.values import Fetch, NotShown, NotShownReason, RenderedPage, Showing
 
 SPIDER: Final = "dedup-learn"
 

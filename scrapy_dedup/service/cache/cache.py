@@ -21,8 +21,7 @@ from scrapy_dedup.store.domains.lists import some_pages
 from scrapy_dedup.store.engine.errors import DamagedError
 from scrapy_dedup.store.records.stored import ExtractionChoice, ExtractionFigures, StoredRun, StoredSource
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.upkeep.cache import CachedPage, StoredCache, Traffic
-from scrapy_dedup.store.upkeep.memos import MemoFigures, StoredMemos
+from scrapy_dedup.store.upkeep.cache import CachedPage, MemoFigures, StoredCache, StoredMemos, Traffic
 from scrapy_dedup.store.writer import ProjectStore
 
 Part = Literal["extraction", "original", "text", "blocks"]

@@ -11,7 +11,7 @@ from scrapy_dedup.core.recrawl.plan import next_interval
 from scrapy_dedup.core.recrawl.verdicts import Change, VerdictKind
 from scrapy_dedup.service.crawl.drafts import Draft, source_record, text_report
 from scrapy_dedup.service.policies import adaptive_policy
-from scrapy_dedup.service.recrawl.recrawling import Judgement
+from scrapy_dedup.service.recrawl import Judgement
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import (
     AliasKind,

@@ -20,10 +20,10 @@ from scrapy_dedup.core.duplicates import (
     own_words,
     proves,
 )
-from scrapy_dedup.core.metadata.choice import Metadata, metadata_of
+from scrapy_dedup.core.metadata import Metadata, metadata_of
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.fingerprints import from_hex
-from scrapy_dedup.core.patterns.config import SiteConfig
+from scrapy_dedup.core.patterns import SiteConfig
 from scrapy_dedup.core.runs import DropWatch
 from scrapy_dedup.core.templates.templates import WINDOW
 from scrapy_dedup.core.urls.canonical import Address

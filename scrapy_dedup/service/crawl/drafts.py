@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct, field
 
 from scrapy_dedup.core.duplicates import PageEvidence, Same
-from scrapy_dedup.core.metadata.choice import Metadata
+from scrapy_dedup.core.metadata import Metadata
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.fingerprints import content_hash, text_hash
 from scrapy_dedup.core.pages.render import render
@@ -27,7 +27,7 @@ from scrapy_dedup.service.duplicates.index import PageComparison
 from scrapy_dedup.service.duplicates.page_facts import Duplicate
 from scrapy_dedup.service.model_file import model_hash
 from scrapy_dedup.service.pdf.reading import pdf_report
-from scrapy_dedup.service.recrawl.recrawling import Judgement
+from scrapy_dedup.service.recrawl import Judgement
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Literal
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.patterns.config import SiteConfig
+from scrapy_dedup.core.patterns import SiteConfig
 from scrapy_dedup.service.cut.site_patterns import check_config, patterns_of
 from scrapy_dedup.service.duplicates.chunking import measure_of
 from scrapy_dedup.service.model_file import verdict_model

@@ -22,7 +22,7 @@ from scrapy_dedup.core.boilerplate.repeats import (
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.fingerprints import both_hashes, content_hash, from_hex, in_hex, text_hash, to_hex
 from scrapy_dedup.core.pages.render import Output, render
-from scrapy_dedup.core.patterns.expressions import HeldBack, PatternHeld, TextSpan, cut_out, place, shorten
+from scrapy_dedup.core.patterns import HeldBack, PatternHeld, TextSpan, cut_out, place, shorten
 from scrapy_dedup.service.cut.site_patterns import PDF_PATTERN, TEXT_PATTERN, JudgedBlocks, SitePatterns, text_rule
 from scrapy_dedup.settings import Settings
 
@@ -332,6 +332,6 @@ def _left_out(rule: RemovalRule, removed: list[Removed]) -> dict[str, Any]:
         "layer": rule.layer,
         "reason": f"{rule.name}: {rule.evidence}" if rule.path else rule.evidence,
         "chars": sum([len(one.text) for one in removed]),
-        "blocks": in_hex(one.removal.fingerprint for one in removed),
+        "blocks": in_hex([one.removal.fingerprint for one in removed]),
     }
     return told | {"path": rule.path} if rule.path else told

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate
-from scrapy_dedup.core.metadata.choice import Metadata
+from scrapy_dedup.core.metadata import Metadata
 from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.pages.fingerprints import content_hash, text_hash, to_digits
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key

@@ -49,7 +49,7 @@ def _decision(
         if rule is not last:
             last, place = rule, places.setdefault(rule, len(places))
         place_of.append(place)
-    digits = in_hex(one.removal.fingerprint for one in removed)
+    digits = in_hex([one.removal.fingerprint for one in removed])
     chars = sum([len(one.text) for one in removed])
     layer, action = said
     return DecisionRecord(

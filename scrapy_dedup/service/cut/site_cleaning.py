@@ -10,7 +10,7 @@ from msgspec import Struct
 from scrapy_dedup.core.boilerplate.observations import observe, text_numbers
 from scrapy_dedup.core.boilerplate.repeats import Removal, RemovalRule
 from scrapy_dedup.core.boilerplate.verdict_model import learn
-from scrapy_dedup.core.metadata.choice import Metadata, metadata_of
+from scrapy_dedup.core.metadata import Metadata, metadata_of
 from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.pages.marking import marked_blocks
 from scrapy_dedup.core.pages.tags import BODY, Place

@@ -13,15 +13,16 @@ from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.pages.fingerprints import from_hex
 from scrapy_dedup.core.pages.marking import Marking, SelectorError, check_any_selector, mark
 from scrapy_dedup.core.pages.tag_selectors import GENERIC_SELECTORS, TagSelectors
-from scrapy_dedup.core.patterns.config import SiteConfig, get_site_config_with_db_overrides
-from scrapy_dedup.core.patterns.expressions import (
+from scrapy_dedup.core.patterns import (
     Expressions,
     HeldBack,
     PatternError,
     PatternHeld,
     PatternMatches,
+    SiteConfig,
     check_expressions,
     compile_expressions,
+    get_site_config_with_db_overrides,
 )
 from scrapy_dedup.settings import Settings, public_name
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol, TypeAlias
 from msgspec import Struct, field
 
 from scrapy_dedup.core.duplicates import NO_FIELDS, PageEvidence, SiteSeen, blocks_of_text, own_words
-from scrapy_dedup.core.patterns.config import SiteConfig
+from scrapy_dedup.core.patterns import SiteConfig
 from scrapy_dedup.core.urls.canonical import Declaration
 from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.service.cut.cleaning import counts_of

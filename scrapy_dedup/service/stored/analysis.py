@@ -14,10 +14,16 @@ from typing import Any, Literal, TypedDict, Unpack
 from msgspec import Struct, field
 from sqlalchemy.orm import Session
 
-from scrapy_dedup.core.boilerplate.epochs import EPOCH_PAGES, MOST_BLOCKS, Epochs
-from scrapy_dedup.core.boilerplate.repeats import Boilerplate, DomainAnalysisResult, ProjectAnalysisResult
+from scrapy_dedup.core.boilerplate.repeats import (
+    EPOCH_PAGES,
+    MOST_BLOCKS,
+    Boilerplate,
+    DomainAnalysisResult,
+    Epochs,
+    ProjectAnalysisResult,
+)
 from scrapy_dedup.core.errors import MissingError
-from scrapy_dedup.core.patterns.config import SiteConfig
+from scrapy_dedup.core.patterns import SiteConfig
 from scrapy_dedup.service.cut.cleaning import LAYERS, Cleaned
 from scrapy_dedup.service.cut.reading import Reading, read_again
 from scrapy_dedup.service.cut.removals import removal_decisions

@@ -17,9 +17,9 @@ from msgspec.structs import replace
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate
 from scrapy_dedup.core.duplicates import NEAR_DUPLICATE
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.metadata.choice import Metadata, metadata_of
+from scrapy_dedup.core.metadata import Metadata, metadata_of
 from scrapy_dedup.core.pages.fingerprints import content_hash, text_hash
-from scrapy_dedup.core.patterns.config import get_site_config_with_db_overrides
+from scrapy_dedup.core.patterns import get_site_config_with_db_overrides
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.cut.cleaning import LAYERS, Cleaned
 from scrapy_dedup.service.cut.page_cleaning import CleanedPage

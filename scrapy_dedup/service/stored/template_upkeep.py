@@ -15,11 +15,11 @@ from msgspec.structs import asdict, replace
 
 from scrapy_dedup.core.boilerplate.verdict_model import PathVerdict, VerdictChange
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.metadata.locators import Locators
+from scrapy_dedup.core.locators import Locators
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.pages.fingerprints import to_digits
 from scrapy_dedup.core.pages.marking import check_selector
-from scrapy_dedup.core.patterns.expressions import compile_expression
+from scrapy_dedup.core.patterns import compile_expression
 from scrapy_dedup.core.teacher import Vision
 from scrapy_dedup.core.templates.templates import Template, selector
 from scrapy_dedup.service.cut.site_cleaning import SiteCut, cut_page

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.path_features import DropReason
 from scrapy_dedup.core.boilerplate.repeats import RemovalRule
-from scrapy_dedup.core.metadata.choice import Metadata, is_heading
-from scrapy_dedup.core.metadata.locators import LONGEST_LINE, LONGEST_TITLE, Field, comparable, value_in
+from scrapy_dedup.core.locators import LONGEST_LINE, LONGEST_TITLE, Field, comparable, value_in
+from scrapy_dedup.core.metadata import Metadata, is_heading
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.teacher import NO_ELEMENT, Box, Flag, NumberedPage, Snapshot, Unseen, looks_of, unseen_text
 from scrapy_dedup.core.templates.templates import selector

@@ -20,7 +20,7 @@ from scrapy_dedup.service.templates.site_records import template_record
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains.layouts import StoredPicture
 from scrapy_dedup.store.records.records import TemplateRecord
-from scrapy_dedup.teacher.values import RenderedPage
+from scrapy_dedup.teacher import RenderedPage
 
 
 class Lesson(Struct, frozen=True):

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from scrapy_dedup.core.duplicates import SiteSeen
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.metadata.locators import Locators
+from scrapy_dedup.core.locators import Locators
 from scrapy_dedup.core.teacher import Vision
 from scrapy_dedup.core.templates.layouts import LayoutIndex, Skeleton
 from scrapy_dedup.core.templates.templates import Template

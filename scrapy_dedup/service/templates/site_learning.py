@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from scrapy_dedup.core.boilerplate.names import APART
 from scrapy_dedup.core.boilerplate.observations import Observation, observe
 from scrapy_dedup.core.boilerplate.verdict_model import learn
-from scrapy_dedup.core.metadata.choice import evidence_of
-from scrapy_dedup.core.metadata.locators import Evidence, learn_locators
+from scrapy_dedup.core.locators import Evidence, learn_locators
+from scrapy_dedup.core.metadata import evidence_of
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.teacher import NumberedPage, SeenPage, Snapshot, Vision, see, vision_of
 from scrapy_dedup.core.templates.layouts import LayoutIndex, Skeleton, cluster, skeleton_of

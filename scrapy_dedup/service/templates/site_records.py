@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import convert, to_builtins
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.metadata.locators import Locators
+from scrapy_dedup.core.locators import Locators
 from scrapy_dedup.core.teacher import Vision
 from scrapy_dedup.core.templates.layouts import LayoutIndex
 from scrapy_dedup.core.templates.templates import Template, selector, selectors

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.fingerprints import from_hex
-from scrapy_dedup.core.patterns.config import ConfigTrial, SiteConfig
+from scrapy_dedup.core.patterns import ConfigTrial, SiteConfig
 from scrapy_dedup.service.cut.cleaning import LAYERS
 from scrapy_dedup.service.cut.removals import removals_in
 from scrapy_dedup.service.cut.site_patterns import PDF_PATTERN, TEXT_PATTERN, names_of, patterns_of, text_rule

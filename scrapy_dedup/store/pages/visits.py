@@ -25,7 +25,7 @@ from sqlalchemy import (
     update,
 )
 
-from scrapy_dedup.core.recrawl.missing import Lead
+from scrapy_dedup.core.runs import Lead
 from scrapy_dedup.store import workers
 from scrapy_dedup.store.engine.codec import column_text
 from scrapy_dedup.store.records.batch import AS_STORED, BEGUN, LARGEST, VALIDATOR_COUNTS, Batch

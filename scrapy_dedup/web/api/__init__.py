@@ -4,7 +4,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 
-from scrapy_dedup.web.api import cache, configs, domains, jobs, pages, projects, runs, templates
+from scrapy_dedup.web.api import cache, domains, jobs, pages, projects, templates
 from scrapy_dedup.web.api.asked import PREFIX
 from scrapy_dedup.web.problems import AsciiResponse
 
@@ -12,8 +12,17 @@ from scrapy_dedup.web.problems import AsciiResponse
 router = APIRouter(
     prefix=PREFIX, default_response_class=AsciiResponse, generate_unique_id_function=lambda route: route.name
 )
-for part in (projects, domains, configs, templates, pages, runs, cache, jobs):
-    router.include_router(part.router)
+for part in (
+    projects.router,
+    domains.router,
+    domains.config,
+    templates.router,
+    pages.router,
+    pages.runs,
+    cache.router,
+    jobs.router,
+):
+    router.include_router(part)
 
 
 @router.get("/openapi.json", include_in_schema=False)

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path
 from fastapi.responses import Response
 from pydantic import Field
 
-from scrapy_dedup.answers.words import Answer, Count, Id, Instant, Project
+from scrapy_dedup.answers import Answer, Count, Id, Instant, Project
 from scrapy_dedup.service.jobs import Job, JobState
 from scrapy_dedup.web.api.asked import PREFIX, Body, Here, Named, Switch, domain_named
 from scrapy_dedup.web.problems import AsciiResponse, ProblemError

@@ -15,8 +15,7 @@ from starlette.responses import Response
 
 from scrapy_dedup.core.boilerplate.repeats import Removal
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.patterns.config import KEYS, ConfigTrial, SiteConfig, entries_of
-from scrapy_dedup.core.patterns.expressions import HeldBack
+from scrapy_dedup.core.patterns import KEYS, ConfigTrial, HeldBack, SiteConfig, entries_of
 from scrapy_dedup.report.numbers import count
 from scrapy_dedup.service import patterns
 from scrapy_dedup.service.cut.cleaning import Cleaned

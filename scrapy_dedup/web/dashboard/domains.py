@@ -10,7 +10,7 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.patterns.config import KEYS, SiteConfig
+from scrapy_dedup.core.patterns import KEYS, SiteConfig
 from scrapy_dedup.report.dashboard_values import TableChoice
 from scrapy_dedup.report.drawing import layout_svg
 from scrapy_dedup.report.numbers import count

@@ -6,7 +6,7 @@ from sqlalchemy import text
 
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.store.records.records import VisitRecord
-from scrapy_dedup.store.upkeep.memos import StoredMemos
+from scrapy_dedup.store.upkeep.cache import StoredMemos
 from tests.commands.running import Outcome, Shop, at_a_terminal
 from tests.service.cached import a_page, fill, rows
 from tests.service.stored_pages import DOMAIN, NOON, a_url

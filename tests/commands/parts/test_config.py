@@ -3,7 +3,7 @@ from collections.abc import Callable
 
 import pytest
 
-from scrapy_dedup.core.patterns.config import KEYS
+from scrapy_dedup.core.patterns import KEYS
 from tests.commands.running import Outcome, Shop
 from tests.service.stored_pages import DOMAIN, a_url, html_page, put_html
 from tests.tables import table

@@ -8,7 +8,7 @@ import scrapy
 from msgspec.structs import replace
 
 from scrapy_dedup.commands.parts.refine import Outgoing, Renewer
-from scrapy_dedup.core.metadata.choice import Metadata
+from scrapy_dedup.core.metadata import Metadata
 from scrapy_dedup.core.pages.fingerprints import content_hash
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.plugin.recrawl.reuse import item_entry

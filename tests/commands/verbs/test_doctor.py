@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from scrapy_dedup.commands.verbs.doctor import read_settings
-from scrapy_dedup.service.doctor import EXTRAS
+from scrapy_dedup.commands.verbs.doctor import EXTRAS, read_settings
 from scrapy_dedup.store.migrations import HEAD
 from tests.browser import required_chromium
 from tests.commands.running import Outcome, here, scrapy

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.boilerplate.epochs import BoundedCounts, Epochs
-from scrapy_dedup.core.boilerplate.repeats import PageCounts, RepeatPolicy
+from scrapy_dedup.core.boilerplate.repeats import BoundedCounts, Epochs, PageCounts, RepeatPolicy
 
 POLICY = RepeatPolicy(0.7, 2)
 OLD, NEW = list(range(20)), list(range(100, 120))

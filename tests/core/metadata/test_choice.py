@@ -4,8 +4,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.metadata.choice import Metadata, evidence_of, metadata_of, names_of, things_of
-from scrapy_dedup.core.metadata.locators import (
+from scrapy_dedup.core.locators import (
     Field,
     Locators,
     SiteNames,
@@ -14,6 +13,7 @@ from scrapy_dedup.core.metadata.locators import (
     declared_names,
     written_day,
 )
+from scrapy_dedup.core.metadata import Metadata, evidence_of, metadata_of, names_of, things_of
 from tests.core.builders import parsed
 from tests.core.html_soup import anything
 from tests.tables import table

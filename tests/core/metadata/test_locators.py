@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.metadata.choice import evidence_of, metadata_of
-from scrapy_dedup.core.metadata.locators import Evidence, Field, Locators, learn_locators, value_in
+from scrapy_dedup.core.locators import Evidence, Field, Locators, learn_locators, value_in
+from scrapy_dedup.core.metadata import evidence_of, metadata_of
 from scrapy_dedup.core.pages.blocks import Page
 from tests.core.builders import parsed
 

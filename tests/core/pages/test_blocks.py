@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborHTMLParser
 from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.pages.declared import Directives, read_directives
 from scrapy_dedup.core.pages.fingerprints import PathFingerprints, block_fingerprint, fold, text_hash, to_digits, to_hex
-from scrapy_dedup.core.pages.formulas import with_formulas_as_text
+from scrapy_dedup.core.pages.gather import with_formulas_as_text
 from scrapy_dedup.core.pages.guard import ParseLimits, UnparsedReason
 from scrapy_dedup.core.pages.render import render
 from tests.core.builders import parsed

@@ -1,6 +1,6 @@
 import pytest
 
-from scrapy_dedup.core.patterns.config import SiteConfig, SiteConfigError, get_site_config_with_db_overrides
+from scrapy_dedup.core.patterns import SiteConfig, SiteConfigError, get_site_config_with_db_overrides
 from tests.tables import table
 
 CONFIG = SiteConfig((".custom-header",), ("Hard to read.*",), keep_pages=("ab" * 16,))

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_dedup.core import patterns
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.gather import Block
 from scrapy_dedup.core.pages.render import render
-from scrapy_dedup.core.patterns import expressions as patterns
-from scrapy_dedup.core.patterns.expressions import (
+from scrapy_dedup.core.patterns import (
     HeldBack,
     PatternError,
     PatternHeld,

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.recrawl.missing import Lead, Unfound, missed
+from scrapy_dedup.core.runs import Lead, Unfound, missed
 
 ALONE = Unfound()
 GONE = Unfound(was_asked=True, is_gone=True)

@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.resilience.discovery import (
+    Entry,
+    SitemapLimits,
     may_have_signposts,
     read_feed,
     read_signposts,
     sitemaps_of_robots,
     usual_sitemaps,
 )
-from scrapy_dedup.core.resilience.sitemaps import Entry, SitemapLimits
 from tests.growth import assert_in_proportion
 from tests.tables import table
 

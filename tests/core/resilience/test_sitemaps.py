@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.resilience.sitemaps import Entry, SitemapLimits, parse_lastmod, read_sitemap
+from scrapy_dedup.core.resilience.discovery import Entry, SitemapLimits, parse_lastmod, read_sitemap
 from tests.growth import assert_in_proportion
 from tests.tables import table
 

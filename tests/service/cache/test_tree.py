@@ -10,8 +10,13 @@ import pytest
 from msgspec.structs import replace
 
 from scrapy_dedup.core.urls.normal_form import page_key
-from scrapy_dedup.service.cache.content_index import ContentIndexManager
-from scrapy_dedup.service.cache.tree import CacheTreeError, Transfer, export_cache, import_cache
+from scrapy_dedup.service.cache.content_index import (
+    CacheTreeError,
+    ContentIndexManager,
+    Transfer,
+    export_cache,
+    import_cache,
+)
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import DecisionRecord, DocumentRecord, SourceRecord
 from scrapy_dedup.store.store import Store

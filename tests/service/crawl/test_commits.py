@@ -8,7 +8,7 @@ from scrapy_dedup.core.recrawl.verdicts import NEW, Change, Verdict, VerdictKind
 from scrapy_dedup.service.crawl.commits import Commit, Recorded, Stay, commit
 from scrapy_dedup.service.crawl.drafts import Draft
 from scrapy_dedup.service.cut.cleaning import clean_html
-from scrapy_dedup.service.recrawl.recrawling import Judgement, KnownPage
+from scrapy_dedup.service.recrawl import Judgement, KnownPage
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import (
     CrawledUrlRecord,

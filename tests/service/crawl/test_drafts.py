@@ -3,7 +3,7 @@ from msgspec.structs import replace
 
 from scrapy_dedup.core.duplicates import NO_FIELDS, PageEvidence, fields_hash, proves_near
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.core.patterns.config import SiteConfig
+from scrapy_dedup.core.patterns import SiteConfig
 from scrapy_dedup.service.crawl.crawl import Crawl, RunEvidence, Stored, is_shown, load, recall_late
 from scrapy_dedup.service.crawl.drafts import Draft
 from scrapy_dedup.service.learning import knowledge_of

@@ -8,8 +8,7 @@ from msgspec import structs
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.fingerprints import to_hex
-from scrapy_dedup.core.patterns.config import SiteConfig
-from scrapy_dedup.core.patterns.expressions import HeldBack, PatternError, PatternHeld
+from scrapy_dedup.core.patterns import HeldBack, PatternError, PatternHeld, SiteConfig
 from scrapy_dedup.service.cut.cleaning import Cleaned, clean_html, clean_text
 from scrapy_dedup.service.cut.removals import SHADOW, removal_decisions, removals_in
 from scrapy_dedup.service.cut.site_cleaning import cut_page

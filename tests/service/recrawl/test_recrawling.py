@@ -10,11 +10,14 @@ from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
 from scrapy_dedup.core.duplicates import ITEM_BYTES, NO_FIELDS
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.recrawl.verdicts import Change, ChangePolicy, Verdict, VerdictKind, page_keys
-from scrapy_dedup.service.recrawl.deliveries import Delivered, PagesMet, Recall, RecentPages
-from scrapy_dedup.service.recrawl.recrawling import (
+from scrapy_dedup.service.recrawl import (
     NOTHING_KNOWN,
     AskedPage,
+    Delivered,
     KnownPage,
+    PagesMet,
+    Recall,
+    RecentPages,
     SiteVersions,
     look_up,
     page_state,

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from scrapy_dedup.core.recrawl.verdicts import VerdictKind
-from scrapy_dedup.service.recrawl.deliveries import PagesMet
-from scrapy_dedup.service.recrawl.recrawling import Departed, find_departed, removal_records
+from scrapy_dedup.service.recrawl import Departed, PagesMet, find_departed, removal_records
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.stored import Run
 from scrapy_dedup.store.writer import ProjectStore

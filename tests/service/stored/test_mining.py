@@ -1,6 +1,6 @@
 import pytest
 
-from scrapy_dedup.service.stored.mining import MinedDomain, Mining, mine_stored, pages_to_mine
+from scrapy_dedup.commands.parts.mine import MinedDomain, Mining, mine_stored, pages_to_mine
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import BARE
 from scrapy_dedup.store.store import Store

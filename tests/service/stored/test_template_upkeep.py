@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.core.patterns.expressions import compile_expression
+from scrapy_dedup.core.patterns import compile_expression
 from scrapy_dedup.core.templates.url_patterns import url_pattern
 from scrapy_dedup.service.cut.site_cleaning import SiteCut, cut_page
 from scrapy_dedup.service.stored import template_upkeep as upkeep

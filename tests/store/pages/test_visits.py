@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.recrawl.missing import Lead
+from scrapy_dedup.core.runs import Lead
 from scrapy_dedup.store.engine.codec import pack_fingerprints
 from scrapy_dedup.store.records.records import GoneRecord, KeepPolicy, Record, ValidatorRecord
 from scrapy_dedup.store.records.stored import Run

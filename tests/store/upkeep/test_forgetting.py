@@ -17,8 +17,8 @@ from scrapy_dedup.store.records.records import GoneRecord, KeepPolicy, Record
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.columns import now
 from scrapy_dedup.store.tables.models import Base, Claim, Project, SeenScope, SourceRow
+from scrapy_dedup.store.upkeep.cache import StoredMemos
 from scrapy_dedup.store.upkeep.forgetting import ChosenRows, erase, find, find_garbage, remove_garbage, stored_domains
-from scrapy_dedup.store.upkeep.memos import StoredMemos
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import (
     DOMAIN,

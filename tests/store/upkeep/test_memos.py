@@ -3,7 +3,7 @@ from sqlalchemy import update
 
 from scrapy_dedup.store.engine.errors import DamagedStoreError
 from scrapy_dedup.store.tables.models import Memo
-from scrapy_dedup.store.upkeep.memos import MemoFigures, StoredMemos
+from scrapy_dedup.store.upkeep.cache import MemoFigures, StoredMemos
 from tests.store.builders import NOON, a_key, a_time
 
 ROOMY = 10**9

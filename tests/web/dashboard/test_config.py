@@ -2,7 +2,7 @@ import pytest
 from playwright.sync_api import expect
 from selectolax.lexbor import LexborHTMLParser
 
-from scrapy_dedup.core.patterns.config import SiteConfig
+from scrapy_dedup.core.patterns import SiteConfig
 from scrapy_dedup.service.patterns import put_config, stored_config
 from tests.report.hostile import HOSTILE
 from tests.service.stored_pages import NOON

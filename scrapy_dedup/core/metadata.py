@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
-from scrapy_dedup.core.metadata.locators import (
+from scrapy_dedup.core.locators import (
     LONGEST_LINE,
     LONGEST_TITLE,
     Clue,

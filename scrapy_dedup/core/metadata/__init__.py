@@ -1,1 +1,0 @@
-"""Title, date and author of a page."""

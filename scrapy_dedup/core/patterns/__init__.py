@@ -1,1 +1,0 @@
-"""Selectors and expressions that people wrote for a site."""

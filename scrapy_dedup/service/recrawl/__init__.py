@@ -1,1 +1,0 @@
-"""What a visit comes to: verdicts, deliveries, removed pages."""
