@@ -3,7 +3,7 @@
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
@@ -204,11 +204,11 @@ def rows_of(site_pages: Sequence[MarkedPage], asked: int = 0) -> Rows:
     )
 
 
-def drawn(site: MarkedSite, seed: int = 0) -> Iterator[Rows]:
+def drawn(site: MarkedSite, seed: int = 0, how_often: Mapping[int, int] = DRAWN) -> Iterator[Rows]:
     """Return rows of pages drawn at random."""
     usable = [page for page in site.pages if page.scored]
     chance = random.Random(f"{seed} {site.name}")
-    for count, times in DRAWN.items():
+    for count, times in how_often.items():
         for _ in range(times):
             chosen = sorted(chance.sample(range(len(usable)), min(count, len(usable))))
             yield rows_of([usable[place] for place in chosen], count)

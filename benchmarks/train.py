@@ -1,8 +1,9 @@
 """Train the model that says of each DOM path whether what stands there is content.
 
 Reads folders of real sites with their true content marked, draws pages of each site by sixty, twenty, five, two and
-one, adds single pages of other sites, and fits boosted trees to the paths of all that; no text of a page is kept. Two
-trainings from one commit and the same folders give the same bytes. Needs the extra `bench`.
+one, adds single pages of other sites and sites drawn at random (`drawn_sites`), and fits boosted trees to the paths of
+all that; no text of a page is kept. Two trainings from one commit and the same folders give the same bytes. Needs the
+extra `bench`.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from typing import Any, Final, NamedTuple
 import lightgbm
 import numpy as np
 
+from benchmarks.drawn_sites import DrawnSite
 from benchmarks.marked_sites import Floats, MarkedSite, Rows, drawn, read_folders, rows_of
 from benchmarks.marked_texts import MarkedText, marked_texts
 from scrapy_dedup.core.boilerplate.path_features import FIGURES
@@ -34,6 +36,14 @@ _KINDS: Final = {"shop": 1.5, "forum": 2.0}
 # All single pages of one kind together count as the single pages of so many sites; of fewer nothing is learned.
 _TEXTS: Final = 10.0
 _FEWEST_TEXTS: Final = 20
+# So many sites drawn at random, with so many pages each, count as so many others; how often their pages are drawn.
+_DRAWN_SITES: Final = 120
+_DRAWN_PAGES: Final = 40
+_DRAWN_WEIGHT: Final = 9.0
+_DRAWN_TIMES: Final = {60: 1, 20: 1, 5: 2, 2: 2, 1: 3}
+# What must speak against content the more the greater it is, and what must speak for it.
+_FALLING: Final = frozenset("own_often often own_shared most_often".split())
+_RISING: Final = frozenset("own_cover cover".split())
 _ROUNDS: Final = 400
 _SETTINGS: Final[dict[str, Any]] = {
     "objective": "cross_entropy", "learning_rate": 0.06, "num_leaves": 8, "max_depth": 4, "min_data_in_leaf": 40,
@@ -52,7 +62,9 @@ class Domain:
     weight: float = 0.0
     """As how many sites it counts."""
     is_site: bool = False
-    """More than single pages of it are known."""
+    """A real one of which more than single pages are known."""
+    is_drawn: bool = False
+    """Drawn at random: trained on, and never judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +127,21 @@ def fit(domains: Mapping[str, Domain], seed: int = 1) -> Fitted:
     weight = np.concatenate(weights)
     data = lightgbm.Dataset(np.vstack(tables), np.concatenate(targets), weight=weight * len(weight) / weight.sum())
     seeds = dict.fromkeys(("seed", "bagging_seed", "feature_fraction_seed", "data_random_seed"), seed)
-    return Fitted(lightgbm.train(_SETTINGS | seeds, data, _ROUNDS), words)
+    signs = [(name in _RISING) - (name in _FALLING) for name in NAMES] + [0] * (2 * len(words))
+    bound = {"monotone_constraints": signs, "monotone_constraints_method": "intermediate"}
+    return Fitted(lightgbm.train(_SETTINGS | bound | seeds, data, _ROUNDS), words)
 
 
 def folds(domains: Mapping[str, Domain], count: int) -> dict[str, int]:
-    """Return the fold of each registrable domain; that of a site does not depend on which single pages there are."""
+    """Return the fold of each registrable domain; that of a site does not depend on which single pages there are.
+
+    Sites that were drawn at random are in none (-1).
+    """
+    drawn_at_random = {name for name, domain in domains.items() if domain.is_drawn}
     sites = sorted(name for name, domain in domains.items() if domain.is_site)
-    return {name: at % count for names in (sites, sorted(domains.keys() - sites)) for at, name in enumerate(names)}
+    singles = sorted(domains.keys() - sites - drawn_at_random)
+    found = {name: at % count for names in (sites, singles) for at, name in enumerate(names)}
+    return found | dict.fromkeys(drawn_at_random, -1)
 
 
 class LeftOut(NamedTuple):
@@ -217,7 +237,10 @@ def written(model: Mapping[str, Any]) -> str:
 
 
 def domains_of(sites: Sequence[MarkedSite], texts: Sequence[MarkedText] = (), seed: int = 0) -> dict[str, Domain]:
-    """Return the rows of each registrable domain: drawn from sites that are not doubtful, and of single pages."""
+    """Return the rows of each registrable domain: drawn from sites that are not doubtful, and of single pages.
+
+    With them are those of sites that are drawn at random.
+    """
     found: dict[str, Domain] = {}
     for site in sites:
         if not site.doubtful:
@@ -232,6 +255,11 @@ def domains_of(sites: Sequence[MarkedSite], texts: Sequence[MarkedText] = (), se
             domain = found.setdefault(text.domain, Domain())
             domain.rows.append(rows_of([text.page], 1))
             domain.weight += _TEXTS / kinds[text.kind]
+    for number in range(_DRAWN_SITES):
+        name = f"drawn{number}.example"
+        site = MarkedSite(name, name, "", doubtful=False, pages=list(DrawnSite(number).pages(_DRAWN_PAGES)))
+        rows = list(drawn(site, seed, _DRAWN_TIMES))
+        found[name] = Domain(rows, _DRAWN_WEIGHT / _DRAWN_SITES, is_drawn=True)
     return found
 
 
@@ -243,7 +271,7 @@ def main() -> None:
     args = parser.parse_args()
     sites = read_folders(args.folders)
     domains = domains_of(sites, list(marked_texts(args.single_pages)) if args.single_pages else [])
-    singles = sum(len(domain.rows) for domain in domains.values() if not domain.is_site)
+    singles = sum(len(domain.rows) for domain in domains.values() if not (domain.is_site or domain.is_drawn))
     paths = sum(len(rows.nodes) for domain in domains.values() for rows in domain.rows)
     print(f"{len(domains)} domains, {singles} single pages, {paths} paths")
     scale, shift = calibrated(left_out(domains))
@@ -255,6 +283,7 @@ def main() -> None:
         "sites": sorted(site.name for site in sites if not site.doubtful),
         "pages": sum(len(site.pages) for site in sites if not site.doubtful),
         "single_pages": singles,
+        "drawn_sites": _DRAWN_SITES,
         "trees": _ROUNDS,
     }
     text = written(to_json(fit(domains), scale, shift, made))
