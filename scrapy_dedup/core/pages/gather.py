@@ -44,6 +44,8 @@ _STYLE = re.compile(r"\s*\{\\displaystyle\s+(.*)\}\s*", re.DOTALL)
 _DRAWING = re.compile(r'((?:</span>){0,3}+)<span [^<>]{0,300}?aria-hidden="true"[^<>]{0,300}>')
 _PART = re.compile(rf"{_SAID}|<(/?)(?:span|div)[ >]", re.DOTALL)
 _DEEPER: Final = {None: 0, "": 1, "/": -1}
+# Drawings of which no end is found, as in plain text: each is looked for to the body's end.
+_MOST_WITHOUT_END: Final = 3
 
 
 def with_formulas_as_text(body: str) -> str:
@@ -52,16 +54,17 @@ def with_formulas_as_text(body: str) -> str:
 
 
 def _parts(body: str) -> Iterator[str]:
-    at = 0
+    at, tries = 0, _MOST_WITHOUT_END
     for found in _FORMULA.finditer(body):
         if found[2] is None or found.start() < at:
             continue
         yield body[at : found.start()]
         yield _text(found[2])
         at = found.end()
-        if drawing := _DRAWING.match(body, at):
+        if tries and (drawing := _DRAWING.match(body, at)):
             yield drawing[1]
             at = _after(body, drawing.end())
+            tries -= at == drawing.end()
     yield body[at:]
 
 

@@ -134,6 +134,9 @@ PARSED: dict[str, Callable[[int], str]] = {
     "fences": lambda part: "<pre>" + "`" * (1_000_000 // part) + "</pre><p><code>" + "`" * (1_000_000 // part),
     "frames": lambda part: "<frameset>" + "<frame src=x>" * (15_000 // part),
     "plain text": lambda part: "<plaintext>" + "<b>" * (15_000 // part),
+    "formulas in plain text": lambda part: (
+        "<p>x<plaintext>" + '<math></math><span aria-hidden="true">' * (7_000 // part)
+    ),
     "templates": lambda part: "<template>" * (15_000 // part),
     "rules": lambda part: "x<hr>" * (155_000 // part),
     "texts that move out of a table": lambda part: "<table>" + "x<i></i>" * (75_000 // part),
