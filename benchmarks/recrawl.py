@@ -33,7 +33,7 @@ from scrapy_dedup.core.recrawl.verdicts import (
     repeats_of,
     same_blocks,
 )
-from scrapy_dedup.service.cut.site_cleaning import frame_of
+from scrapy_dedup.service.cut.site_cleaning import frames_of
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.service.templates.site_learning import learn_site
 from scrapy_dedup.settings import Settings
@@ -167,8 +167,7 @@ def judge_as_crawled(recrawl: Recrawl) -> Outcome:
 def _verdict(pair: Pair, repeats: Repeats, churn: NumberChurn, templates: SiteKnowledge) -> Verdict:
     if same_blocks(page_keys(pair.old), page_keys(pair.new), repeats.boilerplate):
         return Verdict(VerdictKind.UNCHANGED, Change.NONE, "the same blocks")
-    frames = [frame_of(page, pair.url, templates) for page in (pair.old, pair.new)]
-    frames = frames if all(frames) else [[], []]
+    frames = frames_of(pair.old, pair.new, pair.url, templates)
     old, new = (main_text(page, repeats, frame) for page, frame in zip((pair.old, pair.new), frames, strict=True))
     return compare(old, new, volatile=churn.volatile())
 

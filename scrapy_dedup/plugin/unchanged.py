@@ -48,7 +48,7 @@ from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit, is_html, is_sitemap_request, received_bytes
 from scrapy_dedup.service.crawl.commits import failed_fetch
 from scrapy_dedup.service.crawl.drafts import usable_text
-from scrapy_dedup.service.cut.site_cleaning import frame_of
+from scrapy_dedup.service.cut.site_cleaning import frames_of
 from scrapy_dedup.service.duplicates.chunking import makes_chunks
 from scrapy_dedup.service.policies import change_policy, recrawl_policy
 from scrapy_dedup.service.recrawl import (
@@ -522,9 +522,9 @@ class Comparing:
             self._count("unchanged/not_comparable", 1)
             return
         policy = change_policy(settings)
-        frames = frame_of(old, state.url, knowledge), frame_of(page, state.url, knowledge)
+        frames = frames_of(old, page, state.url, knowledge)
         judgement.verdict, judgement.diff = site.versions.compare(
-            old, page, policy, with_diff=settings.diff, frames=frames if all(frames) else ((), ())
+            old, page, policy, with_diff=settings.diff, frames=frames
         )
 
     async def _knowledge_of(self, domain: str) -> SiteKnowledge | None:

@@ -90,7 +90,8 @@ def test_other_links_beside_the_text_are_no_change(project):
     """By the templates of earlier crawls: nothing repeats among the pages that one visit knows."""
     known = learn_site(DOMAIN, pages(20), Settings())
     project.write([template_record(known, layout, NOON) for layout in known.templates])
-    others, edited = (article(99).replace(words(at, 4), "other links there") for at in (100, 99 * 100))
+    others = article(99).replace('"/a/100"', '"/a/555"').replace(words(100, 4), "other links there")
+    edited = article(99).replace(words(99 * 100, 4), "other links there")
     judgement = stored(project, article(99), domain=DOMAIN, url=url_of("a", 99))
 
     verdicts = [Judged(project, judgement, html).verdict for html in (others, edited)]

@@ -1,6 +1,8 @@
 """One page to its clean text, title, date and author, by what is known of its site, or by itself."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final
@@ -13,7 +15,9 @@ from scrapy_dedup.core.boilerplate.verdict_model import learn
 from scrapy_dedup.core.metadata import Metadata, metadata_of
 from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.pages.marking import marked_blocks
-from scrapy_dedup.core.pages.tags import BODY, Place
+from scrapy_dedup.core.pages.shown import shown_in
+from scrapy_dedup.core.pages.tags import BODY, Place, plain
+from scrapy_dedup.core.recrawl.verdicts import mask
 from scrapy_dedup.core.templates.layouts import Skeleton, skeleton_of
 from scrapy_dedup.core.templates.templates import MORE_CAUTION, Cut, Template, Why, cut, template_of
 from scrapy_dedup.core.urls.normal_form import page_key
@@ -111,22 +115,18 @@ def cut_page(
     return SiteCut(cleaned, metadata_of(page, url), how, skeleton, layout, misfit)
 
 
-def frame_of(page: Page, url: str, knowledge: SiteKnowledge | None) -> list[bool]:
-    """Return of each block whether it stands in a card of another page, of which the template keeps nothing.
+def frames_of(old: Page, new: Page, url: str, knowledge: SiteKnowledge | None) -> tuple[Sequence[bool], Sequence[bool]]:
+    """Return of each block of two versions whether it stands in a card of another page, and that came, went or stayed.
 
-    Such cards come and go: what others bought, what is read most. What else the template leaves out, such as a list of
-    facts in a side column, may be told of no other page. Empty where no template is live, where it may not be made for
-    such pages, and where people have changed it.
+    Such cards come and go: what others bought, what is read most. A template keeps nothing of them, but what else it
+    leaves out, such as a list of facts in a side column, may be told of no other page; so may a card that leads where
+    it led and says something else, such as the price of the page's own ware above the button that sells it. Empty where
+    no template is live, where it may not be made for such pages, and where people have changed it.
     """
-    chosen = knowledge.template_for(knowledge.layout_of(skeleton_of(page)), url) if knowledge is not None else None
-    if chosen is None or chosen.overrides:
-        return []
-    template = chosen.template.at(_FRAME_CAUTION)
-    found = cut(page, template)
-    if found.own < _MOST_OF_IT or _misfit(page, template, found) or _doubt(found):
-        return []
-    out = [why is not None for why in found.removed]
-    return [card is not None and all(out[card[0] : card[1]]) for card in _cards(page)]
+    ours, theirs = _cards(old, url, knowledge), _cards(new, url, knowledge)
+    if not ours or not theirs:
+        return (), ()
+    return _come_or_stayed(ours, theirs), _come_or_stayed(theirs, ours)
 
 
 # By 0.9, cards that all others of a kind leave out stay; by 0.5, some of listings go.
@@ -137,24 +137,114 @@ _MOST_OF_IT: Final = 0.5
 _LARGEST_CARD: Final = 8
 
 
-def _cards(page: Page) -> list[tuple[int, int] | None]:
-    """Return for each block the first and the last of the largest card around it, the last excluded; None for none."""
-    cards: list[tuple[int, int] | None] = [None] * len(page.blocks)
-    # Of each open element: its first block, and how many blocks before it have a link.
-    opened = [(0, 0)]
+class _Card(Struct, frozen=True, eq=False):
+    """The smallest element around a block that leads to another page."""
+
+    says: tuple[str, ...]
+    leads_to: frozenset[str]
+    """Addresses, with and without their queries, and what is written on them, whatever its numbers."""
+
+
+def _come_or_stayed(cards: Sequence[_Card | None], others: Sequence[_Card | None]) -> list[bool]:
+    said = {(link, card.says) for card in others if card is not None for link in card.leads_to}
+    led_to = {link for link, _ in said}
+    return [
+        card is not None
+        and (led_to.isdisjoint(card.leads_to) or any((link, card.says) in said for link in card.leads_to))
+        for card in cards
+    ]
+
+
+def _cards(page: Page, url: str, knowledge: SiteKnowledge | None) -> list[_Card | None]:
+    """Return the card of each block; None for a block that is in none, or in one of which something may be kept."""
+    chosen = knowledge.template_for(knowledge.layout_of(skeleton_of(page)), url) if knowledge is not None else None
+    if chosen is None or chosen.overrides:
+        return []
+    template = chosen.template.at(_FRAME_CAUTION)
+    found = cut(page, template)
+    if found.own < _MOST_OF_IT or _misfit(page, template, found) or _doubt(found):
+        return []
+    out = [why is not None for why in found.removed]
+    smallest, largest = _elements_with_links(page)
+    spans = [
+        inner if inner is not None and outer is not None and all(out[slice(*outer)]) else None
+        for inner, outer in zip(smallest, largest, strict=True)
+    ]
+    links = [frozenset(_links(block)) if span else frozenset() for block, span in zip(page.blocks, spans, strict=True)]
+    common = _in_several_places(links)
+    made: dict[tuple[int, int] | None, _Card | None] = {None: None}
+    for span in spans:
+        if span is not None and span not in made:
+            made[span] = _card(page.blocks[slice(*span)], frozenset().union(*links[slice(*span)]), common)
+    return [made[span] for span in spans]
+
+
+def _card(blocks: Sequence[Block], links: frozenset[str], common: AbstractSet[str]) -> _Card | None:
+    shown = [text for block in blocks for text in shown_in(block)]
+    # Each page's own file is behind the same "Download", and who is written to stands in no card of another page.
+    if not links or any(text.startswith("<") for text in shown):
+        return None
+    # Cards of many pages have one section or button.
+    return _Card((*(block.text for block in blocks), *shown), links - common or links)
+
+
+def _links(block: Block) -> Iterator[str]:
+    """Yield where a block leads, and what is written there; nothing where it leads to no page."""
+    written, address = list[str](), ""
+    for piece in block.pieces:
+        if isinstance(piece, str):
+            written.append(plain(piece))
+        elif piece.name == "a" and not piece.closing:
+            written, address = [], dict(piece.attributes).get("href", "").strip().partition("#")[0]
+            if _OTHER_SCHEME.match(address):
+                address = ""
+        elif piece.name == "a" and address:
+            yield from (address, address.partition("?")[0], " " + mask("".join(written)))
+            address = ""
+
+
+_OTHER_SCHEME: Final = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*+:", re.IGNORECASE)
+
+
+def _in_several_places(links: Sequence[AbstractSet[str]]) -> set[str]:
+    """Return the links that blocks have which do not follow each other."""
+    last: dict[str, int] = {}
+    several: set[str] = set()
+    for place, found in enumerate(links):
+        several.update(link for link in found if last.get(link, place) < place - 1)
+        last.update(dict.fromkeys(found, place))
+    return several
+
+
+_Spans = list[tuple[int, int] | None]
+"""Of each block, the first and the last block of an element around it, the last excluded; None for none."""
+
+
+def _elements_with_links(page: Page) -> tuple[_Spans, _Spans]:
+    """Return for each block the smallest element around it that has a link, and the largest that may be a card."""
+    smallest: _Spans = [None] * len(page.blocks)
+    largest: _Spans = [None] * len(page.blocks)
+    # Of each open element: its first block, how many blocks before it have a link, and its blocks in none that has.
+    opened = [(0, 0, list[int]())]
     here, met, links = BODY, 0, 0
     for step in page.walk.steps:
         if isinstance(step, int):
             met, links = step + 1, links + (page.blocks[step].link_chars > 0)
+            opened[-1][2].append(step)
         elif isinstance(step, Place):
             if step.outer is here:
-                opened.append((met, links))
+                opened.append((met, links, []))
             elif here.outer is step and len(opened) > 1:
-                first, before = opened.pop()
-                if met - first <= _LARGEST_CARD and links > before:
-                    cards[first:met] = [(first, met)] * (met - first)
+                first, before, waiting = opened.pop()
+                if links == before:
+                    opened[-1][2].extend(waiting)
+                    waiting = []
+                elif met - first <= _LARGEST_CARD:
+                    largest[first:met] = [(first, met)] * (met - first)
+                for place in waiting:
+                    smallest[place] = (first, met)
             here = step
-    return cards
+    return smallest, largest
 
 
 _Verdicts = tuple[list[Removal | None], list[bool]]

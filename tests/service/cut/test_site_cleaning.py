@@ -3,8 +3,9 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
+from scrapy_dedup.core.recrawl.verdicts import VerdictKind, compare, main_text, repeats_of
 from scrapy_dedup.service.cut.page_cleaning import clean_page
-from scrapy_dedup.service.cut.site_cleaning import How, cut_page, frame_of
+from scrapy_dedup.service.cut.site_cleaning import How, cut_page, frames_of
 from scrapy_dedup.service.templates.site_knowledge import LayoutTemplate, Override, SiteKnowledge
 from scrapy_dedup.service.templates.site_learning import learn_site
 from scrapy_dedup.settings import Settings
@@ -111,9 +112,10 @@ class TestReport:
 class TestFrame:
     """What stands where a site puts what is not the page's own."""
 
-    def framed(self, html: str, known: SiteKnowledge, url: str = URL) -> list[str]:
+    def framed(self, html: str, known: SiteKnowledge | None, url: str = URL, *, was: str = "") -> list[str]:
         page = page_of(html)
-        return [block.text for block, out in zip(page.blocks, frame_of(page, url, known), strict=False) if out]
+        _, frame = frames_of(page_of(was or html), page, url, known)
+        return [block.text for block, out in zip(page.blocks, frame, strict=False) if out]
 
     def test_links_to_other_pages_are_framed_and_the_article_is_not(self, known):
         found = self.framed(article(99), known)
@@ -138,7 +140,7 @@ class TestFrame:
 
         assert self.framed(OTHER_DESIGN, known) == self.framed(article(99), decided) == []
         assert self.framed(article(99), with_each(known, state="probation")) == []
-        assert frame_of(page_of(article(99)), URL, None) == []
+        assert self.framed(article(99), None) == self.framed(article(99), known, was=OTHER_DESIGN) == []
 
     def test_an_element_of_which_something_is_kept_may_be_told(self, known):
         """Titles of a list, of which a template keeps by mistake no more than the rest of each entry."""
@@ -147,3 +149,47 @@ class TestFrame:
             short = short.replace(f"<p>{paragraph}</p>", "")
 
         assert words(100, 4) not in self.framed(short, known)
+
+    def test_links_that_come_go_or_move_are_framed(self, known):
+        """Three of the four are in both, in another order."""
+        first, *others = [words(99 + step, 4) for step in range(1, 5)]
+        item = '<li><a href="/a/{}">{}</a></li>'
+        was = article(99).replace(item.format(100, first), "").replace(item.format(103, others[2]), "")
+        was = was.replace(
+            '<div class="side"><h3>Related</h3><ul>',
+            '<div class="side"><h3>Related</h3><ul>' + item.format(103, others[2]),
+        )
+
+        assert self.framed(article(99), known, was=was)[-4:] == [first, *others]
+
+
+def sold(number: int, price: int, *, state: str = "In stock", file: str = "care-1.pdf") -> str:
+    """A page of which templates leave out what sells it, as it stands where others show what else is sold."""
+    offer = (
+        '<div class="sidebar"><div class="widget"><h3>Offer</h3>'
+        f'<p><a href="/add/{number}">Buy for {price} euros</a></p>'
+        f'<p><a href="/stock">{state}</a></p><p><a href="/files/{file}">Read on</a></p></div></div>'
+        '<div class="variants"><ul>'
+        + "".join(f'<li><a href="/v/{number}-{size}">Size {size}</a> <p>{price} euros</p></li>' for size in "SML")
+        + "</ul></div>"
+    )
+    return article(number).replace("</article>", "</article>" + offer)
+
+
+@pytest.mark.parametrize("learned", [5, 25])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param(sold(99, 888), id="price"),
+        pytest.param(sold(99, 777, state="Sold out"), id="state"),
+        pytest.param(sold(99, 777, file="care-2.pdf"), id="file"),
+    ],
+)
+def test_what_leads_where_it_led_and_says_something_else_is_told(learned, changed):
+    known = learn_site(DOMAIN, [(url_of("a", number), sold(number, 10 + number)) for number in range(learned)], TEXT)
+    old, new = page_of(sold(99, 777)), page_of(changed)
+    frames = frames_of(old, new, URL, known)
+
+    assert any(frames[1])
+    before, after = (main_text(page, repeats_of([]), frame) for page, frame in zip((old, new), frames, strict=True))
+    assert compare(before, after).kind is VerdictKind.CHANGED
