@@ -275,7 +275,7 @@ class Unchanged:
             return None
         key = page_key(request.url, self._runtime.rules)
         known = await self._known(AskedPage(key, with_chunks=makes_chunks(settings)))
-        return FetchPlan(known, Fetch(FetchReason.NOT_HELD))
+        return FetchPlan(known, Fetch(FetchReason.NOT_HELD), began=time.monotonic())
 
     def _note_answer(self, request: Request) -> None:
         """Remember that a page was answered, unless it is remembered as met."""

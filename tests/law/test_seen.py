@@ -7,6 +7,7 @@ import marshal
 import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -316,6 +317,9 @@ class TestAnsweredByMiddleware:
 
         assert [item["dedup"]["verdict"] for item in first.items] == ["new"] * 4
         assert [item["url"][-1] for item in second.items] == ["4"]
+        with closing(sqlite3.connect(tmp_path / "dedup.db")) as database:
+            ((slowest,),) = database.execute("SELECT max(seconds) FROM visits")
+        assert 0 < slowest < 600
 
 
 class TestFailedPage:
