@@ -341,9 +341,13 @@ _SHOWN: Final = re.compile(
     r"""<(?=[aefisvAEFISV])(?i:(?:img|iframe|frame|video|audio|source|embed)\b[^<>]{0,2000}?\s(?:data-)?src\s{0,9}=\s{0,9}["']?([^"'\s>]+))"""
 )
 _TOLD_APART: Final = re.compile(r"<(?=[dosDOS])((?i:option|del|s|sub|sup))(?=[\s>])[^<>]{0,500}>([^<]{1,200})")
+# What is looked back for has one length.
+_LABEL_BEFORE_SPACE: Final = "|".join(
+    rf"(?<=\s{name}\s{{{spaces}}}=)" for spaces in range(1, 10) for name in ("aria-label", "title")
+)
 # Of an element without text: three stars of five, the tick of a table. Links and buttons name what they are for.
 _LABEL: Final = re.compile(
-    r"""=(?i:(?<=\saria-label=)|(?<=\stitle=)|(?<=\saria-label\s=)|(?<=\stitle\s=))\s{0,9}"""
+    rf"""=(?i:(?<=\saria-label=)|(?<=\stitle=)|(?<=\s=)(?:{_LABEL_BEFORE_SPACE}))\s{{0,9}}"""
     r"""["']([^"'<>]{1,200})["'][^<>]{0,500}>\s{0,20}</(?!a\b|button\b)"""
 )
 _WRITTEN_TO: Final = re.compile(r"""=\s{0,9}+["']?+(?=[mtsMTS])(?i:mailto|tel|sms):([^"'?>\s]+)""")

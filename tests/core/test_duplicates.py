@@ -24,6 +24,7 @@ from scrapy_dedup.core.duplicates import (
     Sketch,
     Text,
     blocks_of_text,
+    files_hash,
     own_words,
     promising,
     proves,
@@ -325,3 +326,10 @@ def test_any_text_has_a_sketch_or_no_words(text: str) -> None:
 
     assert (found is None) is not bool(words(text))
     assert found is None or (found == sketch_of(shingles(text), SCOPE))
+
+
+@pytest.mark.parametrize("is_written", ['title="{}"', "TITLE = '{}'", 'aria-label\n    = "{}"', 'title \t = "{}"'])
+def test_labels_of_what_has_no_text_are_told_apart(is_written: str) -> None:
+    three, four = (f"<p>Rated <i class=s {is_written.format(stars)}></i>" for stars in (3, 4))
+
+    assert files_hash(three, [], "https://a.example/") != files_hash(four, [], "https://a.example/")
