@@ -195,6 +195,7 @@ class ExplanationAnswer(Answer):
     domain: Domain
     known: Annotated[bool, Field(description="Whether anything is stored about it.", examples=[True])]
     crawled: CrawledAnswer | None
+    gone_at: Instant | None
     stands_for: MaybeUrl
     aliases: list[AliasAnswer]
     document: DocumentAnswer | None

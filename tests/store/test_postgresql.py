@@ -79,7 +79,7 @@ def test_the_database_of_another_program_stays_as_it_is(postgresql, url):
 
 
 @pytest.mark.parametrize(
-    ("revision", "match"), [("9999", "newer .*Upgrade scrapy-dedup"), ("0011", "older .*Begin a new one with: scrapy")]
+    ("revision", "match"), [("9999", "newer .*Upgrade scrapy-dedup"), ("0011", "older .*on a server, name another")]
 )
 def test_a_store_of_an_unknown_schema_stays_as_it_is(postgresql, url, revision, match):
     Store.open(url).close()

@@ -48,7 +48,7 @@ class Refused(Struct, frozen=True):
 _ANOTHER_NAME = "Name another one in DEDUP_DATABASE_URL."
 _BEGIN_ANOTHER = (
     "It cannot be carried over. Begin a new one with: scrapy crawl SPIDER -s"
-    " DEDUP_DATABASE_URL=sqlite:///.scrapy/new.db, or move this one away."
+    " DEDUP_DATABASE_URL=sqlite:///.scrapy/new.db, or move this file away; on a server, name another database."
 )
 
 

@@ -1,3 +1,4 @@
+from scrapy_dedup.answers.pages import ExplanationAnswer
 from scrapy_dedup.core.chunks.chunks import StoredChunk
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.report.values import ExplainedLike
@@ -94,6 +95,8 @@ def test_a_page_that_was_removed_is_told_as_removed(store, project):
     put_html(project, [1, 2])
     project.write([GoneRecord(page_key(a_url(2)), NOON)])
 
-    facts = [dict(page_of(explained(store, name), NOON).facts) for name in (1, 2)]
+    found = [explained(store, name) for name in (1, 2)]
 
+    assert [ExplanationAnswer.made(one).gone_at for one in found] == [None, NOON]
+    facts = [dict(page_of(one, NOON).facts) for one in found]
     assert [one.get("removed") for one in facts] == [None, f"{NOON:%Y-%m-%d %H:%M} UTC: the site has it no more"]
