@@ -327,6 +327,8 @@ NEW: Final = Verdict(VerdictKind.NEW, Change.NONE, "seen for the first time")
 _SAME_DESIGN: Final = 0.5
 # Text that both designs show is content; a little of it may be chrome that nobody knew.
 _CONTENT_SHARE: Final = 0.98
+# Passages from the first that differs to the last: of more it would take seconds to find how long ago something was.
+_MOST_TIMELESS: Final = 1_000
 # What a new frame may say around a page of next to no text.
 _FRAME_CHARS: Final = 200
 _EXCERPT_CHARS: Final = 80
@@ -492,7 +494,11 @@ def _joined(passages: Sequence[Passage]) -> str:
 
 
 def _without_churn(passages: Sequence[Passage], volatile: AbstractSet[int]) -> str:
-    return "".join(one.masked if volatile and one.number_key in volatile else one.timeless for one in passages)
+    is_short = len(passages) <= _MOST_TIMELESS
+    return "".join(
+        one.masked if volatile and one.number_key in volatile else one.timeless if is_short else one.form
+        for one in passages
+    )
 
 
 def _is_other_design(before: Sequence[Passage], after: Sequence[Passage]) -> bool:

@@ -224,3 +224,11 @@ def test_time_that_passed_is_no_change_and_what_stands_beside_it_is():
 
     assert compare(old, later).change is Change.VOLATILE
     assert compare(old, edited).change is Change.CONTENT
+
+
+@pytest.mark.parametrize(("lines", "change"), [(1_000, Change.VOLATILE), (1_001, Change.NUMBERS)])
+def test_time_that_passed_is_looked_for_in_so_many_lines(lines, change):
+    """Twenty thousand lines written for that took thirteen seconds."""
+    old, later = (text_of("<p>Cats.", *[f"<p>{days} days ago"] * lines) for days in (3, 4))
+
+    assert compare(old, later).change is change
