@@ -236,10 +236,12 @@ def written(model: Mapping[str, Any]) -> str:
     return "\n".join([*lines, f'"trees": [\n{trees}\n]}}\n'])
 
 
-def domains_of(sites: Sequence[MarkedSite], texts: Sequence[MarkedText] = (), seed: int = 0) -> dict[str, Domain]:
+def domains_of(
+    sites: Sequence[MarkedSite], texts: Sequence[MarkedText] = (), seed: int = 0, drawn_sites: int = _DRAWN_SITES
+) -> dict[str, Domain]:
     """Return the rows of each registrable domain: drawn from sites that are not doubtful, and of single pages.
 
-    With them are those of sites that are drawn at random.
+    With them are those of so many sites that are drawn at random.
     """
     found: dict[str, Domain] = {}
     for site in sites:
@@ -255,11 +257,11 @@ def domains_of(sites: Sequence[MarkedSite], texts: Sequence[MarkedText] = (), se
             domain = found.setdefault(text.domain, Domain())
             domain.rows.append(rows_of([text.page], 1))
             domain.weight += _TEXTS / kinds[text.kind]
-    for number in range(_DRAWN_SITES):
+    for number in range(drawn_sites):
         name = f"drawn{number}.example"
         site = MarkedSite(name, name, "", doubtful=False, pages=list(DrawnSite(number).pages(_DRAWN_PAGES)))
         rows = list(drawn(site, seed, _DRAWN_TIMES))
-        found[name] = Domain(rows, _DRAWN_WEIGHT / _DRAWN_SITES, is_drawn=True)
+        found[name] = Domain(rows, _DRAWN_WEIGHT / drawn_sites, is_drawn=True)
     return found
 
 
