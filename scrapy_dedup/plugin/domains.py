@@ -27,6 +27,7 @@ from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_ke
 from scrapy_dedup.plugin.items import ChunkItem, url_of, value_of
 from scrapy_dedup.plugin.overrides import META_KEY, with_request
 from scrapy_dedup.plugin.requests import redirected_from
+from scrapy_dedup.plugin.waiting import result_of
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.domains.registry import (
     LAYER,
@@ -425,7 +426,7 @@ class Sites:
             self._count("store/errors", 1)
             logger.warning("What is known of %s cannot be read, and is found out anew: %s", domain, error)
             return True
-        site.versions.recall(blocks)
+        await result_of(site.versions.recall(blocks))
         earlier = ValidatorTrust(counts.sent, counts.not_modified, counts.useless, counts.changed_304)
         site.validators = earlier.halved()
         site.lastmod = LastmodTrust(counts.lastmod_right, counts.lastmod_wrong).halved()

@@ -4,8 +4,10 @@ import hashlib
 import logging
 import re
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 
 from msgspec import Struct, field
@@ -46,6 +48,7 @@ from scrapy_dedup.plugin.requests import LEFT_OUT, READMITTED, origin_of, parent
 from scrapy_dedup.plugin.revalidation import validators_of
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit, is_html, is_sitemap_request, received_bytes
+from scrapy_dedup.plugin.waiting import result_of
 from scrapy_dedup.service.crawl.commits import failed_fetch
 from scrapy_dedup.service.crawl.drafts import usable_text
 from scrapy_dedup.service.cut.site_cleaning import frames_of
@@ -54,6 +57,7 @@ from scrapy_dedup.service.policies import change_policy, recrawl_policy
 from scrapy_dedup.service.recrawl import (
     BACK,
     FIRST_VERSION,
+    MANY_BLOCKS,
     NOT_KEPT,
     NOTHING_KNOWN,
     OTHER_BYTES,
@@ -64,6 +68,7 @@ from scrapy_dedup.service.recrawl import (
     Judgement,
     KnownPage,
     Recall,
+    TwoVersions,
     look_up,
     page_state,
     was_met,
@@ -88,6 +93,9 @@ _LOOKED_AT = 2_000
 logger = logging.getLogger(__name__)
 
 _REASON = "not asked for: the same title, which is trusted"
+
+# Of fewer bytes a page is parsed in 20 ms at most.
+_LARGE_BODY: Final = 200_000
 
 _PROBE_SECONDS = 30
 _MOST_HOSTS = 10_000
@@ -414,7 +422,9 @@ class Unchanged:
                 robots = visit.held.text.report.get("robots")
                 judgement.directives = read_directives([str(one) for one in robots] if isinstance(robots, list) else ())
                 return True
-        found = visit.page(self._runtime.limits)
+        limits = self._runtime.limits
+        is_large = len(response.body) >= _LARGE_BODY
+        found = await run_in_thread(visit.page, limits) if is_large else visit.page(limits)
         page = found if isinstance(found, Page) else None
         headers = [value.decode("latin-1") for value in response.headers.getlist("X-Robots-Tag")]
         judgement.directives = read_directives(page.robots if page else (), headers)
@@ -464,15 +474,15 @@ class Comparing:
         self._store = store
         self._limits = limits
         self._count = count
-        self._known: dict[str, SiteKnowledge | None] = {}
+        self._known: OrderedDict[str, SiteKnowledge | None] = OrderedDict()
         """Templates that earlier crawls stored, of the domains whose pages were compared last."""
 
     async def page(self, page: Page, site: Site, judgement: Judgement, settings: Settings) -> None:
         """Judge a page of HTML."""
-        keys = page_keys(page)
+        keys = await run_in_thread(page_keys, page) if len(page.blocks) >= MANY_BLOCKS else page_keys(page)
         if site.loaded:
             # Of a domain that is met for the first time nothing is compared.
-            site.versions.meet(keys)
+            await result_of(site.versions.meet(keys))
         judgement.blocks = pack_fingerprints(keys)
         state = judgement.state
         if state is None:
@@ -481,7 +491,7 @@ class Comparing:
             judgement.verdict = BACK
         elif state.content_hash is None and state.blocks is None:
             judgement.verdict = FIRST_VERSION
-        elif found := self._by_blocks(state.blocks, page, site, change_policy(settings)):
+        elif found := await self._by_blocks(state.blocks, keys, page, site, change_policy(settings)):
             judgement.verdict = found
         else:
             await self._slowly(page, site, judgement, state, settings)
@@ -499,44 +509,50 @@ class Comparing:
         else:
             judgement.verdict = SAME_BYTES if judgement.content == state.content_hash else OTHER_BYTES
 
-    def _by_blocks(self, blocks: bytes | None, page: Page, site: Site, policy: ChangePolicy) -> Verdict | None:
+    async def _by_blocks(
+        self, blocks: bytes | None, keys: list[int], page: Page, site: Site, policy: ChangePolicy
+    ) -> Verdict | None:
         if blocks is None:
             return None
         try:
-            return site.versions.verdict_by_blocks(unpack_fingerprints(blocks), page, policy)
+            old = unpack_fingerprints(blocks)
         except DamagedError:
             self._count("store/errors", 1)
             return None
+        return await result_of(site.versions.verdict_by_blocks(old, keys, page, policy))
 
     async def _slowly(
         self, page: Page, site: Site, judgement: Judgement, state: StoredState, settings: Settings
     ) -> None:
+        policy = change_policy(settings)
         try:
-            old = await run_in_thread(self._old_page, state)
-            knowledge = await self._knowledge_of(state.domain)
+            read = partial(self._both, page, state, await self._knowledge_of(state.domain))
+            judged = await result_of(site.versions.compare(read, policy, with_diff=settings.diff))
         except (StoreError, DamagedError):
             self._count("store/errors", 1)
-            old = None
-        if old is None:
-            judgement.verdict = NOT_KEPT
+            judged = NOT_KEPT, ""
+        judgement.verdict, judgement.diff = judged
+        if judgement.verdict is NOT_KEPT:
             self._count("unchanged/not_comparable", 1)
-            return
-        policy = change_policy(settings)
-        frames = frames_of(old, page, state.url, knowledge)
-        judgement.verdict, judgement.diff = site.versions.compare(
-            old, page, policy, with_diff=settings.diff, frames=frames
-        )
 
     async def _knowledge_of(self, domain: str) -> SiteKnowledge | None:
-        if domain not in self._known:
-            found = site_of(domain, await run_in_thread(self._store.templates, domain))
-            if len(self._known) >= _MOST_KNOWN:
-                del self._known[next(iter(self._known))]
-            self._known[domain] = found
+        if domain in self._known:
+            self._known.move_to_end(domain)
+        else:
+            self._known[domain] = await run_in_thread(self._load, domain)
+            if len(self._known) > _MOST_KNOWN:
+                self._known.popitem(last=False)
         return self._known[domain]
 
+    def _load(self, domain: str) -> SiteKnowledge | None:
+        return site_of(domain, self._store.templates(domain))
+
+    def _both(self, page: Page, state: StoredState, knowledge: SiteKnowledge | None) -> TwoVersions | None:
+        old = self._old_page(state)
+        return TwoVersions(old, page, frames_of(old, page, state.url, knowledge)) if old is not None else None
+
     def _old_page(self, state: StoredState) -> Page | None:
-        """Return the version that the last acknowledged change left; blocks, so call it in a thread."""
+        """Return the version that the last acknowledged change left."""
         stored = self._store.page(state.page_key)
         source = stored.source if stored else None
         if source is None or source.content is None or source.field not in ("html", BARE):

@@ -1,6 +1,6 @@
 """What waits: for its domain's turn, for other pages of its domain, or for the items of those before it."""
 
-from collections.abc import AsyncIterator, Callable, Collection, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from enum import StrEnum
@@ -30,6 +30,18 @@ _THREAD = ""
 
 class CrawlEndedError(Exception):
     """Nobody waits any more for what was done in a thread."""
+
+
+async def result_of(steps: Steps[T], apart: Callable[..., Awaitable[Any]] = run_in_thread) -> T:
+    """Return what comes of steps; *apart* does each of their long parts elsewhere."""
+    try:
+        part = next(steps)
+        while True:
+            go_on = await apart(partial(done, steps, part))
+            part = go_on()
+    except StopIteration as ended:
+        result: T = ended.value
+        return result
 
 
 class Turn:
@@ -87,14 +99,7 @@ class Aside:
         Raises:
             CrawlEndedError: the crawl ended meanwhile.
         """
-        try:
-            part = next(steps)
-            while True:
-                go_on = await self._in_thread(partial(done, steps, part))
-                part = go_on()
-        except StopIteration as ended:
-            result: T = ended.value
-            return result
+        return await result_of(steps, self._in_thread)
 
     async def _in_thread(self, call: Callable[[], T]) -> T:
         if self._ended or self._at_once:

@@ -5,9 +5,11 @@ And what a run knows of its own pages: what their items were at the last visit, 
 
 from array import array
 from collections import Counter, OrderedDict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeVar
 from uuid import UUID
 
 from msgspec import Struct, field
@@ -23,6 +25,8 @@ from scrapy_dedup.core.recrawl.verdicts import (
     NEW,
     Change,
     ChangePolicy,
+    MainText,
+    Moves,
     NumberChurn,
     Repeats,
     Verdict,
@@ -30,7 +34,6 @@ from scrapy_dedup.core.recrawl.verdicts import (
     compare,
     main_text,
     moves,
-    page_keys,
     repeats_of,
     same_blocks,
     unified_diff,
@@ -38,6 +41,7 @@ from scrapy_dedup.core.recrawl.verdicts import (
 )
 from scrapy_dedup.core.runs import Lead, Unfound, missed
 from scrapy_dedup.core.urls.seen import KeyTable
+from scrapy_dedup.service.learning import Steps
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import DamagedStoreError
 from scrapy_dedup.store.pages.contents import HeldText
@@ -52,6 +56,8 @@ from scrapy_dedup.store.records.records import (
 )
 from scrapy_dedup.store.records.stored import MissedPage, Run, StoredState
 from scrapy_dedup.store.writer import HeldPages, ProjectStore
+
+T = TypeVar("T")
 
 _KINDS: Final = tuple(VerdictKind)
 # Beside its kind, in the number of a page.
@@ -437,6 +443,20 @@ PAGES_COUNTED = 60
 _RELEARN_AT = (16, 32, PAGES_COUNTED)
 # Pages that are the same have numbers that stood still; so many of them are looked at.
 _STILL_PAGES = 200
+# Of fewer, what is done with a page takes 20 ms at most.
+MANY_BLOCKS: Final = 500
+_MANY_KEYS: Final = 15_000
+
+
+class TwoVersions(NamedTuple):
+    """A page as it was, and as it is.
+
+    *frames* says of each version's blocks which are no content, see `core.recrawl.verdicts.main_text`.
+    """
+
+    old: Page
+    new: Page
+    frames: tuple[Sequence[bool], Sequence[bool]] = ((), ())
 
 
 class SiteVersions(Struct):
@@ -451,55 +471,97 @@ class SiteVersions(Struct):
     _today: "list[array[int]]" = field(default_factory=list)
     """Blocks of pages of today, 8 bytes each: counts would take ten times as much, for each domain of a crawl."""
     _still: int = 0
+    _relearned_from: int = 0
 
-    def recall(self, versions: Iterable[Iterable[int]]) -> None:
+    def recall(self, versions: Iterable[Iterable[int]]) -> Steps[None]:
         """Take in the blocks of pages as an earlier crawl saw them."""
-        for keys in versions:
-            self.earlier.add(keys)
-        self._relearn()
+        self.earlier = yield partial(_counted, versions)
+        yield from self._relearn()
 
-    def meet(self, keys: list[int]) -> None:
+    def meet(self, keys: list[int]) -> Steps[None]:
         """Take in a page of today, given by its `page_keys`."""
         if len(self._today) < PAGES_COUNTED:
             self._today.append(array("Q", keys))
             if len(self._today) in _RELEARN_AT:
-                self._relearn()
+                yield from self._relearn()
 
-    def verdict_by_blocks(self, old: list[int], page: Page, policy: ChangePolicy) -> Verdict | None:
-        """Return the verdict on a page that has the blocks that it had; None where `compare` has to look closer."""
-        new = page_keys(page)
-        if not same_blocks(old, new, self.repeats.boilerplate):
+    def verdict_by_blocks(
+        self, old: list[int], keys: list[int], page: Page, policy: ChangePolicy
+    ) -> Steps[Verdict | None]:
+        """Return the verdict on a page that has the blocks that it had; None where `compare` has to look closer.
+
+        *old* and *keys* are the `page_keys` of both versions, *page* is today's.
+        """
+        if not same_blocks(old, keys, self.repeats.boilerplate):
             return None
         if self._still < _STILL_PAGES:
             self._still += 1
-            text = main_text(page, self.repeats)
-            self.churn.add(moves(text, text))
-        return verdict_of({Change.NONE if old == new else Change.BOILERPLATE_ONLY}, policy)
+            seen = yield from _apart(len(keys) >= MANY_BLOCKS, partial(_stood_still, page, self.repeats))
+            self.churn.add(seen)
+        return verdict_of({Change.NONE if old == keys else Change.BOILERPLATE_ONLY}, policy)
 
     def compare(
-        self,
-        old: Page,
-        new: Page,
-        policy: ChangePolicy,
-        *,
-        with_diff: bool,
-        frames: tuple[Sequence[bool], Sequence[bool]] = ((), ()),
-    ) -> tuple[Verdict, str]:
-        """Return the verdict on a page, the older version of which was stored, and the difference if it is wanted.
+        self, read: Callable[[], TwoVersions | None], policy: ChangePolicy, *, with_diff: bool
+    ) -> Steps[tuple[Verdict, str]]:
+        """Return the verdict on a page, and the difference if it is wanted.
 
-        *frames* says of each version's blocks which are no content, see `core.recrawl.verdicts.main_text`.
+        *read* returns what both versions are; None where the older one was not kept.
         """
-        before, after = (main_text(page, self.repeats, frame) for page, frame in zip((old, new), frames, strict=True))
-        self.churn.add(moves(before, after))
-        verdict = compare(before, after, policy, self.churn.volatile(elsewhere=self.not_modified))
-        changed = verdict.kind is VerdictKind.CHANGED
-        return verdict, unified_diff(before, after) if with_diff and changed else ""
+        texts = yield partial(_main_texts, read, self.repeats)
+        if texts is None:
+            return NOT_KEPT, ""
+        before, after, moved = texts
+        self.churn.add(moved)
+        volatile = self.churn.volatile(elsewhere=self.not_modified)
+        is_large = max(len(before.passages), len(after.passages)) >= MANY_BLOCKS
+        return (yield from _apart(is_large, partial(_judged, before, after, policy, volatile, with_diff=with_diff)))
 
-    def _relearn(self) -> None:
-        today = PageCounts[int]()
-        for keys in self._today:
-            today.add(keys)
-        self.repeats = repeats_of([self.earlier, today], self.policy)
+    def _relearn(self) -> Steps[None]:
+        today = tuple(self._today)
+        is_long = sum(map(len, today)) + len(self.earlier.counts) >= _MANY_KEYS
+        repeats = yield from _apart(is_long, partial(_repeats, self.earlier, today, self.policy))
+        if len(today) >= self._relearned_from:
+            # Of two that were in threads at once the one by more pages counts.
+            self.repeats, self._relearned_from = repeats, len(today)
+
+
+def _apart(is_long: bool, part: Callable[[], T]) -> Steps[T]:  # noqa: FBT001
+    """Return what a part of steps does; at once where it is not long."""
+    found: T = (yield part) if is_long else part()
+    return found
+
+
+def _counted(versions: Iterable[Iterable[int]]) -> PageCounts[int]:
+    counts = PageCounts[int]()
+    for keys in versions:
+        counts.add(keys)
+    return counts
+
+
+def _repeats(earlier: PageCounts[int], today: Iterable[Iterable[int]], policy: RepeatPolicy) -> Repeats:
+    return repeats_of([earlier, _counted(today)], policy)
+
+
+def _stood_still(page: Page, repeats: Repeats) -> Moves:
+    text = main_text(page, repeats)
+    return moves(text, text)
+
+
+def _main_texts(read: Callable[[], TwoVersions | None], repeats: Repeats) -> tuple[MainText, MainText, Moves] | None:
+    versions = read()
+    if versions is None:
+        return None
+    old, new, (framed_before, framed_after) = versions
+    before, after = main_text(old, repeats, framed_before), main_text(new, repeats, framed_after)
+    return before, after, moves(before, after)
+
+
+def _judged(
+    before: MainText, after: MainText, policy: ChangePolicy, volatile: AbstractSet[int], *, with_diff: bool
+) -> tuple[Verdict, str]:
+    verdict = compare(before, after, policy, volatile)
+    is_told = with_diff and verdict.kind is VerdictKind.CHANGED
+    return verdict, unified_diff(before, after) if is_told else ""
 
 
 INCOMPLETE: Final = "incomplete_domains"

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
 from scrapy_dedup.core.duplicates import ITEM_BYTES, NO_FIELDS
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.recrawl.verdicts import Change, ChangePolicy, Verdict, VerdictKind, page_keys
+from scrapy_dedup.core.recrawl.verdicts import DEFAULT_POLICY, Change, ChangePolicy, Verdict, VerdictKind, page_keys
+from scrapy_dedup.service.learning import Steps, at_once, done
 from scrapy_dedup.service.recrawl import (
+    MANY_BLOCKS,
     NOTHING_KNOWN,
     AskedPage,
     Delivered,
@@ -19,6 +21,7 @@ from scrapy_dedup.service.recrawl import (
     Recall,
     RecentPages,
     SiteVersions,
+    TwoVersions,
     look_up,
     page_state,
     was_met,
@@ -139,14 +142,14 @@ def page_of(name: object, menu: str = MENU, footer: str = "") -> Page:
 def a_site(*, earlier: int = 0, today: int = 0, menu: str = MENU) -> SiteVersions:
     """Return a site of which so many pages were seen in the last crawl, and so many today."""
     site = SiteVersions(RepeatPolicy())
-    site.recall([page_keys(page_of(number)) for number in range(earlier)])
+    at_once(site.recall([page_keys(page_of(number)) for number in range(earlier)]))
     for number in range(today):
-        site.meet(page_keys(page_of(number, menu)))
+        at_once(site.meet(page_keys(page_of(number, menu))))
     return site
 
 
-def compared(site: SiteVersions, old: Page, new: Page) -> Verdict:
-    return site.compare(old, new, ChangePolicy(), with_diff=False)[0]
+def compared(site: SiteVersions, old: Page, new: Page, policy: ChangePolicy = DEFAULT_POLICY) -> Verdict:
+    return at_once(site.compare(lambda: TwoVersions(old, new), policy, with_diff=False))[0]
 
 
 def test_page_in_a_new_frame_is_unchanged_once_both_frames_are_known():
@@ -157,9 +160,34 @@ def test_page_in_a_new_frame_is_unchanged_once_both_frames_are_known():
 
     assert compared(unknown, old, new).kind is VerdictKind.CHANGED
     for kind, counted in ((VerdictKind.UNCHANGED, ChangePolicy()), (VerdictKind.CHANGED, ALL)):
-        told = known.verdict_by_blocks(page_keys(old), new, counted)
-        assert told == known.compare(old, new, counted, with_diff=False)[0]
+        told = at_once(known.verdict_by_blocks(page_keys(old), page_keys(new), new, counted))
+        assert told == compared(known, old, new, counted)
         assert (told.kind, told.change) == (kind, Change.BOILERPLATE_ONLY)
+
+
+def parts_of(steps: Steps[Any]) -> int:
+    """Return how many parts of steps are done elsewhere."""
+    parts = 0
+    try:
+        part = next(steps)
+        while True:
+            parts += 1
+            part = done(steps, part)()
+    except StopIteration:
+        return parts
+
+
+@pytest.mark.parametrize(
+    ("blocks", "same", "different"),
+    [pytest.param(MANY_BLOCKS - 10, 0, 1, id="small"), pytest.param(MANY_BLOCKS, 1, 2, id="large")],
+)
+def test_large_page_is_compared_where_nothing_else_waits_for_it(blocks, same, different):
+    """Where the older version is read nobody waits in any case."""
+    old, new = (page_of(text, footer="".join(f"<p>{text} {n}</p>" for n in range(blocks))) for text in ("old", "new"))
+    keys, site = page_keys(new), SiteVersions(RepeatPolicy())
+
+    assert parts_of(site.verdict_by_blocks(keys, keys, new, DEFAULT_POLICY)) == same
+    assert parts_of(site.compare(lambda: TwoVersions(old, new), DEFAULT_POLICY, with_diff=True)) == different
 
 
 def counter(number: int) -> str:
@@ -183,7 +211,7 @@ def test_number_that_stands_still_elsewhere_is_news_where_it_moves():
     site = a_site(earlier=8)
     for number in range(20):
         page = page_of(number, footer=counter(5))
-        assert site.verdict_by_blocks(page_keys(page), page, ChangePolicy())
+        assert at_once(site.verdict_by_blocks(page_keys(page), page_keys(page), page, ChangePolicy()))
     found = [
         compared(site, page_of(number, footer=counter(5)), page_of(number, footer=counter(6))) for number in range(4)
     ]
