@@ -16,7 +16,7 @@ from scrapy_dedup.core.metadata import Metadata, metadata_of
 from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.pages.marking import marked_blocks
 from scrapy_dedup.core.pages.shown import shown_in
-from scrapy_dedup.core.pages.tags import BODY, Place, plain
+from scrapy_dedup.core.pages.tags import BODY, Place, Tag, plain
 from scrapy_dedup.core.recrawl.verdicts import mask
 from scrapy_dedup.core.templates.layouts import Skeleton, skeleton_of
 from scrapy_dedup.core.templates.templates import MORE_CAUTION, Cut, Template, Why, cut, template_of
@@ -191,7 +191,8 @@ def _card(blocks: Sequence[Block], links: frozenset[str], common: AbstractSet[st
 def _links(block: Block) -> Iterator[str]:
     """Yield where a block leads, and what is written there; nothing where it leads to no page."""
     written, address = list[str](), ""
-    for piece in block.pieces:
+    # A link around several blocks is closed in none of them.
+    for piece in (*block.pieces, _LINK_ENDS):
         if isinstance(piece, str):
             written.append(plain(piece))
         elif piece.name == "a" and not piece.closing:
@@ -203,6 +204,7 @@ def _links(block: Block) -> Iterator[str]:
             address = ""
 
 
+_LINK_ENDS: Final = Tag("a", closing=True)
 _OTHER_SCHEME: Final = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*+:", re.IGNORECASE)
 
 

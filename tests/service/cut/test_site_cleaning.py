@@ -162,6 +162,21 @@ class TestFrame:
 
         assert self.framed(article(99), known, was=was)[-4:] == [first, *others]
 
+    def test_a_link_around_several_blocks_is_one(self):
+        def cards(number: int, step: int) -> str:
+            html = article(number)
+            for place in range(number + 1, number + 5):
+                old = f'<a href="/a/{place}">{words(place, 4)}</a>'
+                new = f'<a href="/a/{place + step}"><h4>{words(place + step, 4)}</h4><div>{place + step}</div></a>'
+                html = html.replace(old, new)
+            return html
+
+        known = learn_site(DOMAIN, [(url_of("a", number), cards(number, 0)) for number in range(20)], TEXT)
+
+        found = self.framed(cards(99, 20), known, was=cards(99, 0))
+
+        assert {words(120, 4), "120", words(121, 4), "121"} <= set(found)
+
 
 def sold(number: int, price: int, *, state: str = "In stock", file: str = "care-1.pdf") -> str:
     """A page of which templates leave out what sells it, as it stands where others show what else is sold."""
