@@ -105,7 +105,9 @@ def _run(call: Call, spark: Any, watcher: Any) -> int:
             end.pop_all()
             _place(files, part, out, overwrite=options.overwrite)
             if options.remember:
-                knowledge.remember(found for one in outcome.learned if (found := batch.knowledge(one.domain)))
+                outcome.remembered = knowledge.remember(
+                    found for one in outcome.learned if (found := batch.knowledge(one.domain))
+                )
     watcher.close()
     tell(outcome, as_json=options.json, to_stderr=False)
     return DONE if outcome.tally.pages else NOT_DONE

@@ -11,7 +11,8 @@ JSON: `dry_run`; `pages`, lines of output; `bad`, records that were passed over;
 `how` and `flags`, pages by what cut them, and by why they were not cut as they should; `domains`, each with domain,
 pages, sampled, and what became of it: status (known, learned, small, failed), layouts, templates, failure; `layers`,
 what each left out; `before` and `after`, pages, chunks, characters and tokens, counted as `tokens_by` says; `seconds`,
-what layers cost; `differences` between sums that ought to agree.
+what layers cost; `differences` between sums that ought to agree; `remembered`, of how many domains what was learned
+is kept, in which store and project, or null.
 
 The exit code is 1 where no page came out, or --strict met a bad record.
 """
@@ -50,6 +51,7 @@ from scrapy_dedup.service.templates.site_records import site_of, template_record
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.database import parse_url
 from scrapy_dedup.store.engine.errors import file_of
+from scrapy_dedup.store.engine.errors import shown as shown_url
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -57,9 +59,10 @@ from scrapy_dedup.store.writer import ProjectStore
 class CleanKnowledge:
     """A project's, or nobody's."""
 
-    def __init__(self, project: ProjectStore | None) -> None:
-        """Take None where there is no store, or it has no such project."""
+    def __init__(self, project: ProjectStore | None, store: str = "") -> None:
+        """Take None where there is no store, or it has no such project; *store* is how messages name it."""
         self._project = project
+        self._store = store
 
     def of(self, domain: str) -> SiteKnowledge | None:
         """Return what is known of a domain, if that is enough to cut any page by."""
@@ -68,12 +71,21 @@ class CleanKnowledge:
         found = site_of(domain, self._project.templates(domain))
         return found if found and any(one.state == "live" for one in found.templates.values()) else None
 
-    def remember(self, learned: Iterable[SiteKnowledge]) -> None:
-        """Write what was learned, a domain in a transaction."""
+    def remember(self, learned: Iterable[SiteKnowledge]) -> "Remembered":
+        """Write what was learned, a domain in a transaction; return where."""
         assert self._project is not None
-        at = datetime.now(UTC)
-        for knowledge in learned:
+        at, number = datetime.now(UTC), 0
+        for number, knowledge in enumerate(learned, 1):  # noqa: B007 (counted)
             self._project.write([template_record(knowledge, layout, at) for layout in sorted(knowledge.templates)])
+        return Remembered(number, self._project.name, self._store)
+
+
+class Remembered(Struct, frozen=True):
+    """Of how many domains what was learned is kept, and where."""
+
+    domains: int
+    project: str
+    store: str
 
 
 @contextmanager
@@ -86,7 +98,8 @@ def opened_knowledge(call: Call, *, remember: bool) -> Iterator[CleanKnowledge]:
         return
     with Store.open(url, timeout=call.settings.database_timeout, create=remember) as store:
         policy = keep_policy(call.settings)
-        yield CleanKnowledge(store.project(call.project, policy) if remember else store.find_project(call.project))
+        project = store.project(call.project, policy) if remember else store.find_project(call.project)
+        yield CleanKnowledge(project, str(file or shown_url(parse_url(url))))
 
 
 _DOMAINS_SHOWN = 200
@@ -102,6 +115,7 @@ class CleanOutcome(Struct):
     plan: CleaningPlan = field(default_factory=CleaningPlan)
     learned: list[Learned] = field(default_factory=list)
     tally: CleaningTally = field(default_factory=CleaningTally)
+    remembered: Remembered | None = None
 
     def domains(self) -> list[dict[str, Any]]:
         """Return what is known of each domain, by name."""
@@ -127,6 +141,7 @@ def tell(outcome: CleanOutcome, *, as_json: bool, to_stderr: bool) -> None:
             "how": dict(sorted(tally.hows.items())),
             "flags": dict(sorted(tally.flags.items())),
             "domains": domains,
+            "remembered": to_builtins(outcome.remembered),
         }
         print_json(found | _ledger(outcome))
         return
@@ -178,6 +193,9 @@ def _done(outcome: CleanOutcome, domains: list[dict[str, Any]]) -> Iterator[str]
     for one in domains:
         if one["failure"]:
             yield f"{one['domain']} could not be learned ({one['failure']}); its pages were cut by the fallback."
+    if (kept := outcome.remembered) is not None:
+        where = f"in {kept.store}, project {kept.project}"
+        yield f"Remembered: what was learned of {count(kept.domains, 'domain')}, {where}."
 
 
 def _statuses(domains: list[dict[str, Any]]) -> str:
@@ -232,8 +250,10 @@ def run(call: Call) -> int:
         watcher = enter(watching(PASSES * inputs.total, left_out))
         cleaning = enter(CleaningRun(inputs, call.settings, watcher, jobs=options.jobs, strict=options.strict))
         _clean(cleaning, knowledge, output, outcome)
-        if options.remember:
-            knowledge.remember(found for one in outcome.learned if (found := cleaning.knowledge(one.domain)))
+        if options.remember and not options.dry_run:
+            outcome.remembered = knowledge.remember(
+                found for one in outcome.learned if (found := cleaning.knowledge(one.domain))
+            )
     tell(outcome, as_json=options.json, to_stderr=options.output == STDOUT and not options.dry_run)
     return DONE if outcome.tally.pages or (options.dry_run and outcome.plan.pages) else NOT_DONE
 

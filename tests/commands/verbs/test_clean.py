@@ -156,17 +156,25 @@ class TestStore:
         second = shop.run("clean", "few.jsonl", "-O", "few.out", "--json")
 
         assert first.json["domains"][0]["status"] == "learned"
+        assert (first.json["remembered"]["domains"], second.json["remembered"]) == (1, None)
         assert second.json["domains"][0]["status"] == "known"
         assert "Home Products" not in written(folder, "few.out")[0]["cleaned_content"]
 
-    def test_is_only_read_otherwise(self, folder):
+    @pytest.mark.parametrize("options", [["-O", "out.jsonl"], ["--dry-run", "--remember"]], ids=["clean", "dry-run"])
+    def test_is_only_read_otherwise(self, folder, options):
         shop = Shop(folder)
         shop.open().close()
         before = shop.file.read_bytes()
 
-        shop.run("clean", "in.jsonl", "-O", "out.jsonl")
+        assert shop.run("clean", "in.jsonl", *options).code == 0
 
         assert shop.file.read_bytes() == before
+
+    def test_is_named_where_it_was_made_for_what_was_learned(self, folder):
+        told = clean(folder, "in.jsonl", "-O", "out.jsonl", "--remember")
+
+        store = folder / ".scrapy" / "dedup.db"
+        assert f"Remembered: what was learned of 1 domain, in {store}, project scrapybot.\n" in told.out
 
 
 def test_a_terminal_shows_a_bar_and_nothing_else_does(folder):
