@@ -21,6 +21,11 @@ from scrapy_dedup.store.writer import ProjectStore
 
 NAME: Final = "domain_name"
 _KEYS: Final = (NAME, "domain", "url")
+_HEADS: Final = frozenset(
+    "domain domains domain_name domain_names host hosts hostname hostnames host_name name names"
+    " site sites url urls website websites".split()
+)
+"""What a list's column is called; none of these names is a site that others reach."""
 _MOST_TEXT_CHARS: Final = 10_000
 _MOST_NUMBER: Final = 2**31
 _MOST_BIG_NUMBER: Final = 2**63
@@ -54,7 +59,7 @@ def read_rows(lines: Iterable[str | None], name: str, scope: DomainScope = "host
             yield BadRow(where, "the line is too long")
         elif text.startswith("{"):
             yield _row(where, text, scope)
-        elif (host := text.partition("#")[0].strip()) and (number > 1 or host.lower() not in _KEYS):
+        elif (host := text.partition("#")[0].strip()) and (number > 1 or host.strip('"').lower() not in _HEADS):
             yield _checked(where, {NAME: host}, scope)
 
 

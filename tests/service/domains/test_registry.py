@@ -148,8 +148,9 @@ def test_a_pair_is_two_again_when_later_pages_differ(project, service):
     assert (domain.domain_name, domain.joined_to, domain.pages_unlike) == (WWW, None, 2)
 
 
-def test_head_of_a_column_is_no_domain():
-    rows = read_rows(["domain_name", "one.example", "localhost", "url"], "list.csv")
+@pytest.mark.parametrize("head", ["domain_name", "Domains", '"hostname"', "\ufeffURL", "host # of each"])
+def test_head_of_a_column_is_no_domain(head):
+    rows = read_rows([head, "one.example", "localhost", "url"], "list.csv")
 
     assert [row.name for row in rows if isinstance(row, DomainRow)] == ["one.example", "localhost", "url"]
 
