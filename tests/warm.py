@@ -72,6 +72,7 @@ class _Server:
         self._changed = threading.Condition()
         self._started: list[int] = []
         self._codes: dict[int, int] = {}
+        self._has_ended = False
         threading.Thread(target=self._listen, daemon=True).start()
         atexit.register(self._end)
 
@@ -79,8 +80,7 @@ class _Server:
         self._process.stdin.write(json.dumps(call).encode() + b"\n")
         self._process.stdin.flush()
         with self._changed:
-            started = self._changed.wait_for(lambda: self._started or self._process.poll() is not None, 60)
-            assert started, "the process that forks does not answer"
+            self._changed.wait_for(lambda: self._started or self._has_ended)
             assert self._started, "the process that forks has ended"
             return WarmProcess(self, self._started.pop())
 
@@ -101,6 +101,9 @@ class _Server:
                 else:
                     self._codes[told["ended"]] = told["code"]
                 self._changed.notify_all()
+        with self._changed:
+            self._has_ended = True
+            self._changed.notify_all()
 
     def _end(self) -> None:
         self._process.stdin.close()

@@ -62,7 +62,9 @@ def test_crawl_that_hangs_is_brought_to_its_end_with_nothing_lost(project, serve
     done = supervise(project, *QUICKLY, "--json", *crawl(server, "-a", "at=/p17"))
 
     assert (project.folder / "has-hung").exists()
-    assert json.loads(done.out) == {"exit_code": 0, "reason": "it ended by itself", "restarts": ["it hung"]}
+    ended = json.loads(done.out)
+    # Where others have the processors, one that only starts may be silent for as long.
+    assert (ended["exit_code"], ended["reason"], {*ended["restarts"]}) == (0, "it ended by itself", {"it hung"})
     assert done.code == 0
     assert "it hung; it is started again in 1 s" in done.err
     fed = {item["url"] for item in lines_of(project.folder / "feed.jsonl")}
