@@ -81,12 +81,16 @@ class DomainListAnswer(Answer):
 
 
 class ChangedDomainsAnswer(Answer):
-    """The domains that were changed, or would be; new are those that were not registered."""
+    """The domains that were changed, or would be; new are those that were not registered.
+
+    No domain fits what is unmatched, and nothing is kept of it for names to come.
+    """
 
     project: Project
     dry_run: Switch
     domains: list[DomainAnswer]
     new: Annotated[Sequence[str], Field(examples=[["new.example"]])]
+    unmatched: Annotated[Sequence[str], Field(examples=[["*.spam.example"]])]
 
 
 class BlacklistAnswer(Answer):
@@ -276,7 +280,7 @@ class TrialAnswer(Answer):
 
 
 class ConfigChangeAnswer(Answer):
-    """What was stored, or, of a dry run, what it would change."""
+    """What was stored: `version`, and `stale`, pages to be cleaned again. Of a dry run `trial` alone, else null."""
 
     domain: Domain
     config: SiteConfigAnswer

@@ -99,7 +99,7 @@ def test_a_cursor_that_is_none_is_told(served, key, cursor):
 def test_domains_are_blacklisted_and_freed_in_bulk(served):
     client = served.client()
     body = {
-        "domains": ["a.example", "*.example.com"],
+        "domains": ["a.example", "*.example.com", "*.nowhere.example"],
         "reason": "spam",
         "by": "me",
         "expires_at": "2099-01-01T00:00:00Z",
@@ -120,6 +120,7 @@ def test_domains_are_blacklisted_and_freed_in_bulk(served):
     assert {one["domain_name"] for one in listed["domains"]} == {*names, "spam.example"}
     assert (first["domains"] + rest["domains"], rest["next"]) == (listed["domains"], None)
     assert {one["blacklist_reason"] for one in done["domains"]} == {"spam"}
+    assert done["unmatched"] == would["unmatched"] == ["*.nowhere.example"]
     assert [one["status"] for one in freed["domains"]] == ["DISCOVERED"] * 2
     assert client.delete(f"{API}/blacklist?domain=nowhere.example").status_code == 404
     assert client.get(f"{API}/domains/a.example").json() == _told(served, "domains", "show", "a.example")
@@ -140,6 +141,22 @@ def test_a_template_is_overridden_compared_and_rolled_back(served):
     assert diff["decided"] == [{"action": "keep", "selector": "aside.bar"}]
     assert back["version"] == before
     assert client.get(path).json()["templates"][0]["version"] == before
+
+
+def test_a_configuration_is_tried_before_it_is_stored(served):
+    client, path = served.client(), f"{API}/domains/{DOMAIN}/config"
+    body = {"pipeline": {"boilerplate_css_selectors": ["h1"]}}
+
+    would = client.put(f"{path}?dry_run=true", json=body).json()
+    before = client.get(path).json()["version"]
+    done = client.put(path, json=body).json()
+
+    assert (would["dry_run"], before, done["dry_run"]) == (True, 0, False)
+    assert would["changes"][0]["trial"]["pages"] > 0
+    assert (would["changes"][0]["version"], would["changes"][0]["stale"]) == (None, None)
+    assert (done["changes"][0]["version"], done["changes"][0]["trial"]) == (1, None)
+    body["pipeline"]["boilerplate_css_selectors"] = ["["]
+    assert client.put(f"{path}?dry_run=true", json=body).status_code == 422
 
 
 def test_the_cache_is_looked_after(served):

@@ -137,7 +137,7 @@ def _unblacklist(call: Call) -> int:
             return NOT_DONE
         if not call.options.dry_run:
             service.unblacklist_domains([each.domain_name for each in listed], datetime.now(UTC))
-        return _changed(call, service, ChosenDomains(tuple(listed), ()), "taken off the blacklist")
+        return _changed(call, service, ChosenDomains(tuple(listed), (), chosen.unmatched), "taken off the blacklist")
 
 
 def _changed(call: Call, service: DomainService, chosen: ChosenDomains, what: str) -> int:
@@ -155,6 +155,10 @@ def _changed(call: Call, service: DomainService, chosen: ChosenDomains, what: st
         _tell_changed(call, names, what, f", {whole(len(new))} of them new" if new else "")
     else:
         say("No domain fits: nothing is changed.")
+    if chosen.names:
+        told = "fits no registered domain; those to come are not compared with it"
+        lost = [f"{one} {told}" for one in chosen.unmatched]
+        _show_some(lost, len(lost), "dim")
     return DONE if chosen.names else NOT_DONE
 
 

@@ -50,10 +50,12 @@ class ChosenDomains(Struct, frozen=True):
     Attributes:
         domains: that are registered, in the order of their names.
         new: names that are not, in the order in which they were given.
+        unmatched: patterns that stand for none; nothing is kept of them for names to come.
     """
 
     domains: tuple[StoredDomain, ...]
     new: tuple[str, ...]
+    unmatched: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -124,9 +126,11 @@ class DomainService:
         """
         given = list(patterns)
         names = self._names(each for each in given if not is_pattern(each))
-        found = self.matching([*names, *(each for each in given if is_pattern(each))])
-        registered = {each.domain_name for each in found}
-        return ChosenDomains(tuple(found), tuple(name for name in names if name not in registered))
+        matched = {pattern: self.matching([pattern]) for pattern in given if is_pattern(pattern)}
+        found = {each.domain_name: each for some in (self.matching(names), *matched.values()) for each in some}
+        domains = tuple(found[name] for name in sorted(found))
+        new = tuple(name for name in names if name not in found)
+        return ChosenDomains(domains, new, tuple(pattern for pattern, some in matched.items() if not some))
 
     def list_domains(self, choice: DomainChoice) -> DomainList:
         """Return a page of the list of domains.

@@ -1,7 +1,7 @@
 """The registry: which domains there are, which of them are not to be crawled, and what is decided about each."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import Field
@@ -128,7 +128,7 @@ def unblacklist_domains(
     listed = tuple(one for one in chosen.domains if one.status == DomainStatus.BLACKLISTED)
     if listed and not dry_run:
         service.unblacklist_domains([one.domain_name for one in listed], now())
-    return _changed(asked, service, ChosenDomains(listed, ()), dry_run=dry_run)
+    return _changed(asked, service, ChosenDomains(listed, (), chosen.unmatched), dry_run=dry_run)
 
 
 def _service(asked: OpenProject) -> DomainService:
@@ -143,6 +143,7 @@ def _changed(
 
 
 config = APIRouter(prefix="/projects/{project}", tags=["config"])
+_TRIAL_SECONDS: Final = 10.0
 Entries = Annotated[tuple[str, ...], Field(examples=[[]])]
 
 
@@ -184,18 +185,29 @@ def get_config(asked: Here, domain: DomainInPath) -> answers.ConfigAnswer:
     return answers.ConfigAnswer.made(domain, asked.project.site_config(domain))
 
 
-@config.put("/domains/{domain}/config", response_description="What was stored.")
-def put_config(asked: Here, domain: DomainInPath, body: Given) -> answers.ConfigChangesAnswer:
+@config.put(
+    "/domains/{domain}/config", response_description="What was stored; in a dry run, what it would change on pages."
+)
+def put_config(
+    asked: Here, domain: DomainInPath, body: Given, *, dry_run: DryRun = False
+) -> answers.ConfigChangesAnswer:
     """Decide about a domain, in place of what was decided; its pages are then to be cleaned again."""
-    return _put(asked, domain, SiteConfig.from_json(body.model_dump(exclude_defaults=True) or {}))
+    return _put(asked, domain, SiteConfig.from_json(body.model_dump(exclude_defaults=True) or {}), dry_run=dry_run)
 
 
-@config.delete("/domains/{domain}/config", response_description="Version 0: nothing is decided.")
-def delete_config(asked: Here, domain: DomainInPath) -> answers.ConfigChangesAnswer:
+@config.delete(
+    "/domains/{domain}/config", response_description="Version 0: nothing is decided; in a dry run, what that changes."
+)
+def delete_config(asked: Here, domain: DomainInPath, *, dry_run: DryRun = False) -> answers.ConfigChangesAnswer:
     """Forget what was decided about a domain."""
-    return _put(asked, domain, SiteConfig())
+    return _put(asked, domain, SiteConfig(), dry_run=dry_run)
 
 
-def _put(asked: OpenProject, domain: str, config: SiteConfig) -> answers.ConfigChangesAnswer:
-    changed = configs.put_config(asked.project, domain, config, asked.settings, now())
-    return answers.ConfigChangesAnswer.of(changes=[changed], dry_run=False)
+def _put(asked: OpenProject, domain: str, config: SiteConfig, *, dry_run: bool) -> answers.ConfigChangesAnswer:
+    change: configs.Changed | configs.TriedConfig
+    if dry_run:
+        trial = configs.try_config(asked.known, domain, config, asked.settings, seconds=_TRIAL_SECONDS)
+        change = configs.TriedConfig(domain, config, trial)
+    else:
+        change = configs.put_config(asked.project, domain, config, asked.settings, now())
+    return answers.ConfigChangesAnswer.of(changes=[change], dry_run=dry_run)

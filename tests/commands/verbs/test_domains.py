@@ -53,7 +53,8 @@ def test_a_long_list_goes_on_where_it_ended(registered):
 def test_a_pattern_blacklists_and_takes_off_again(registered):
     dry = registered.run("domains", "blacklist", "*.example.org", "new.org", "--dry-run", "--json").json
     before = names(registered.run("domains", "list", "--status", "blacklisted", "--json"))
-    done = registered.run("domains", "blacklist", "*.example.org", "new.org", "--reason", HOSTILE, "--expires", "30d")
+    words = ("*.example.org", "new.org", "*.nothing")
+    done = registered.run("domains", "blacklist", *words, "--reason", HOSTILE, "--expires", "30d")
     listed = registered.run("domains", "list", "--status", "BLACKLISTED", "--json").json["domains"]
     shown = registered.run("domains", "show", "new.org")
     off = registered.run("domains", "unblacklist", "*", "--json")
@@ -61,6 +62,7 @@ def test_a_pattern_blacklists_and_takes_off_again(registered):
     assert ([each["domain_name"] for each in dry["domains"]], dry["new"]) == (["www.example.org"], ["new.org"])
     assert before == []
     assert "2 domains were blacklisted, 1 of them new" in done.out
+    assert "*.nothing fits no registered domain" in done.out
     assert [each["domain_name"] for each in listed] == ["new.org", "www.example.org"]
     assert listed[0]["blacklisted_by"] == getpass.getuser()
     assert listed[0]["blacklist_reason"] == HOSTILE
