@@ -395,6 +395,8 @@ class PageEvidence(Struct):
     """Of the files that it links to, and of what else it shows that is no text or more than the words of one."""
     cut: bytes = b""
     """For each block 1, where its page's cut left it out, or 0; empty where that is not known."""
+    is_site_known: bool = False
+    """Whoever cut it knew enough of its site to tell what is a page's own."""
 
     @classmethod
     def of(cls, source: str, blocks: Blocks, url: str, *, with_numbers: bool) -> Self:
@@ -406,31 +408,43 @@ class PageEvidence(Struct):
 
     def pack(self) -> bytes:
         """Return it as bytes in this machine's order."""
-        start = bytes([len(self.fields), bool(self.cut)]) + pack_fields(self.fields)
+        start = bytes([len(self.fields), bool(self.cut), self.is_site_known]) + pack_fields(self.fields)
         return start + self.body + self.numbers + self.files + self.blocks.tobytes() + self.cut
 
     @classmethod
     def unpack(cls, packed: bytes) -> Self:
         """Return what `pack` packed."""
-        ends = [2 + (packed[0] + number) * ITEM_BYTES for number in range(4)]
+        ends = [3 + (packed[0] + number) * ITEM_BYTES for number in range(4)]
         body, numbers, files = (packed[start : start + ITEM_BYTES] for start in ends[:3])
         count = (len(packed) - ends[3]) // (_BLOCK_BYTES + packed[1])
         blocks, cut = packed[ends[3] :][: count * _BLOCK_BYTES], packed[ends[3] + count * _BLOCK_BYTES :]
-        return cls(body, array("Q", blocks), unpack_fields(packed[2 : ends[0]]), numbers, files, cut)
+        fields = unpack_fields(packed[3 : ends[0]])
+        return cls(body, array("Q", blocks), fields, numbers, files, cut, bool(packed[2]))
 
     def add(self, fields: bytes | None) -> None:
         """Note the fields of an item; None: they cannot be compared."""
         if fields is not None and fields not in self.fields and len(self.fields) < MOST_ITEMS:
             self.fields.append(fields)
 
-    def note_cut(self, removed: Collection[int]) -> None:
-        """Note which blocks its page's cut left out."""
+    def note_cut(self, removed: Collection[int], site: SiteSeen | None = None) -> None:
+        """Note which blocks its page's cut left out, and whether enough was known of its *site*."""
         self.cut = bytes(one in removed for one in self.blocks)
+        self.is_site_known = site is not None and site.pages >= LEAST_PAGES
 
     @property
     def removed(self) -> set[int]:
         """The blocks that its page's cut left out."""
         return {one for one, gone in zip(self.blocks, self.cut, strict=False) if gone}
+
+
+def best_seen(site: SiteSeen, other: PageEvidence) -> SiteSeen:
+    """Return what is known of a site here, or, where that is too little, what the cut of another of its pages tells.
+
+    Of workers that share a run one may have met all pages of a site but two.
+    """
+    if site.pages >= LEAST_PAGES or not other.is_site_known:
+        return site
+    return SiteSeen(other.removed, LEAST_PAGES)
 
 
 def pack_fields(fields: Iterable[bytes]) -> bytes:

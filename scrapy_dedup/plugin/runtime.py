@@ -277,10 +277,19 @@ class Runtime:
     async def _learn(self, learner: Learner, turn: Turn, pages: Collection[bytes], go_on: Callable[[], None]) -> None:
         async with turn:
             try:
+                if not learner.known and self.crawl.run.worker is not None:
+                    await self._ask_what_others_learned(learner.domain)
                 await self.aside.result(self.crawl.let_go(learner, pages))
             except Exception:
                 logger.exception("%s could not be learned; its pages go out all the same", learner.domain)
             go_on()
+
+    async def _ask_what_others_learned(self, domain: str) -> None:
+        """Take what other workers of the run know of a domain by now, where it is more than these pages tell."""
+        try:
+            recall_late(self.crawl, domain, await run_in_thread(load, self.crawl.store, domain))
+        except DedupError:
+            self.count("store/errors")
 
     def _has_lost_some(self) -> bool:
         """Say whether something that was seen, or was to be seen, is not known any more."""

@@ -23,6 +23,7 @@ from scrapy_dedup.core.duplicates import (
     SiteSeen,
     Sketch,
     Text,
+    best_seen,
     blocks_of_text,
     files_hash,
     own_words,
@@ -180,6 +181,25 @@ def test_item_is_one_that_went_out(
     own = shown(1, 7, body=b"own")
 
     assert proves(own, other, fields, words, site) is proven
+
+
+@pytest.mark.parametrize(
+    ("site", "told_by", "proven"),
+    [
+        pytest.param(UNKNOWN, SITE, True, id="by-what-the-other-knew"),
+        pytest.param(UNKNOWN, UNKNOWN, False, id="nobody-knows"),
+        pytest.param(SITE, UNKNOWN, True, id="by-what-is-known-here"),
+    ],
+)
+def test_a_site_is_known_where_whoever_cut_the_other_page_knew_it(
+    site: SiteSeen, told_by: SiteSeen, *, proven: bool
+) -> None:
+    other = shown(1, 7, body=b"8 bytes.")
+    other.note_cut({1}, told_by)
+    other = PageEvidence.unpack(other.pack())
+
+    assert proves(shown(1, 7, body=b"own"), other, NO_FIELDS, 20, best_seen(site, other)) is proven
+    assert best_seen(UNKNOWN, other).common == ({1} if told_by is SITE else frozenset())
 
 
 @table("core/pages_with_the_same_words_may_show_something_else")

@@ -1,6 +1,7 @@
 """Several workers on one queue in Redis: nothing is fetched twice or lost, all of them end, and they are one run."""
 
 import json
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -20,7 +21,7 @@ from tests.end_to_end.crawling import ADDON, Crawled, Project, Running
 from tests.end_to_end.recrawl_site import ChangingSite
 from tests.end_to_end.test_aliases import stored_titles, titles_of
 from tests.redis_server import redis_server
-from tests.server import Answer, WebServer, serving
+from tests.server import Answer, Site, WebServer, serving
 from tests.sites import html_page, interleaved, pages_of
 from tests.tables import table
 
@@ -269,6 +270,28 @@ def test_two_workers_give_each_page_with_several_addresses_once(worker, store):
         crawls = at_once(server, store, *starts)
 
         assert stored_titles(*crawls) == titles_of(server)
+
+
+def test_a_worker_that_met_one_page_of_a_site_leaves_out_what_another_gave(worker, store):
+    """Its own pages do not tell which text is the site's: what the other knows by then does."""
+    given = threading.Event()
+
+    def site(origins: list[str]) -> Site:
+        pages = {f"{origins[0]}/p{n}": Answer(html_page(n)) for n in range(12)}
+        return {**pages, f"{origins[0]}/copy": Answer(f"{html_page(3)}<!-- made anew -->", until=given)}
+
+    with serving(1, site) as server:
+        *pages, copy = server.site
+        other = worker("other", CONCURRENT_REQUESTS=1).start("pages", "-a", f"start={copy}")
+        other.wait_for(lambda: copy in server.requests)
+        first = worker("first", FEEDS=FEED).start("pages", "-a", f"start={' '.join(pages)}")
+        first.wait_for(lambda: claims(store) >= 3 * len(pages))
+        given.set()
+        crawls = [first.finish(), other.finish()]
+
+    assert [crawl.errors for crawl in crawls] == [[], []]
+    assert asked(server)[copy] == 1
+    assert stored(*crawls) == dict.fromkeys(pages, 1)
 
 
 def test_pages_that_no_worker_found_are_removed_once(worker, store):

@@ -16,6 +16,7 @@ from scrapy_dedup.core.duplicates import (
     Blocks,
     PageEvidence,
     SiteSeen,
+    best_seen,
     blocks_of_text,
     own_words,
     proves,
@@ -175,7 +176,7 @@ def is_shown(draft: Draft, other: PageEvidence, fields: bytes | None, learner: L
     """Say whether an item is one that a page of this run gave, by what that page shows."""
     if draft.evidence is None:
         return False
-    site = learner.seen if learner is not None else SiteSeen()
+    site = best_seen(learner.seen if learner is not None else SiteSeen(), other)
     return proves(draft.evidence, other, fields, own_words(_blocks_of(draft), site), site)
 
 
@@ -287,10 +288,8 @@ class Crawl:
         self.configs.setdefault(domain, stored.config if stored is not None else None)
         site = SiteLearner(domain, self.settings) if method == "template" else None
         learner = Learner(domain, method, repeat_policy(self.settings), self.settings.learn_pages, site)
-        if stored and method in stored.boilerplate:
-            learner.recall(knowledge_of(stored.boilerplate[method]))
-        if stored and site is not None and (known := site_of(domain, stored.templates)) is not None:
-            site.recall(known)
+        if stored is not None:
+            _recall(learner, stored)
         self.small.pop((domain, method), None)
         return self.learners.setdefault((domain, method), learner)
 
@@ -340,7 +339,8 @@ class Crawl:
             learner.in_doubt.append((draft, settings))
             yield from self._settle(learner)
         if draft.evidence is not None:
-            draft.evidence.note_cut({one.removal.fingerprint for one in draft.cleaned.removed})
+            removed = {one.removal.fingerprint for one in draft.cleaned.removed}
+            draft.evidence.note_cut(removed, learner.seen if learner is not None else None)
         return draft.cleaned
 
     def _settle(self, learner: Learner) -> Steps[None]:
@@ -567,7 +567,7 @@ def recall_late(crawl: Crawl, domain: str, stored: Stored) -> None:
 
 def _recall(learner: Learner, stored: Stored) -> None:
     known = stored.boilerplate.get(learner.method)
-    if known is not None and known.pages_analyzed > learner.boilerplate.pages:
+    if known is not None and known.pages_analyzed > max(learner.boilerplate.pages, learner.counts.pages):
         learner.recall(knowledge_of(known))
     site = learner.site
     knowledge = site_of(learner.domain, stored.templates) if site is not None else None
