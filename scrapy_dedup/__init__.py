@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from scrapy_dedup.plugin.addon import Addon, DedupExtension, Heartbeat
-    from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
+    from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware, RevalidationMiddleware
     from scrapy_dedup.plugin.dupefilter import Fingerprinter, StoreDupeFilter
     from scrapy_dedup.plugin.item_pipeline import DedupPipeline
     from scrapy_dedup.plugin.items import ChunkItem, DuplicateItem, PageItem
     from scrapy_dedup.plugin.memo import memo
     from scrapy_dedup.plugin.resilience.extension import ResilienceExtension
     from scrapy_dedup.plugin.resilience.stall_monitor import StallMonitor
-    from scrapy_dedup.plugin.revalidation import RevalidationMiddleware
     from scrapy_dedup.plugin.runtime import acknowledge
     from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
     from scrapy_dedup.plugin.workers.queue import LeasedDupeFilter, LeasedQueue
@@ -41,7 +40,7 @@ _HOMES = {
     "LeasedQueue": "plugin.workers.queue",
     "PageItem": "plugin.items",
     "ResilienceExtension": "plugin.resilience.extension",
-    "RevalidationMiddleware": "plugin.revalidation",
+    "RevalidationMiddleware": "plugin.downloader_middleware",
     "StallMonitor": "plugin.resilience.stall_monitor",
     "StoreDupeFilter": "plugin.dupefilter",
     "acknowledge": "plugin.runtime",

@@ -29,8 +29,8 @@ from msgspec import Struct, field
 from rensa import RMinHash
 
 from scrapy_dedup.core.boilerplate.repeats import hash_block, split_into_blocks
+from scrapy_dedup.core.pages.blocks import EXTENSIONS, FILE, PICTURE
 from scrapy_dedup.core.pages.fingerprints import beyond_ascii, from_hex, parts_hash
-from scrapy_dedup.core.pages.shown import EXTENSIONS, FILE, PICTURE
 from scrapy_dedup.core.recrawl.values import Unkeepable, encode
 from scrapy_dedup.core.urls.normal_form import target_of
 

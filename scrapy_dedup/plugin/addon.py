@@ -18,11 +18,10 @@ from scrapy.exceptions import NotConfigured
 from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import call_later
 
-from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
+from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware, RevalidationMiddleware
 from scrapy_dedup.plugin.dupefilter import Fingerprinter
 from scrapy_dedup.plugin.item_pipeline import DedupPipeline
 from scrapy_dedup.plugin.overrides import only_shows, settings_of, told
-from scrapy_dedup.plugin.revalidation import RevalidationMiddleware
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
 from scrapy_dedup.settings import Settings

@@ -45,7 +45,6 @@ from scrapy_dedup.plugin.domains import Site, Sites
 from scrapy_dedup.plugin.dupefilter import RepeatedLinks
 from scrapy_dedup.plugin.recrawl.reuse import carried_by, stands
 from scrapy_dedup.plugin.requests import LEFT_OUT, READMITTED, origin_of, parent_of, redirected_from
-from scrapy_dedup.plugin.revalidation import validators_of
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit, is_html, is_sitemap_request, received_bytes
 from scrapy_dedup.plugin.waiting import result_of
@@ -87,6 +86,7 @@ from scrapy_dedup.store.writer import ProjectStore
 
 # A date and its key take some 200 bytes; pages beyond this are asked for.
 _MOST_DATES = 200_000
+_LONGEST_VALIDATOR = 1_000
 _SITEMAP_ROOT = re.compile(rb"<\s*(?:\w+:)?(?:urlset|sitemapindex)\b")
 _LOOKED_AT = 2_000
 
@@ -162,6 +162,13 @@ def read_unpacked(
         except Exception as error:  # noqa: BLE001 - what is no gzip, is cut off or is a bomb
             return Sitemap(error=f"{type(error).__name__}: {error}"[:200])
     return read(body, response.url, limits)
+
+
+def validators_of(response: Response) -> tuple[str | None, str | None]:
+    """Return ETag and Last-Modified."""
+    found = (response.headers.get(name) for name in ("ETag", "Last-Modified"))
+    etag, last_modified = (value.decode("latin-1")[:_LONGEST_VALIDATOR] if value else None for value in found)
+    return etag, last_modified
 
 
 class Unchanged:

@@ -1,7 +1,7 @@
 """`scrapy dedup store cache ACTION`: what is held of pages, so that they need not be fetched and extracted again.
 
-JSON: as the answers in `scrapy_dedup.answers.cache`. The exit code is 1 for a URL that has no page, and for damage that
-was found and not fixed.
+JSON: as the answers in `scrapy_dedup.answers.projects`. The exit code is 1 for a URL that has no page, and for damage
+that was found and not fixed.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def run(call: Call) -> int:
 def _stats(call: Call) -> int:
     with call.opened() as (store, project):
         stats = cache.cache_stats(store, project)
-    if print_answer(call, "cache", lambda answers: answers.CacheStatsAnswer.of(stats)):
+    if print_answer(call, "projects", lambda answers: answers.CacheStatsAnswer.of(stats)):
         return DONE
     rows = []
     for one in [*stats.domains, *([stats.total] if len(stats.domains) != 1 else [])]:
@@ -86,7 +86,7 @@ def _remove(call: Call, choice: ExtractionChoice) -> int:
 
 
 def _show_removal(call: Call, removal: cache.CacheRemoval) -> int:
-    if not print_answer(call, "cache", lambda answers: answers.CacheRemovalAnswer.of(removal)):
+    if not print_answer(call, "projects", lambda answers: answers.CacheRemovalAnswer.of(removal)):
         memos = f" and {count(removal.memos, 'memo')}" if removal.memos else ""
         found = f"{count(removal.extractions, 'extraction')}{memos} of {short(removal.packed_bytes)} bytes"
         say(f"Would be deleted: {found}." if removal.dry_run else f"Deleted: {found}.")
@@ -98,7 +98,7 @@ def _verify(call: Call) -> int:
     fix = call.options.fix and not call.options.dry_run
     with call.opened() as (store, project), progress("pages", StoredCache(store, project.id).count_pages()) as told:
         check = cache.verify(store, project, call.settings, told, fix=fix)
-    if not print_answer(call, "cache", lambda answers: answers.CacheCheckAnswer.of(check)):
+    if not print_answer(call, "projects", lambda answers: answers.CacheCheckAnswer.of(check)):
         say(f"Checked: {count(check.pages, 'page')} with {count(check.extractions, 'extraction')}.")
         _warn((f"{one.url}: {one.part}: {one.reason}" for one in check.damages), check.damaged.total())
         parts = ", ".join(f"{part} {whole(number)}" for part, number in sorted(check.damaged.items()))
@@ -115,7 +115,7 @@ def _export(call: Call) -> int:
     folder = Path(call.options.targets[0])
     with call.opened() as (store, project), progress("pages", StoredCache(store, project.id).count_pages()) as told:
         done = export_cache(store, project, folder, told)
-    if not print_answer(call, "cache", lambda answers: answers.CacheTransferAnswer.of(done)):
+    if not print_answer(call, "projects", lambda answers: answers.CacheTransferAnswer.of(done)):
         say(f"Exported: {count(done.pages, 'page')} to {folder}.")
         _warn(done.problems, done.pages_left_out)
     return DONE
@@ -125,7 +125,7 @@ def _import(call: Call) -> int:
     folder, dry_run = Path(call.options.targets[0]), call.options.dry_run
     with call.filled(dry_run=dry_run) as (store, project), progress("files", count_files(folder)) as told:
         done = import_cache(store, project, folder, call.settings, told, dry_run=dry_run)
-    if print_answer(call, "cache", lambda answers: answers.CacheTransferAnswer.of(done)):
+    if print_answer(call, "projects", lambda answers: answers.CacheTransferAnswer.of(done)):
         return DONE
     if done.index_rebuilt:
         _warn([f"{done.index_rebuilt}: the extraction files are taken for it"], 1)

@@ -5,6 +5,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable
 from enum import StrEnum
+from itertools import repeat
 from typing import Final
 from zlib import crc32
 
@@ -12,7 +13,8 @@ from msgspec import Struct
 
 from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.pages.declared import Declared
-from scrapy_dedup.core.pages.tags import CURRENCY, Place, Tag
+from scrapy_dedup.core.pages.gather import links_of
+from scrapy_dedup.core.pages.tags import CURRENCY, Place
 
 # A page shows at most so many blocks; of a longer page evenly spaced ones, so that shares stay what they are.
 MOST_BLOCKS: Final = 500
@@ -85,8 +87,9 @@ def observe(page: Page) -> Observation:
     stride = -(-len(blocks) // MOST_BLOCKS) or 1
     known: dict[str, int] = {}
     title = frozenset(_WORD.findall(page.title.lower()[:_TITLE_CHARS])) if page.title else frozenset()
-    rows = [_row(block, title) for block in blocks[::stride]]
-    at = array("H", (known.setdefault(block.path, len(known)) for block in blocks[::stride]))
+    shown = blocks[::stride]
+    rows = list(map(_row, shown, links_of(shown), repeat(title)))
+    at = array("H", (known.setdefault(block.path, len(known)) for block in shown))
     counted, hints = _elements(page)
     for path in counted:
         if len(known) < _MOST_PATHS:
@@ -107,12 +110,9 @@ _TYPES: Final = "QIIHHHHHHBBB"
 _MOST_PATHS: Final = 2_000
 
 
-def _row(block: Block, title: frozenset[str]) -> tuple[int, ...]:
-    text = block.text
-    chars, linked = len(text), block.link_chars
-    within = away = 0
-    if linked:
-        within, away = _kinds_of_links(block)
+def _row(block: Block, links: tuple[int, int, int], title: frozenset[str]) -> tuple[int, ...]:
+    text, (linked, within, away) = block.text, links
+    chars = len(text)
     if chars > _MOST_CHARS:
         linked, within, away = (count * _MOST_CHARS // chars for count in (linked, within, away))
         chars = _MOST_CHARS
@@ -170,18 +170,6 @@ def _kind(declared: Declared) -> PageKind | None:
 _TYPE: Final = re.compile(r'"@type"\s*+:\s*+(?:\[\s*+)?+"(\w+)"')
 _LISTS: Final = frozenset({"ItemList", "CollectionPage"})
 _ARTICLES: Final = ("Article", "Posting", "Recipe")
-
-
-def _kinds_of_links(block: Block) -> tuple[int, int]:
-    """Return a block's characters in links to its page, and to hosts that are named; the first link speaks for all."""
-    links = (piece for piece in block.pieces if type(piece) is Tag and piece.name == "a" and not piece.closing)
-    href = dict(next(links, _NO_LINK).attributes).get("href", "")
-    if href.startswith("#"):
-        return block.link_chars, 0
-    return 0, block.link_chars if href.startswith(("http:", "https:", "//")) else 0
-
-
-_NO_LINK: Final = Tag("a")
 
 
 def _elements(page: Page) -> tuple[Counter[str], dict[str, str]]:

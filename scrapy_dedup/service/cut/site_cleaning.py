@@ -13,9 +13,8 @@ from scrapy_dedup.core.boilerplate.observations import observe, text_numbers
 from scrapy_dedup.core.boilerplate.repeats import Removal, RemovalRule
 from scrapy_dedup.core.boilerplate.verdict_model import learn
 from scrapy_dedup.core.metadata import Metadata, metadata_of
-from scrapy_dedup.core.pages.blocks import Block, Page
+from scrapy_dedup.core.pages.blocks import Block, Page, shown_in
 from scrapy_dedup.core.pages.marking import marked_blocks
-from scrapy_dedup.core.pages.shown import shown_in
 from scrapy_dedup.core.pages.tags import BODY, Place, Tag, plain
 from scrapy_dedup.core.recrawl.verdicts import mask
 from scrapy_dedup.core.templates.layouts import Skeleton, skeleton_of

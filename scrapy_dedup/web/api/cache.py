@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 from pydantic import AwareDatetime, Field
 
-from scrapy_dedup.answers.cache import CacheCheckAnswer, CacheRemovalAnswer, CacheStatsAnswer
+from scrapy_dedup.answers.projects import CacheCheckAnswer, CacheRemovalAnswer, CacheStatsAnswer
 from scrapy_dedup.service.cache import cache
 from scrapy_dedup.service.jobs import Progress
 from scrapy_dedup.store.records.stored import ExtractionChoice

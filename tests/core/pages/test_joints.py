@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.pages.joints import apart
+from scrapy_dedup.core.pages.gather import apart
 from tests.core.builders import parsed
 from tests.core.html_soup import soups
 from tests.growth import assert_in_proportion
