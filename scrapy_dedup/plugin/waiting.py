@@ -250,7 +250,8 @@ class ItemsFirst:
     """Lets a project close its spider by a count when it would without us: our pipeline is slower than none.
 
     `CLOSESPIDER_PAGECOUNT_NO_ITEM` counts pages since an item left all pipelines: at half of it a page waits for items
-    of those before it. `CLOSESPIDER_ITEMCOUNT` lets all go out that is under way: half of it may be in our pipeline.
+    of those before it. `CLOSESPIDER_ITEMCOUNT` lets all go out that is under way: half of it may be in our pipeline,
+    and no more than are left to it.
     Items that a layer leaves out count as if they had gone out, and for `CLOSESPIDER_TIMEOUT_NO_ITEM` those that wait:
     a crawl in which nothing changed for a while is not at its end.
     """
@@ -260,7 +261,7 @@ class ItemsFirst:
         self._lot = lot
         self._engine = EngineState(crawler)
         self._most_pages = crawler.settings.getint("CLOSESPIDER_PAGECOUNT_NO_ITEM") // 2
-        self._most_items = crawler.settings.getint("CLOSESPIDER_ITEMCOUNT") // 2
+        self._item_count = crawler.settings.getint("CLOSESPIDER_ITEMCOUNT")
         self._pages = 0
         """That Scrapy counted since it counted an item."""
         self._going_on: set[Request] = set()
@@ -320,8 +321,13 @@ class ItemsFirst:
         if self._most_pages:
             self._going_on.add(request)
 
+    def _most_items(self) -> int:
+        """Return how many items may be in our pipeline, so that the one that ends the crawl does so when it comes."""
+        left = self._item_count - (self._limits.counter["itemcount"] if self._limits is not None else 0)
+        return max(1, min(self._item_count // 2, left))
+
     def _waits_for_items(self, pauses: int) -> bool:
-        if self._most_items and self._held_up >= self._most_items:
+        if self._item_count and self._held_up >= self._most_items():
             return True
         if not self._most_pages:
             return False
