@@ -49,6 +49,8 @@ class SkippedItem(Struct, frozen=True):
     """On the item, by `dedup.left`: a user wants to see it there."""
     visit: Visit | None = None
     """Of the page that it came from, where that is told, too."""
+    is_nameless: bool = False
+    """With the URL of its page it would have been cleaned."""
 
 
 class ItemPage(Struct, frozen=True):
@@ -114,7 +116,10 @@ class Intake:
         content = text_field(adapter, settings.content_field)
         if html is None and content is None:
             if visit is None or own_url is not None or not names_page or not settings.attach_response:
-                return SkippedItem(ItemSkipReason.NO_PAGE, is_told=True, visit=visit)
+                is_nameless = (
+                    visit is not None and not names_page and settings.attach_response and visit.html() is not None
+                )
+                return SkippedItem(ItemSkipReason.NO_PAGE, is_told=True, visit=visit, is_nameless=is_nameless)
             return self._from_response(visit, settings)
         if visit is not None and own_url is None and html is not None and html == visit.text():
             return self._from_response(visit, settings)

@@ -683,6 +683,8 @@ class DedupPipeline:
 
     def _leave(self, item: Any, adapter: ItemAdapter, left: SkippedItem) -> None:
         self._runtime.count(f"left/{left.detail}")
+        if left.is_nameless:
+            self._fields.warn_of_nameless(item, self._runtime.settings.url_field)
         if left.is_told:
             page: dict[str, Any] = {}
             if left.visit is not None:

@@ -218,6 +218,12 @@ class ItemFields:
             logger.warning(line, type(item).__name__, CONTENT, _declaration(item, CONTENT))
         return False
 
+    def warn_of_nameless(self, item: Any, url_field: str) -> None:
+        """Warn once where an item of a page of HTML says neither which page it is nor what its text is."""
+        if self._is_news(item, url_field):
+            line = "%s has no URL in %s and goes out uncleaned; for its page's text set %s to response.url"
+            logger.warning(line, type(item).__name__, url_field, url_field)
+
     def warn_of_own(self, item: Any, adapter: ItemAdapter, settings: Settings) -> None:
         """Warn once where the plugin's fields take the place of the item's own; of an item that it filled, never."""
         report = value_of(adapter, REPORT)
