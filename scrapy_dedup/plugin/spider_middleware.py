@@ -82,6 +82,7 @@ class DedupSpiderMiddleware:
         self._runtime = Runtime.of(crawler)
         self._crawler = crawler
         self._repeated = RepeatedLinks(crawler)
+        self._engine = EngineState(crawler)
         self._readmits = self._runtime.crawl.run.lost_requests
         self._readmitted = KeyTable("B")
         self._notes_parents = self._runtime.settings.emit_removed and self._runtime.settings.acts("unchanged")
@@ -115,6 +116,11 @@ class DedupSpiderMiddleware:
                     yield passed
             for further in self._further(response, visit, callback_output):
                 yield further
+            if visit is not None and not visit.failed:
+                self._runtime.met.note_read(visit.page_key)
+        except GeneratorExit:
+            self._cut_short(visit)
+            raise
         except BaseException:
             if visit is not None:
                 visit.failed = True
@@ -126,9 +132,14 @@ class DedupSpiderMiddleware:
             if visit is not None:
                 self._look_at_what_it_changed(response, visit)
                 visit.callback_ended = True
-                if not visit.failed:
-                    self._runtime.met.note_read(visit.page_key)
                 self._runtime.done.settle(visit)
+
+    def _cut_short(self, visit: Visit | None) -> None:
+        """Note that a middleware above has all that it wants of a callback, unless the crawl ends by force."""
+        if visit is not None:
+            visit.failed |= self._engine.closing()
+            if visit.recorded is not None:
+                visit.recorded.unkeepable = visit.recorded.unkeepable or "an output that was not asked for whole"
 
     def _look_at_what_it_changed(self, response: Response, visit: Visit) -> None:
         """Let nothing be kept of a callback that changed what others decide by, such as what its request carries."""
@@ -219,7 +230,7 @@ class DedupSpiderMiddleware:
         if key in self._readmitted:
             return request
         self._readmitted.put(key, 0)
-        if (duplicates := EngineState(self._crawler).duplicate_filter()) is not None:
+        if (duplicates := self._engine.duplicate_filter()) is not None:
             # So that it drops the next one, where it would.
             duplicates.request_seen(request)
         return request.replace(dont_filter=True, meta={**request.meta, READMITTED: True})
