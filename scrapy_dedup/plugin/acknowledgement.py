@@ -17,22 +17,25 @@ from weakref import WeakSet
 
 from itemadapter import ItemAdapter
 from msgspec import Struct, convert, field, to_builtins
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FeedExporter
 from scrapy.http import Response
+from twisted.python.failure import Failure
 
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.urls.normal_form import UrlRules, page_key
+from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
 from scrapy_dedup.plugin.items import REPORT, DuplicateItem, url_of, value_of
+from scrapy_dedup.plugin.overrides import with_request
 from scrapy_dedup.plugin.recrawl.reuse import Recorder, Reuse
+from scrapy_dedup.plugin.requests import callback_name
 from scrapy_dedup.plugin.visits import Visit, Visits
 from scrapy_dedup.plugin.write_behind import WriteBehind
 from scrapy_dedup.service.crawl.commits import Stay, commit, failed_fetch
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.crawl.drafts import Draft
 from scrapy_dedup.service.policies import method_of
-from scrapy_dedup.service.recrawl import is_tombstone
+from scrapy_dedup.service.recrawl import Delivered, GivenPages, is_tombstone
 from scrapy_dedup.store.records.records import (
     ConfidenceRecord,
     DeliveryRecord,
@@ -337,6 +340,9 @@ class Acknowledgement:
         """What is written of a removed page when its tombstone is safe."""
         self.judged: Callable[[Any, str], ConfidenceRecord | None] = lambda _item, _domain: None
         """How good an item of a domain is."""
+        self.given = GivenPages()
+        self.giver_of: Callable[[str], bytes] = str.encode
+        """What stands for a callback of the crawl's spider."""
         self.leases = LeaseTracking()
 
     def __len__(self) -> int:
@@ -362,12 +368,12 @@ class Acknowledgement:
         if len(self._loose) > _MOST_LOOSE:
             self._complete_loose(self._loose.popitem(last=False)[1], set())
 
-    def item_scraped(self, item: Any, response: Response | None) -> None:
-        """Note that an item passed all pipelines."""
+    def item_scraped(self, item: Any, response: Response | Failure | None) -> None:
+        """Note that an item passed all pipelines; an errback's comes with the failure."""
         feeds = self._delivery.feeds_of(item)
         if is_tombstone(item):
             self._delivery.put(self.removal_of(item), feeds, self._write)
-        visit = self._visits.of_response(response) if response is not None else None
+        visit = self._visits.of_response(response) if isinstance(response, Response) else None
         self._judge(item, visit, feeds)
         if visit is not None:
             if not feeds and self._delivery.refuses(item):
@@ -375,6 +381,8 @@ class Acknowledgement:
                 self._withdraw(visit)
             visit.scraped += 1
             visit.waits_for |= feeds
+        elif isinstance(response, Failure) and (request := getattr(response, "request", None)) is not None:
+            self._told_of_failure(request, feeds)
         self._item_left(item, visit, feeds)
 
     def _judge(self, item: Any, visit: Visit | None, feeds: set[Any]) -> None:
@@ -469,7 +477,7 @@ class Acknowledgement:
             told = visit.had_items or 200 <= visit.http_status < 300
             if visit.giver and visit.callback_ended and told and not visit.noted:
                 visit.noted = True
-                self._when_safe(visit, [delivery_record(visit)])
+                self._when_safe(visit, self._delivery_of(visit))
         elif not visit.noted and visit.callback_ended:
             self._commit(visit, drafts)
         if visit.callback_ended and not (visit.had_items or visit.noted) and visit.settings.enabled:
@@ -524,16 +532,35 @@ class Acknowledgement:
             self.reuse.audited(visit.audited, recorded, visit.domain, visit.settings)
         written = commit(stay, judgement, recorded, draft, visit.settings, datetime.now(UTC))
         self._crawl.rows += written.at_once
-        delivery = [delivery_record(visit)] if visit.giver else []
-        self._when_safe(visit, [*written.when_safe, *delivery])
+        self._when_safe(visit, [*written.when_safe, *self._delivery_of(visit)])
+
+    def _delivery_of(self, visit: Visit) -> list[Record]:
+        """Return which items a page gave by this and its earlier visits of the run, delivered or left out."""
+        if not visit.giver:
+            return []
+        given = self.given.of(visit.page_key, visit.giver)
+        given.add(visit.delivered, visit.waits_for)
+        visit.waits_for |= given.waits_for
+        return [given.record(visit.page_key, visit.giver, visit.domain, visit.fetched_at)]
+
+    def _told_of_failure(self, request: Request, feeds: set[Any]) -> None:
+        """Note that an errback made an item of a page's failure: what the last run gave is not the last word on it."""
+        settings = self._crawl.settings
+        domain = extract_domain(request.url, settings.domain_scope)
+        is_asked = request.method == "GET" and with_request(settings, request) is not None
+        if domain is None or not (is_asked and settings.acts("unchanged")):
+            return
+        key, giver = page_key(request.url, self._rules), self.giver_of(callback_name(request))
+        given = self.given.of(key, giver)
+        given.add(Delivered(), feeds)
+        self._delivery.put([given.record(key, giver, domain, datetime.now(UTC))], given.waits_for, self._write)
 
     def _bare(self, visit: Visit) -> Draft | None:
         """Return a page that gave no item, as it would have gone out."""
         judgement = visit.judgement
         if judgement is None or judgement.blocks is None or visit.forbids_content:
             return None
-        is_needed = not judgement.is_unchanged or judgement.state is None or judgement.state.content_hash is None
-        html, page = (visit.html() if is_needed else None), visit.parsed
+        html, page = (None if judgement.is_stored else visit.html()), visit.parsed
         if html is None or not isinstance(page, Page):
             return None
         draft = Draft(visit.url, visit.page_key, visit.domain, html, visit.fetched_at, page=page)
@@ -604,11 +631,6 @@ def _stays_left_out(visit: Visit) -> None:
     state = judgement.state if judgement is not None else None
     if judgement is not None and state is not None and state.document_key not in (None, visit.page_key):
         judgement.duplicate_of, judgement.duplicate_by = state.document_key, state.alias_kind or judgement.duplicate_by
-
-
-def delivery_record(visit: Visit) -> DeliveryRecord:
-    """Return which items a visit gave, delivered or left out."""
-    return DeliveryRecord(visit.page_key, visit.giver, visit.domain, visit.fetched_at, *visit.delivered.packed())
 
 
 class LeaseTracking:

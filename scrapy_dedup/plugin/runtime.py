@@ -21,7 +21,6 @@ from scrapy.http import Response
 from scrapy.utils.asyncio import create_looping_call, run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
-from twisted.python.failure import Failure
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.blocks import Page
@@ -32,10 +31,10 @@ from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
 from scrapy_dedup.plugin.acknowledgement import Acknowledgement, Delivery
 from scrapy_dedup.plugin.domains import DomainGuard, DomainRegistry, Sites
 from scrapy_dedup.plugin.engine_state import EngineState
-from scrapy_dedup.plugin.overrides import is_left_alone, only_shows, settings_of, told
+from scrapy_dedup.plugin.overrides import only_shows, settings_of, told
 from scrapy_dedup.plugin.recrawl.removed import RemovedPages
 from scrapy_dedup.plugin.recrawl.reuse import Recorder, Reuse
-from scrapy_dedup.plugin.requests import Ways, callback_name, redirected_from
+from scrapy_dedup.plugin.requests import Ways, redirected_from
 from scrapy_dedup.plugin.run_state import REPORT_SECONDS, RunState, begin_run, check_queue, database_url
 from scrapy_dedup.plugin.visits import Resilience, Visit, Visits
 from scrapy_dedup.plugin.waiting import Aside, CrawlEndedError, ItemsFirst, ParkingLot, Release, Turn, parking_bounds
@@ -49,7 +48,6 @@ from scrapy_dedup.service.policies import canonical_policy, crawl_rules, parse_l
 from scrapy_dedup.service.recrawl import FetchPlan, PagesMet, RecentPages
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import AwayStoreError, BusyStoreError, StoreError
-from scrapy_dedup.store.records.records import DeliveryRecord
 from scrapy_dedup.store.store import Store
 
 if TYPE_CHECKING:
@@ -189,7 +187,6 @@ class Runtime:
         connect: Callable[..., None] = self.crawler.signals.connect
         connect(self._opened, signals.spider_opened)
         connect(self.done.item_scraped, signals.item_scraped)
-        connect(self._told_of_failure, signals.item_scraped)
         connect(self.done.item_dropped, signals.item_dropped)
         connect(self.done.item_failed, signals.item_error)
         if not self.fingerprints:
@@ -209,6 +206,7 @@ class Runtime:
         self.removed_pages.watch(self.met)
         if self.teaching is not None:
             self.teaching.watch()
+        self.done.giver_of = self.giver_of
         self.done.removal_of = self.removed_pages.records_of
         self.done.judged = self.registry.judged
         self._every(TICK_SECONDS, self._tick)
@@ -240,15 +238,6 @@ class Runtime:
         """Return what stands for a callback of the crawl's spider."""
         spider = self.crawler.spider
         return parts_hash((spider.name if spider is not None else "").encode(), callback.encode())
-
-    def _told_of_failure(self, response: Response | Failure | None) -> None:
-        """Forget what a page gave whose failure an errback made an item of: the feed's last word on it is that one."""
-        request = getattr(response, "request", None) if isinstance(response, Failure) else None
-        domain = extract_domain(request.url, self.settings.domain_scope) if request is not None else None
-        if request is None or domain is None or is_left_alone(self.settings, request):
-            return
-        key, giver = page_key(request.url, self.rules), self.giver_of(callback_name(request))
-        self.crawl.rows.append(DeliveryRecord(key, giver, domain, datetime.now(UTC), b""))
 
     # Parking.
 

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Response, TextResponse
@@ -36,7 +37,7 @@ from scrapy_dedup.core.recrawl.plan import (
     decide,
     matches,
 )
-from scrapy_dedup.core.recrawl.verdicts import NEW, ChangePolicy, Verdict, page_keys
+from scrapy_dedup.core.recrawl.verdicts import NEW, ChangePolicy, Verdict, VerdictKind, page_keys
 from scrapy_dedup.core.resilience.discovery import DEFAULT_LIMITS, Sitemap, SitemapLimits, read_sitemap
 from scrapy_dedup.core.resilience.soft404 import ErrorPage, judge_page, probe_url
 from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
@@ -99,6 +100,16 @@ _LARGE_BODY: Final = 200_000
 
 _PROBE_SECONDS = 30
 _MOST_HOSTS = 10_000
+# Of some 3 kB each. Whoever asks for a page again does it soon.
+_MOST_FIRST: Final = 2_000
+
+
+class _FirstChange(Struct, frozen=True):
+    """What a page was in the last run, and what the first visit found that came upon another version."""
+
+    state: StoredState | None
+    body: bytes | None
+    verdict: Verdict
 
 
 class SitemapDates:
@@ -185,6 +196,8 @@ class Unchanged:
         self._answered = KeyTable("B")
         """Keys of pages that were answered, beside those that are met: gone ones, sitemaps, and what is on its way."""
         self._recall = Recall(store, runtime.met, runtime.departed)
+        self._first: OrderedDict[bytes, _FirstChange] = OrderedDict()
+        """By page, what the first visit of this run found that came upon another version."""
         # Where requests that the duplicate filter knows may go on, or are looked at before it, all are made.
         makes_all = runtime.crawl.run.lost_requests or runtime.settings.resilience_enabled
         self._repeated = RepeatedLinks(runtime.crawler, makes_all=makes_all)
@@ -332,15 +345,16 @@ class Unchanged:
         self, request: Request, response: Response, settings: Settings, plan: FetchPlan, site: Site
     ) -> None:
         runtime = self._runtime
-        known = plan.known
         key = page_key(response.url, runtime.rules)
+        known = plan.known
         if key != page_key(request.url, runtime.rules):
             # A browser ended up elsewhere.
             known = await self._known(AskedPage(key, with_chunks=makes_chunks(settings)))
         if known.state is not None:
             site = await runtime.sites.recalled(extract_domain(response.url, runtime.settings.domain_scope) or "")
-        etag, last_modified = validators_of(response)
-        judgement = Judgement(known, etag=etag, last_modified=last_modified, lastmod=plan.lastmod)
+        judgement = self._beside_last_run(known, key)
+        judgement.etag, judgement.last_modified = validators_of(response)
+        judgement.lastmod = plan.lastmod
         judgement.fetched, judgement.began, judgement.depth = plan.fetched, plan.began, request.meta.get("depth")
         parent = parent_of(request)
         judgement.parent = parent if parent != key else None
@@ -376,6 +390,13 @@ class Unchanged:
         elif known.state is not None:
             await runtime.done.begin(visit)
 
+    def _beside_last_run(self, known: KnownPage, key: bytes) -> Judgement:
+        """Return what begins a page's judgement: beside the last run's version, where this one has written over it."""
+        first = self._first.get(key)
+        if first is None:
+            return Judgement(known)
+        return Judgement(replace(known, state=first.state, text=None, chunks=()), is_written_over=True)
+
     def _reuse(self, request: Request, response: Response, plan: FetchPlan, visit: Visit, judgement: Judgement) -> None:
         """Let what is kept of an unchanged page take its callback's place, if it may."""
         self._runtime.reuse.answer(request, response, plan, judgement, visit.settings, self._repeated.left_of)
@@ -384,12 +405,19 @@ class Unchanged:
             visit.held = usable_text(judgement, visit.settings)
 
     def _note_met(self, visit: Visit, judgement: Judgement) -> None:
-        """Let the first visit of a page in this run give the verdict."""
-        met = self._runtime.met
-        before = met.get(visit.page_key)
-        if before is not None and before is not judgement.verdict.kind:
+        """Note what a page is; where the last run's version is forgotten, its first visit in this run says it."""
+        met, key, first = self._runtime.met, visit.page_key, self._first.get(visit.page_key)
+        before = met.get(key)
+        is_beside_last_run = judgement.is_written_over or before is VerdictKind.UNCHANGED
+        if first is not None and first.body == judgement.body:
+            judgement.verdict = first.verdict
+        elif before not in (None, judgement.verdict.kind) and not is_beside_last_run:
             judgement.verdict = Verdict(before, judgement.verdict.change, "as at its first visit in this run")
-        met[visit.page_key] = judgement.verdict.kind
+        met[key] = judgement.verdict.kind
+        if first is None and judgement.verdict.kind is VerdictKind.CHANGED:
+            self._first[key] = _FirstChange(judgement.state, judgement.body, judgement.verdict)
+            if len(self._first) > _MOST_FIRST:
+                self._first.popitem(last=False)
 
     async def _recall_delivery(self, visit: Visit) -> None:
         """Note which items the last visit of the page gave, where those are left out."""
@@ -404,11 +432,17 @@ class Unchanged:
         if is_begun and self._runtime.met.get(visit.page_key) is None:
             # Of a version that nobody acknowledged items may have gone out before a kill: those of this one do, too.
             return
-        try:
-            last_seen = state.last_seen_at if state is not None else None
-            visit.earlier = await run_in_thread(self._recall.earlier, visit.page_key, visit.giver, last_seen)
-        except StoreError:
-            self._runtime.count("store/errors")
+        given = self._runtime.done.given.of(visit.page_key, visit.giver)
+        if given.earlier is None:
+            try:
+                last_seen = state.last_seen_at if state is not None else None
+                earlier = await run_in_thread(self._recall.earlier, visit.page_key, visit.giver, last_seen)
+            except StoreError:
+                self._runtime.count("store/errors")
+                return
+            # Perhaps another visit of the page asked meanwhile.
+            given.earlier = given.earlier or earlier
+        visit.earlier = given.earlier
 
     async def _judge(
         self, request: Request, response: Response, visit: Visit, judgement: Judgement, site: Site

@@ -46,6 +46,7 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import DamagedStoreError
 from scrapy_dedup.store.pages.contents import HeldText
 from scrapy_dedup.store.records.records import (
+    DeliveryRecord,
     ExtractionRecord,
     Fetched,
     GoneRecord,
@@ -121,6 +122,10 @@ class PagesMet:
 _KEY_BYTES: Final = 16
 # Of some 400 bytes each. Of a page that is forgotten counts what the store has.
 _MOST_SHOWN: Final = 50_000
+# Of some 600 bytes each.
+_MOST_GIVEN: Final = 20_000
+# Written anew with each visit.
+_MOST_ITEMS: Final = 4_000
 
 
 class Earlier(Struct):
@@ -188,6 +193,51 @@ class DeliveredFields:
     def of(self, page_key: bytes, giver: bytes) -> set[bytes] | None:
         """Return what a callback made of a page in this run; None: nothing yet."""
         return self._pages.get((page_key, giver))
+
+
+class Given(Struct):
+    """What all visits of a page gave a callback in this run, as far as they are over."""
+
+    earlier: Earlier | None = None
+    """What those of the last run gave and did not come yet; None: nobody has asked."""
+    items: bytes = b""
+    fields: bytes = b""
+    left_out: bytes = b""
+    waits_for: frozenset[Any] = frozenset()
+    """What must happen before all of it is safe."""
+
+    def add(self, delivered: Delivered, waits_for: Iterable[Any]) -> None:
+        """Add what a visit gave; of a page that is polled without an end what its last visits gave."""
+        if len(self.items) > ITEM_BYTES * _MOST_ITEMS:
+            self.items = self.fields = self.left_out = b""
+            self.waits_for = frozenset()
+        items, fields, left_out = delivered.packed()
+        self.items += items
+        self.fields = fields if not self.fields else pack_fields(sorted({*unpack_fields(self.fields + fields)}))
+        self.left_out += left_out
+        self.waits_for = self.waits_for.union(waits_for)
+
+    def record(self, page_key: bytes, giver: bytes, domain: str, at: datetime) -> DeliveryRecord:
+        """Return what is written of it."""
+        return DeliveryRecord(page_key, giver, domain, at, self.items, self.fields, self.left_out)
+
+
+class GivenPages:
+    """What the last pages of this run gave: one may be visited several times, and the next run is beside all of them.
+
+    Of a page that is forgotten its last visit counts.
+    """
+
+    def __init__(self, most: int = _MOST_GIVEN) -> None:
+        self._pages: OrderedDict[tuple[bytes, bytes], Given] = OrderedDict()
+        self._most = most
+
+    def of(self, page_key: bytes, giver: bytes) -> Given:
+        """Return what a callback was given by a page, to be added to."""
+        given = self._pages.setdefault((page_key, giver), Given())
+        if len(self._pages) > self._most:
+            self._pages.popitem(last=False)
+        return given
 
 
 class Recall(Struct, frozen=True):
@@ -399,6 +449,8 @@ class Judgement(Struct):
     """Hash of the response's body as the spider sees it."""
     replays: bool = False
     """A kept outcome is given in place of the callback."""
+    is_written_over: bool = False
+    """An earlier visit of this run found another version, which stands where that of the last run stood."""
     is_shadow: bool = False
     """It is only noted: the page goes out as if nobody had compared it."""
 
@@ -409,8 +461,14 @@ class Judgement(Struct):
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether the stored version stands."""
+        """Whether the last run's version stands."""
         return self.verdict.kind is VerdictKind.UNCHANGED
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether that version is in the store."""
+        stands = self.is_unchanged and not self.is_written_over
+        return stands and self.state is not None and self.state.content_hash is not None
 
 
 def word_kept(plan: FetchPlan, judgement: Judgement) -> ValidatorRecord | None:

@@ -59,7 +59,7 @@ class Settings:
     unchanged_enabled: bool = setting(True, "No work on pages whose main content did not change.")
     unchanged: Literal["emit", "skip"] = setting(
         "emit",
-        "Items that a page's last acknowledged visit gave, too: they go out, with their verdict, or are left out, so"
+        "Items that a page gave in the last run, too: they go out, with their verdict, or are left out, so"
         " that the feed holds what is new alone.",
     )
     reuse: Literal["never", "body", "text"] = setting(

@@ -95,6 +95,33 @@ class LinkSpider(PathsSpider):
         yield {"url": failure.request.url, "error": failure.type.__name__}
 
 
+class FormFailsSpider(Spider):
+    """Sends a form to the URL of a page, which fails, and tells so."""
+
+    name = "form_fails"
+    start_urls = [f"{ORIGIN}/a"]  # noqa: RUF012 - as its base class has it
+
+    def parse(self, response: Any) -> Iterator[Any]:
+        yield {"url": response.url}
+        if response.request.method == "GET":
+            yield FormRequest(response.url, formdata={"a": "b"}, callback=self.parse, errback=self.failed)
+
+    def failed(self, failure: Any) -> Iterator[Any]:
+        yield {"url": failure.request.url, "error": failure.type.__name__}
+
+
+class CaptchaSpider(PathsSpider):
+    """Asks again for a page behind a captcha."""
+
+    name = "captcha"
+
+    def items(self, response: Any) -> Iterator[Any]:
+        if response.css("#captcha"):
+            yield get_retry_request(response.request, spider=self, reason="captcha")
+        else:
+            yield from super().items(response)
+
+
 class EntriesSpider(XMLFeedSpider):
     """Takes all that it yields from a feed, of other pages."""
 
@@ -330,6 +357,15 @@ class BanDetector:
         if response.status != 200:
             return response.replace(status=403, body=b"")
         return response
+
+
+class FirstAlone:
+    """Spider middleware that takes a callback's first output alone."""
+
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:  # noqa: ARG002
+        async for one in result:
+            yield one
+            break
 
 
 class Browser:

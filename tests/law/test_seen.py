@@ -8,7 +8,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -245,6 +245,24 @@ def _refuse(asked: Asked) -> Answer:
     raise ConnectionRefusedError(asked.url)
 
 
+def _refuse_forms(asked: Asked) -> Answer:
+    if asked.method == "POST":
+        raise ConnectionRefusedError(asked.url)
+    return page("Chair", f"<p>{PROSE}")
+
+
+@dataclass
+class Captcha:
+    """Asks who is there before it shows a page."""
+
+    shown: Answer
+    times: int = 0
+
+    def __call__(self, asked: Asked) -> Answer:  # noqa: ARG002 - as a world calls it
+        self.times += 1
+        return page("Wait", "<form id=captcha>Who are you?</form>") if self.times == 1 else self.shown
+
+
 def _shop(count: int) -> FixedWorld:
     products = first_site(5, 101).pages[:count]
     body = "<h1>Chair {0}</h1><b class=price>£{0}</b><p>{1} {0}<p>{2}"
@@ -297,6 +315,12 @@ class TestClosing:
         assert crawl.items == []
         assert compare.beside(bare, crawl) == []
 
+    @pytest.mark.parametrize("count", [1, 2, 5])
+    def test_crawl_that_is_to_end_after_some_items_goes_as_far_as_without_the_add_on(self, count, crawls, tmp_path):
+        settings = {"CLOSESPIDER_ITEMCOUNT": count, "CONCURRENT_REQUESTS": 1}
+
+        assert Beside(crawls, tmp_path, "PathsSpider").differences(_shop(20), settings, paths=_FEW_PATHS) == []
+
     def test_crawl_that_is_to_end_after_five_items_goes_no_further_than_what_was_under_way(self, crawls, tmp_path):
         settings = {"CLOSESPIDER_ITEMCOUNT": 5, "CONCURRENT_REQUESTS": 2}
 
@@ -341,8 +365,61 @@ class TestFailedPage:
 
         assert [len(given) for given in found] == items
 
+    def test_failure_told_of_a_form_says_nothing_of_the_page_with_its_url(self, crawls, tmp_path):
+        beside = Beside(crawls, tmp_path, "FormFailsSpider", DEDUP_UNCHANGED="skip", RETRY_ENABLED=False)
+        world = FixedWorld({}, _refuse_forms)
+
+        found = [beside.crawl(world)[1].items for _ in range(2)]
+
+        assert [len([item for item in items if "error" not in item]) for items in found] == [1, 0]
+
+
+class TestSeveralVisits:
+    @pytest.mark.parametrize("spider", ["LanguagesSpider", "JarsSpider", "LambdasSpider"])
+    def test_second_delta_has_nothing_of_a_page_that_one_callback_visits_several_times(self, spider, crawls, tmp_path):
+        beside = Beside(crawls, tmp_path, spider, DEDUP_UNCHANGED="skip")
+        arguments = {"paths": "/a"} if spider == "LanguagesSpider" else {}
+        world, dearer = (
+            FixedWorld({"/a": page("Chair", f"<h1>Chair</h1><b class=price>{price}</b><p>{PROSE}")})
+            for price in ("£1", "£2")
+        )
+
+        bare, first = beside.crawl(world, **arguments)
+        _, second = beside.crawl(world, **arguments)
+        changed_bare, changed = beside.crawl(dearer, **arguments)
+
+        assert compare.emitted(bare, first) == []
+        assert second.items == []
+        assert compare.emitted(changed_bare, changed) == []
+
+    @MODE
+    def test_page_that_a_callback_asked_for_again_behind_a_captcha_did_not_change(self, mode, crawls, tmp_path):
+        beside = Beside(crawls, tmp_path, "CaptchaSpider", **MODES[mode])
+        chair = page("Chair", f"<h1>Chair</h1><p>{PROSE}")
+        worlds = [FixedWorld({"/a": chair}, by) for by in (None, Captcha(chair), Captcha(chair), None)]
+
+        found = [beside.crawl(world, paths="/a")[1] for world in worlds]
+
+        kept = ["new", "unchanged", "unchanged", "unchanged"] if mode == "default" else ["new"]
+        assert [item["dedup"]["verdict"] for crawl in found for item in crawl.items] == kept
+        assert len({item["cleaned_content"] for crawl in found for item in crawl.items}) == 1
+
+    def test_middleware_that_takes_one_item_of_each_page_has_read_it(self, crawls, tmp_path):
+        settings = {"SPIDER_MIDDLEWARES": {"tests.law.seen_spiders.FirstAlone": 600}}
+        beside = Beside(crawls, tmp_path, "SharedItemSpider", DEDUP_UNCHANGED="skip")
+
+        found = [beside.crawl(_shop(4), settings, paths=_FEW_PATHS[:20])[1].items for _ in range(2)]
+
+        assert [len(items) for items in found] == [4, 0]
+
 
 class TestOwnFields:
+    def test_items_that_lack_but_their_pages_url_are_told_of_once(self, crawls, tmp_path):
+        _, crawl = Beside(crawls, tmp_path, "QuotesSpider").crawl(_quotes(), paths=_QUOTE_PATHS)
+
+        told = [line for line in crawl.warnings if "for its page's text set url to response.url" in line]
+        assert len(told) == 1
+
     @pytest.mark.parametrize("spider", ["NothingSpider", "DefaultsSpider"])
     def test_fields_that_the_spider_left_empty_or_out_stay_so(self, spider, crawls, tmp_path):
         world = FixedWorld({"/a": page("Chair", f'<time datetime="2026-03-01"></time><h1>Chair</h1><p>{PROSE}')})

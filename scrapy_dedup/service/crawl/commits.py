@@ -75,7 +75,7 @@ def commit(
     gave no item is as it would have gone out.
     """
     state = judgement.state
-    stands = judgement.is_unchanged and state is not None and state.content_hash is not None
+    stands = judgement.is_stored
     content = state.content_hash if stands and state is not None else _content_hash(judgement, draft)
     at_once: list[Record] = []
     if draft is not None and not stands:

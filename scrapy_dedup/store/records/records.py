@@ -351,7 +351,7 @@ class ValidatedRecord(Struct, frozen=True):
 
 
 class DeliveryRecord(Struct, frozen=True):
-    """What a visit's items were, delivered or left out.
+    """What the items of a page's visits in one run were, delivered or left out.
 
     Attributes:
         giver: of spider and callback.

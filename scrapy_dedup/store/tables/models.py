@@ -275,7 +275,7 @@ class Response(Base):
 
 
 class DeliveryRow(Base):
-    """Which items the last acknowledged visit of a page gave, by one spider."""
+    """Which items the visits of a page in the last run gave, by one spider."""
 
     __tablename__ = "deliveries"
 
