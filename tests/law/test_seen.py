@@ -378,7 +378,7 @@ class TestSeveralVisits:
     @pytest.mark.parametrize("spider", ["LanguagesSpider", "JarsSpider", "LambdasSpider"])
     def test_second_delta_has_nothing_of_a_page_that_one_callback_visits_several_times(self, spider, crawls, tmp_path):
         beside = Beside(crawls, tmp_path, spider, DEDUP_UNCHANGED="skip")
-        arguments = {"paths": "/a"} if spider == "LanguagesSpider" else {}
+        arguments: dict[str, Any] = {"paths": "/a"} if spider == "LanguagesSpider" else {}
         world, dearer = (
             FixedWorld({"/a": page("Chair", f"<h1>Chair</h1><b class=price>{price}</b><p>{PROSE}")})
             for price in ("£1", "£2")
