@@ -2,7 +2,8 @@
 
 For each two dates of a site: boilerplate is learned from the older pages as a first crawl does, then from the newer.
 True is what the manifest's selectors say of the main content, or the set's own `gold_equal`; a difference in nothing
-but the title is a change to the plugin and none to that truth, and counts against the plugin.
+but the title is a change to the plugin and none to that truth, and counts against the plugin. Differences in nothing
+but where links lead are counted apart: the truth does not know them.
 """
 
 import argparse
@@ -73,6 +74,8 @@ class Outcome:
     changed: int = 0
     missed: list[str] = field(default_factory=list)
     false_alarms: list[str] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
+    """Told for nothing but where a link leads, of which the truth, a matter of words, says nothing."""
     classes: Counter[str] = field(default_factory=Counter)
 
     def add(self, pair: Pair, verdict: Verdict) -> None:
@@ -80,7 +83,8 @@ class Outcome:
         self.changed += pair.changed
         self.classes[verdict.change] += 1
         if pair.changed is not (verdict.kind is VerdictKind.CHANGED):
-            wrong = self.missed if pair.changed else self.false_alarms
+            wrong = self.links if verdict.change is Change.LINKS else self.false_alarms
+            wrong = self.missed if pair.changed else wrong
             wrong.append(f"{pair.url}: {verdict.change}: {verdict.reason}")
 
     def __add__(self, other: "Outcome") -> "Outcome":
@@ -89,6 +93,7 @@ class Outcome:
             self.changed + other.changed,
             self.missed + other.missed,
             self.false_alarms + other.false_alarms,
+            self.links + other.links,
             self.classes + other.classes,
         )
 
@@ -98,6 +103,7 @@ class Outcome:
             "changed": self.changed,
             "missed": self.missed,
             "false_alarms": self.false_alarms,
+            "links": self.links,
             "classes": {change: self.classes[change] for change in Change},
         }
 
@@ -105,7 +111,7 @@ class Outcome:
         unchanged = self.pages - self.changed
         return (
             f"{name:52}{self.pages:6}{self.changed:9}{len(self.missed):8}{len(self.missed) / max(1, self.changed):8.1%}"
-            f"{len(self.false_alarms):8}{len(self.false_alarms) / max(1, unchanged):8.1%}"
+            f"{len(self.false_alarms):8}{len(self.false_alarms) / max(1, unchanged):8.1%}{len(self.links):8}"
         )
 
 
@@ -123,7 +129,7 @@ def main() -> None:
     judge = judge_as_crawled if args.as_crawled else judge_afterwards
     recrawls = [_histories(args.data / "histories"), _pairs(args.data / "neardup")]
     recrawls += [_folders(args.folders, args.gold)] if args.folders else []
-    header = f"{'site, from and to':52}{'pages':>6}{'changed':>9}{'missed':>8}{'':8}{'false':>8}"
+    header = f"{'site, from and to':52}{'pages':>6}{'changed':>9}{'missed':>8}{'':8}{'false':>8}{'':8}{'links':>8}"
     print(header)
     total, figures = Outcome(), {}
     for recrawl in (recrawl for group in recrawls for recrawl in group):
@@ -134,6 +140,7 @@ def main() -> None:
         if args.wrong:
             print("".join(f"    missed {line}\n" for line in found.missed), end="")
             print("".join(f"    false  {line}\n" for line in found.false_alarms), end="")
+            print("".join(f"    link   {line}\n" for line in found.links), end="")
     print(total.row("total"))
     print("  ".join(f"{change}: {total.classes[change]}" for change in Change))
     results.write(args.json, figures)

@@ -39,6 +39,7 @@ CHANGES = {
     "numbers": "Nothing but numbers changed",
     "title": "The title changed",
     "files": "Pictures, files or addresses changed",
+    "links": "Links lead elsewhere",
     "volatile": "Dates or counters changed",
     "boilerplate_only": "Boilerplate changed",
 }

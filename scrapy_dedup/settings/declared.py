@@ -82,9 +82,9 @@ class Settings:
         frozenset(), "Item fields that count nowhere: a time of scraping, a random id.", parsers.names("names")
     )
     change_classes: frozenset[str] = setting(
-        frozenset({"content", "title", "numbers", "files"}),
+        frozenset({"content", "title", "numbers", "files", "links"}),
         "Which differences make a page changed.",
-        parsers.some_of("content", "title", "numbers", "files", "volatile", "boilerplate_only"),
+        parsers.some_of("content", "title", "numbers", "files", "links", "volatile", "boilerplate_only"),
     )
     diff: bool = setting(False, "Changed items carry a unified diff of their main text.")
     version: str = setting(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from difflib import unified_diff as _unified_diff
 from enum import StrEnum
+from functools import lru_cache
 from itertools import accumulate, takewhile
 from textwrap import dedent
 from typing import Final, NamedTuple
@@ -15,10 +16,11 @@ from zlib import crc32
 from msgspec import Struct, field
 
 from scrapy_dedup.core.boilerplate.repeats import PageCounts, RepeatPolicy
-from scrapy_dedup.core.pages.blocks import Block, Page, all_shown, picture, shown_in
+from scrapy_dedup.core.pages.blocks import FILE, Block, Page, all_shown, picture, shown_in
 from scrapy_dedup.core.pages.fingerprints import block_fingerprint
 from scrapy_dedup.core.pages.render import kept_pictures
 from scrapy_dedup.core.pages.tags import BODY, CURRENCY, Place, Tag, plain
+from scrapy_dedup.core.urls.normal_form import is_token, without_trackers
 
 _COUNT: Final = r"(?:\d{1,4}+\+?|an?|un[ae]?|uma?|einem|einer|einigen|wenigen)"
 # Words that say so with a unit of time, which is named whole: "il y a 3 mois" is not "il y a 3 mots".
@@ -83,6 +85,8 @@ def timeless(text: str) -> str:
 
 TITLE: Final = "title"
 """Path of the parts of a page's title, where other passages have a DOM path."""
+_LINKS: Final = "links"
+"""Path of all that a page links to."""
 
 # "Page | Site", "Page — Site 2.0.43 documentation": what the pages of a site share is a part of its own.
 _TITLE_SEPARATOR: Final = re.compile(r"\s+[|\-\u2013\u2014\u00b7\u00bb:]\s+")
@@ -111,6 +115,24 @@ _MOST_CHURNING_CHARS: Final = 300
 _DATE_OR_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}:\d\d(?::\d\d)?+|[12]\d{3}\b")
 
 
+_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+# Ids of videos and of records have fewer.
+_SHORTEST_MADE_UP: Final = 12
+
+
+class Change(StrEnum):
+    """Of what class the difference between two versions is, gravest first."""
+
+    CONTENT = "content"
+    NUMBERS = "numbers"  # nothing but numbers and dates: prices, phone numbers
+    TITLE = "title"  # the title alone
+    FILES = "files"  # pictures, files, addresses to write to or to call, what is struck out
+    LINKS = "links"  # where links in the text lead
+    VOLATILE = "volatile"  # dates and counters proven to churn
+    BOILERPLATE_ONLY = "boilerplate_only"
+    NONE = "none"
+
+
 class Repeats(Struct, frozen=True):
     """What a site's pages share, in the old version and in today's: a redesign knows its own chrome only."""
 
@@ -129,7 +151,16 @@ class Passage(NamedTuple):
     code: str = ""
     """Of preformatted text, with a space between what inline elements divide, and the lines' indentation."""
     is_shown: bool = False
-    """A picture, a file, an address, or what is struck out."""
+    """A picture, a file, an address, where a link leads, or what is struck out."""
+    beside: str = ""
+    """Of where a link leads: the text that it stands in."""
+
+    @property
+    def kind(self) -> Change:
+        """Of what class a difference is at most."""
+        if not self.is_shown:
+            return Change.CONTENT
+        return Change.LINKS if self.beside else Change.FILES
 
     @property
     def form(self) -> str:
@@ -187,13 +218,14 @@ def repeats_of(versions: Iterable[PageCounts[int]], policy: RepeatPolicy | None 
 
 
 def page_keys(page: Page) -> list[int]:
-    """Return what stands for a page's blocks, in order, then for its title's parts, then for what it shows beside them.
+    """Return what stands for a page's blocks, in order, its title's parts, what it shows beside them, and its links.
 
     White space within code counts, and so does the case of letters: a page with the same keys is the same.
     """
     keys = [block_key(block) for block in page.blocks]
     keys += [text_key(TITLE, part) for part in title_parts(page.title)]
-    return keys + [text_key(path, text) for path, text in all_shown(page)]
+    keys += [text_key(path, text) for path, text in all_shown(page)]
+    return [*keys, text_key(_LINKS, " ".join(map(page_linked, page.links)))]
 
 
 def block_key(block: Block) -> int:
@@ -228,12 +260,14 @@ def main_text(page: Page, repeats: Repeats, frame: Sequence[bool] = ()) -> MainT
     """
     keys = [block_key(block) for block in page.blocks]
     frame = frame or [False] * len(keys)
+    if all(key in repeats.boilerplate or framed for key, framed in zip(keys, frame, strict=True)):
+        frame = [False] * len(keys)
     shared = [
         Passage(block.path, block.text)
         for block, key in zip(page.blocks, keys, strict=True)
         if key in repeats.boilerplate
     ]
-    whole = all(key in repeats.boilerplate or framed for key, framed in zip(keys, frame, strict=True))
+    whole = all(key in repeats.boilerplate for key in keys)
     headings = {_without_sign(block) for block in page.blocks if _HEADING.search(block.path)}
     headings.update(title_parts(page.title))
     keep = [
@@ -245,7 +279,7 @@ def main_text(page: Page, repeats: Repeats, frame: Sequence[bool] = ()) -> MainT
     rest = [key for key, kept in zip(keys, keep, strict=True) if not kept]
     return MainText(
         title=tuple(part for part, key in title if key not in repeats.boilerplate),
-        passages=tuple(_kept(page, keep, [] if whole else frame, frozenset() if whole else repeats.boilerplate)),
+        passages=tuple(_kept(page, keep, frame, frozenset() if whole else repeats.boilerplate)),
         menus=frozenset() if whole else frozenset(_menus(page.blocks, keys, repeats.links)),
         furniture=number_keys(shared),
         rest=tuple(rest),
@@ -266,14 +300,47 @@ def _kept(page: Page, keep: Sequence[bool], frame: Sequence[bool], boilerplate: 
             found = picture(step) if next(pictures) else ()
         else:
             block = page.blocks[step]
+            path = block.path
             if keep[step]:
                 yield _passage(block)
+                for target in links_in(block):
+                    yield Passage(path, target, _is_link(block), is_shown=True, beside=block.text)
             # Also of what repeats: each page's own file is behind the same "Download".
-            if not (frame and frame[step]):
-                found, path = shown_in(block), block.path
+            if not frame[step]:
+                found = shown_in(block)
         for text in found:
             if text_key(path, text) not in boilerplate:
                 yield Passage(path, text, is_shown=True)
+
+
+def links_in(block: Block) -> Iterator[str]:
+    """Yield which pages a block links to, without what says no more than who asks; links to its own page left out."""
+    if not block.link_chars:
+        return
+    for piece in block.pieces:
+        if not isinstance(piece, str) and piece.name == "a" and not piece.closing:
+            target = page_linked(dict(piece.attributes).get("href", ""))
+            if target:
+                yield f"\u2192{target}"
+
+
+@lru_cache(maxsize=8_192)
+def page_linked(href: str) -> str:
+    """Return host and path of a link to a page, with its query as far as it may say which; empty for any other link.
+
+    What programs make up for a visitor or a day (a session, a token of a form) is left out; numbers of pages stay.
+    """
+    start, _, query = without_trackers(href.strip()).partition("#")[0].partition("?")
+    scheme = _SCHEME.match(start)
+    if FILE.search(start) or (scheme and scheme[0].lower() not in ("http:", "https:")):
+        return ""
+    named = [
+        one
+        for one in query.split("&")
+        if not (len(value := one.partition("=")[2]) >= _SHORTEST_MADE_UP and is_token(value) and not value.isdigit())
+    ]
+    path = start[scheme.end() :] if scheme else start
+    return "?".join(part for part in (path, "&".join(named)) if part)
 
 
 def same_blocks(old: Sequence[int], new: Sequence[int], ignoring: AbstractSet[int]) -> bool:
@@ -281,7 +348,9 @@ def same_blocks(old: Sequence[int], new: Sequence[int], ignoring: AbstractSet[in
 
     True is certain; False is not: see `compare`. Two versions of which nothing is left are compared whole.
     """
-    ours, theirs = ([key for key in keys if key not in ignoring] for keys in (old, new))
+    if old[-1:] != new[-1:]:
+        return False
+    ours, theirs = ([key for key in keys[:-1] if key not in ignoring] for keys in (old, new))
     return ours == theirs if ours or theirs else list(old) == list(new)
 
 
@@ -352,22 +421,10 @@ class VerdictKind(StrEnum):
     UNCHANGED = "unchanged"
 
 
-class Change(StrEnum):
-    """Of what class the difference between two versions is, gravest first."""
-
-    CONTENT = "content"
-    NUMBERS = "numbers"  # nothing but numbers and dates: prices, phone numbers
-    TITLE = "title"  # the title alone
-    FILES = "files"  # pictures, files, addresses to write to or to call, what is struck out
-    VOLATILE = "volatile"  # dates and counters proven to churn
-    BOILERPLATE_ONLY = "boilerplate_only"
-    NONE = "none"
-
-
 class ChangePolicy(Struct, frozen=True):
     """What counts as changed."""
 
-    classes: frozenset[Change] = frozenset({Change.CONTENT, Change.TITLE, Change.NUMBERS, Change.FILES})
+    classes: frozenset[Change] = frozenset({Change.CONTENT, Change.TITLE, Change.NUMBERS, Change.FILES, Change.LINKS})
 
 
 DEFAULT_POLICY: Final = ChangePolicy()
@@ -413,7 +470,9 @@ def compare(
     """
     before, after = _differing(old, new)
     titles = _trimmed(old.title, new.title)
-    found = {_class_of(*_of_words(before, after), volatile), _class_of_shown(before, after, volatile)}
+    words, files, links = (_of(kind, before, after) for kind in (Change.CONTENT, Change.FILES, Change.LINKS))
+    found = {_class_of(*words, volatile)}
+    found |= {_class_of_shown(*shown, kind, volatile) for shown, kind in ((files, Change.FILES), (links, Change.LINKS))}
     of_title = _class_of(_without_furniture(titles[0], new), _without_furniture(titles[1], old), volatile)
     found.add(Change.TITLE if of_title in (Change.CONTENT, Change.NUMBERS) else of_title)
     if (old.passages, old.title, old.rest) != (new.passages, new.title, new.rest):
@@ -422,10 +481,8 @@ def compare(
     if verdict.change in (Change.BOILERPLATE_ONLY, Change.NONE):
         return verdict
     differing = titles if verdict.change is Change.TITLE or not (before or after) else (before, after)
-    if verdict.change is Change.FILES:
-        differing = _trimmed(*_of_shown(before, after))
-    elif verdict.change in (Change.CONTENT, Change.NUMBERS):
-        differing = _trimmed(*_of_words(before, after))
+    if verdict.change in (Change.CONTENT, Change.NUMBERS, Change.FILES, Change.LINKS):
+        differing = _trimmed(*{Change.FILES: files, Change.LINKS: links}.get(verdict.change, words))
     return Verdict(verdict.kind, verdict.change, verdict.reason + _first_difference(*differing))
 
 
@@ -523,7 +580,8 @@ def _common_start(before: Sequence[Passage], after: Sequence[Passage]) -> int:
 
 def _without_furniture(passages: Sequence[Passage], other: MainText) -> Sequence[Passage]:
     """Return what is not the other version's boilerplate with other numbers: "© 2024" before all pages have it."""
-    return [one for one in passages if number_keys([one]).isdisjoint(other.furniture)]
+    texts = (Passage(one.path, one.beside) if one.beside else one for one in passages)
+    return [one for one, text in zip(passages, texts, strict=True) if number_keys([text]).isdisjoint(other.furniture)]
 
 
 def _class_of(before: Sequence[Passage], after: Sequence[Passage], volatile: AbstractSet[int]) -> Change:
@@ -535,18 +593,17 @@ def _class_of(before: Sequence[Passage], after: Sequence[Passage], volatile: Abs
     return Change.NUMBERS if next(masked) == next(masked) else Change.CONTENT
 
 
-def _class_of_shown(before: Sequence[Passage], after: Sequence[Passage], volatile: AbstractSet[int]) -> Change:
-    before, after = _of_shown(before, after)
+def _class_of_shown(
+    before: Sequence[Passage], after: Sequence[Passage], kind: Change, volatile: AbstractSet[int]
+) -> Change:
     found = _class_of(before, after, volatile)
-    return Change.FILES if found in (Change.CONTENT, Change.NUMBERS) else found
+    return kind if found in (Change.CONTENT, Change.NUMBERS) else found
 
 
-def _of_words(before: Sequence[Passage], after: Sequence[Passage]) -> tuple[list[Passage], list[Passage]]:
-    return [one for one in before if not one.is_shown], [one for one in after if not one.is_shown]
-
-
-def _of_shown(before: Sequence[Passage], after: Sequence[Passage]) -> tuple[list[Passage], list[Passage]]:
-    return [one for one in before if one.is_shown], [one for one in after if one.is_shown]
+def _of(kind: Change, *sides: Sequence[Passage]) -> tuple[list[Passage], list[Passage]]:
+    """Return of both versions the passages of which a difference is of a kind; content stands for all words."""
+    before, after = ([one for one in side if one.kind is kind] for side in sides)
+    return before, after
 
 
 def _joined(passages: Sequence[Passage]) -> str:
@@ -563,6 +620,7 @@ def _without_churn(passages: Sequence[Passage], volatile: AbstractSet[int]) -> s
 
 def _is_other_design(before: Sequence[Passage], after: Sequence[Passage]) -> bool:
     """Whether most text stands at paths that the other version does not have."""
+    before, after = ([one for one in side if not one.beside] for side in (before, after))
     before_paths, after_paths = {one.path for one in before}, {one.path for one in after}
     return (
         _share_at(before, after_paths) < _SAME_DESIGN and _share_at(after, before_paths) < _SAME_DESIGN
@@ -579,7 +637,7 @@ def _in_the_same_place(before: list[Passage], after: list[Passage]) -> tuple[lis
 
     Content is what a redesign leaves alone; what stands around it is the old and the new design's.
     """
-    common = {one.form for one in before} & {one.form for one in after}
+    common = {one.form for one in before if not one.beside} & {one.form for one in after if not one.beside}
     sides = []
     for side in (before, after):
         container = _container([one for one in side if one.form in common and not one.is_link])
@@ -591,7 +649,7 @@ def _in_the_same_place(before: list[Passage], after: list[Passage]) -> tuple[lis
 
 
 def _chars(passages: Sequence[Passage]) -> int:
-    return sum(len(one.text) for one in passages if not one.is_link)
+    return sum(len(one.text) for one in passages if not (one.is_link or one.beside))
 
 
 def _container(passages: Sequence[Passage]) -> str:
@@ -610,6 +668,7 @@ _REASONS: Final = {
     Change.NUMBERS: "main text differs in numbers alone",
     Change.TITLE: "title differs",
     Change.FILES: "what it shows beside its words differs",
+    Change.LINKS: "where links lead differs",
     Change.VOLATILE: "nothing but dates or counters that churn differs",
     Change.BOILERPLATE_ONLY: "main text is the same, boilerplate differs",
     Change.NONE: "main text is the same",

@@ -266,7 +266,7 @@ DocumentStatus = Literal["processing", "completed", "failed"]
 UrlStatus = Literal["crawled", "alias", "duplicate", "failed", "skipped"]
 AliasKind = Literal["redirect", "canonical", "title", "duplicate", "near_duplicate"]
 Verdict = Literal["new", "changed", "unchanged", "removed", "duplicate"]
-ChangeClass = Literal["content", "title", "numbers", "files", "volatile", "boilerplate_only"]
+ChangeClass = Literal["content", "title", "numbers", "files", "links", "volatile", "boilerplate_only"]
 Fetched = Literal["get", "304", "skip"]
 
 

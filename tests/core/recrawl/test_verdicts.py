@@ -182,18 +182,19 @@ def test_keys_of_a_page_hold_its_title():
     ours, theirs = page_keys(one), page_keys(other)
 
     assert ours[0] == block_key(one.blocks[0])
-    assert [our == their for our, their in zip(ours, theirs, strict=True)] == [True, False, True]
+    assert [our == their for our, their in zip(ours, theirs, strict=True)] == [True, False, True, True]
 
 
 def test_main_text_keeps_what_the_site_does_not_share():
     page = parsed("<title>A | S</title><p>Own<p>Shared<ul><li><a href=/x>Link</a>")
     keys = page_keys(page)
-    repeats = Repeats({keys[1], keys[-1]}, {keys[2]})
+    repeats = Repeats({keys[1], text_key(TITLE, "S")}, {keys[2]})
 
     found = main_text(page, repeats)
 
     assert [passage.text for passage in found.title] == ["A"]
-    assert [(passage.text, passage.is_link) for passage in found.passages] == [("Own", False), ("Link", True)]
+    told = [(passage.text, passage.is_link) for passage in found.passages]
+    assert told == [("Own", False), ("Link", True), ("\u2192/x", True)]
     assert found.menus == {"body>ul>li"}
     assert found.rest == (keys[1],)
 
@@ -204,12 +205,13 @@ def test_what_a_page_shows_beside_its_words_counts_with_the_element_that_it_stan
 
     shown = [(one.path, one.text) for one in passages if one.is_shown]
     assert [path for path, _ in shown] == ["body>p", "body>div"]
-    assert page_keys(page)[len(page.blocks) :] == [text_key(*one) for one in shown]
+    assert page_keys(page)[len(page.blocks) : -1] == [text_key(*one) for one in shown]
 
 
 @table("core/blocks_are_the_same_without_boilerplate")
 def test_blocks_are_the_same_without_boilerplate(old, new, *, same):
-    assert same_blocks(old, new, {8, 9}) is same
+    assert same_blocks([*old, 1], [*new, 1], {8, 9}) is same
+    assert not same_blocks([*old, 1], [*new, 2], {8, 9})
 
 
 @table("recrawl/elapsed")
