@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Engine, inspect, text
 
 from scrapy_dedup.store.engine.database import WRITES, log_of
 from scrapy_dedup.store.engine.errors import FREE_SPACE, advice, is_full
-from scrapy_dedup.store.migrations import HEAD, REVISIONS
+from scrapy_dedup.store.migrations import HEAD, REVISIONS, written_tables
 from scrapy_dedup.store.tables.models import Base
 
 VERSION_TABLE = "alembic_version"
@@ -138,25 +138,10 @@ def migrate(engine: Engine) -> Refused | None:
 
 def create(connection: Connection) -> None:
     """Make the present schema at once: what the migrations make one after the other, without importing Alembic."""
-    if connection.dialect.name == "postgresql":
-        _use_partial_indexes_on_postgresql()
-    Base.metadata.create_all(connection)
-    connection.execute(
-        text(f"CREATE TABLE IF NOT EXISTS {VERSION_TABLE} (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")
-    )
+    for statement in written_tables(connection.dialect.name):
+        connection.exec_driver_sql(statement)
+    connection.exec_driver_sql(f"CREATE TABLE {VERSION_TABLE} (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")
     connection.execute(text(f"INSERT INTO {VERSION_TABLE} VALUES (:head)"), {"head": HEAD})  # noqa: S608 (a constant)
-
-
-def _use_partial_indexes_on_postgresql() -> None:
-    """Give PostgreSQL the conditions of SQLite's partial indexes.
-
-    Not said where the indexes are declared: naming a dialect there imports it, which takes long.
-    """
-    for table in Base.metadata.tables.values():
-        for index in table.indexes:
-            condition = index.dialect_options["sqlite"]["where"]
-            if condition is not None:
-                index.dialect_options["postgresql"]["where"] = condition
 
 
 @contextmanager
