@@ -146,12 +146,14 @@ def _serve(pipe: Connection) -> None:
     tasks = []
 
     async def work() -> None:
+        is_frozen = False
         try:
             while True:
                 job = await run_in_thread(pipe.recv)
                 pipe.send(await _crawled(job))
                 # The add-on collects garbage at a crawl's end, and would look through all that was imported.
-                if job.addon and not gc.get_freeze_count():
+                if job.addon and not is_frozen:
+                    is_frozen = True
                     gc.freeze()
         except EOFError:
             reactor.stop()
@@ -204,6 +206,8 @@ def _settings(job: Job, feed: Path) -> dict[str, Any]:
         "TELNETCONSOLE_ENABLED": False,
         "REMOTE_CONTROL_ENABLED": False,
         "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
+        # Scrapy makes as many tasks for each response: a hundred, a fifth of these crawls' time.
+        "CONCURRENT_ITEMS": 20,
         "DOWNLOAD_DELAY": 0,
         "RETRY_TIMES": 1,
         **job.settings,
