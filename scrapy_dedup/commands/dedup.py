@@ -31,7 +31,7 @@ VERBS: Final = {
     "domains": Verb(
         "verbs.domains", "look after the registry: list, show, add, blacklist, unblacklist, join, import, export"
     ),
-    "domains candidates": Verb("parts.candidates", "take in what search engines proposed: which sites are new?"),
+    "domains candidates": Verb("parts.candidates", "take in what search engines proposed, tell which sites are new"),
     "explain": Verb("verbs.explain", "tell what is known of a URL, and why its blocks were removed"),
     "report": Verb("verbs.report", "sum up what was kept, as a page of HTML if asked for"),
     "report --domains": Verb("parts.stats", "show how much boilerplate each domain has, worst first"),
