@@ -347,14 +347,14 @@ class WriteBehind:
         self._crawl.rows = held.rows
         self._weighed, self._weight = len(held.rows), held.size
         self._count("store/originals_given_up", held.originals)
+        if held.given_up and not self.has_given_up:
+            logger.warning("More waits for the store than is held: the oldest rows go, and their pages come again")
         self._lose(held.given_up)
 
     def _lose(self, rows: Sequence[Record]) -> None:
         if not rows:
             return
         self._count("store/rows_given_up", len(rows))
-        if not self.has_given_up:
-            logger.warning("More waits for the store than is held: the oldest rows go, and their pages come again")
         self.has_given_up = True
         if self.gave_up is not None:
             self.gave_up(_tokens(rows))

@@ -46,7 +46,7 @@ async def until(happens: Callable[[], object]) -> None:
         await asyncio.sleep(0.05)
 
 
-def test_row_that_can_never_be_written_keeps_no_other_back(crawl, path):
+def test_row_that_can_never_be_written_keeps_no_other_back(crawl, path, caplog):
     counts: Counter[str] = Counter()
 
     async def work() -> None:
@@ -57,6 +57,7 @@ def test_row_that_can_never_be_written_keeps_no_other_back(crawl, path):
 
     assert documents(path) == 2
     assert counts == {"store/rows": 2, "store/rows_given_up": 1}
+    assert "More waits for the store" not in caplog.text
 
 
 def test_row_that_a_server_refuses_keeps_no_other_back(postgresql):

@@ -165,7 +165,7 @@ def test_where_no_file_can_be_is_refused(tmp_path, name, match):
 def test_a_lock_that_outlasts_the_timeout_stops(path, mode):
     a_store_file(path)
 
-    with locked(path, mode), pytest.raises(StoreError, match=r"locked.*longer than the timeout"):
+    with locked(path, mode), pytest.raises(StoreError, match=r"locked.*longer than DEDUP_DATABASE_TIMEOUT"):
         Store.open(address(path), timeout=SHORT)
     with Store.open(address(path), timeout=SHORT):
         pass

@@ -93,7 +93,7 @@ def test_a_lock_that_outlasts_the_timeout_stops(postgresql, url):
     with closing(postgresql.connect(str(url.database))) as other:
         other.execute(f"SELECT pg_advisory_lock({schema._POSTGRESQL_LOCK})")
 
-        refused(url, r"lock timeout.*longer than the timeout")
+        refused(url, r"lock timeout.*longer than DEDUP_DATABASE_TIMEOUT")
 
     Store.open(url, timeout=SHORT).close()
 
@@ -104,7 +104,7 @@ def test_a_write_fails_when_another_one_lasts_too_long(made):
         with store.session() as session:
             session.execute(text("SELECT * FROM projects FOR UPDATE"))
 
-            with pytest.raises(StoreError, match=r"lock timeout.*longer than the timeout"):
+            with pytest.raises(StoreError, match=r"lock timeout.*longer than DEDUP_DATABASE_TIMEOUT"):
                 project.write([a_document()])
 
         project.write([a_document()])

@@ -51,6 +51,8 @@ def parse_url(url: str | URL) -> URL:
         # What stands before it is a part of the password.
         example = "postgresql+psycopg://NAME:PASSWORD@HOST/DATABASE"
         raise StoreError(f"store {example}: DEDUP_DATABASE_URL has two @. Write the one in the password as %40.")
+    if parsed.get_backend_name() == "sqlite" and parsed.host:
+        raise StoreError(f"store {shown(parsed)}: that is no path. Write three slashes, such as sqlite:///dedup.db.")
     if (parsed.database or "").startswith("file:"):
         raise StoreError(f"store {shown(parsed)}: SQLite URIs are not supported. Write sqlite:///PATH.")
     return parsed

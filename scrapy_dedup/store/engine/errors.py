@@ -25,7 +25,7 @@ _NO_CONNECTION: Final = ("08", "57P01", "57P02", "57P03", "53300")
 # Words of a driver's message that says that others are at it.
 _BUSY: Final = ("locked", "lock timeout", "deadlock")
 # Words of a driver's message -> the way out; the first that occurs wins.
-_LOCKED = "Another process held the database longer than the timeout: end it, or allow a longer timeout."
+_LOCKED = "Another process held the database longer than DEDUP_DATABASE_TIMEOUT: end it, or allow more seconds."
 _ADVICE = (
     ("locked", _LOCKED),
     ("lock timeout", _LOCKED),
@@ -34,6 +34,7 @@ _ADVICE = (
     ("read-only", "Give this process the right to write to it."),
     ("disk is full", FREE_SPACE),
     ("no space left", FREE_SPACE),
+    ("unable to open", "SQLite writes beside a file that it reads: give this process the right to, or copy it."),
     ("malformed", "The database is damaged: restore a copy, or move it away and crawl again."),
     ("not a database", "Name another file in DEDUP_DATABASE_URL, or move this one away."),
     ("no such table", _CHANGED),

@@ -272,7 +272,8 @@ def _refused_by(error: sqlite3.DatabaseError, path: Path, timeout: timedelta) ->
     if "locked" in str(error):
         seconds = f"{timeout.total_seconds():g}"
         return Refused(
-            f"another process kept it locked for {seconds} seconds", "End that process, or allow a longer timeout."
+            f"another process kept it locked for {seconds} seconds",
+            "End that process, or allow more by DEDUP_DATABASE_TIMEOUT.",
         )
     if isinstance(error, sqlite3.OperationalError):
         way_out = FREE_SPACE if is_full(str(error), path) else advice(str(error))
