@@ -1,19 +1,33 @@
+import json
+import os
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from scrapy_dedup.core.urls.normal_form import page_key
-from scrapy_dedup.service.cache.content_index import ContentIndexError, ContentIndexManager
+from scrapy_dedup.service.cache.content_index import (
+    CacheTreeError,
+    ContentIndexError,
+    ContentIndexManager,
+    Transfer,
+    export_cache,
+    import_cache,
+)
+from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import StoreError
+from scrapy_dedup.store.records.records import DecisionRecord, DocumentRecord, SourceRecord
 from scrapy_dedup.store.repositories import ProjectRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.service.cached import a_page, an_extraction, text_of
+from tests.service.cached import a_page, an_extraction, fill, rows, text_of
 from tests.service.stored_pages import NOON, a_url
+from tests.tables import table
 
 TEXT = "What the page says.\nIn two lines."
 FOUND = {"url": a_url(1), "content": ["one", "two"], "price": Decimal("9.90"), "at": NOON}
@@ -205,3 +219,296 @@ def test_the_index_is_read_a_part_at_a_time(store, project):
     project.write([record for name in range(25) for record in a_page(name)])
 
     assert sorted(url for url, _ in again(store, project).load_index()) == sorted(a_url(name) for name in range(25))
+
+
+INDEX = "content_index.json"
+
+Edit = Callable[[dict[str, Any]], object]
+
+
+def stem(url: str) -> str:
+    return sha256(url.encode()).hexdigest()[:12]
+
+
+def file_of(folder: Path, name: object) -> Path:
+    return folder / "extractions" / f"{stem(a_url(name))}.json"
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def export(store: Store, project: ProjectStore, folder: Path) -> Transfer:
+    return export_cache(store, project, folder, lambda _pages: None)
+
+
+def take(store: Store, project: ProjectStore, tree: Path, *, dry_run: bool = False, **settings: Any) -> Transfer:
+    return import_cache(store, project, tree, Settings(**settings), lambda _files: None, dry_run=dry_run)
+
+
+def seen(store: Store, project: ProjectStore) -> set[str]:
+    return {row["url"] for row in rows(store, project)["documents"]}
+
+
+def edit(path: Path, change: Edit) -> None:
+    """Change an extraction file as somebody would who knows how it is sealed."""
+    held = read(path)
+    held.pop("checksum")
+    change(held)
+    body = json.dumps(held, indent=1).encode().removesuffix(b"\n}")
+    seal = sha256(body + b"\n}").hexdigest()
+    path.write_bytes(body + f',\n "checksum": "{seal}"\n}}\n'.encode())
+
+
+def pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+@pytest.fixture
+def tree(tmp_path) -> Path:
+    """What was exported of a project with pages 0 to 2."""
+    with Store.open("sqlite://") as store:
+        project = store.project("shop")
+        fill(project)
+        project.write([DecisionRecord(page_key(a_url(1)), "content_index", "excluded", "a login page", NOON)])
+        assert export(store, project, tmp_path / "deep" / "x") == Transfer(pages=3, extractions=5)
+    return tmp_path / "deep" / "x"
+
+
+class TestExport:
+    def test_is_an_index_and_two_files_for_each_page(self, tree):
+        index = read(tree / INDEX)
+        names = {str(path.relative_to(tree)) for path in tree.rglob("*.json")}
+
+        assert index.keys() == {a_url(name) for name in range(3)}
+        assert index[a_url(1)] == {
+            "content_hash": sha256(" ".join(text_of(1).split()).encode()).hexdigest(),
+            "last_extracted": "2026-03-01T12:00:00+00:00",
+            "extraction_file": f"extractions/{stem(a_url(1))}.json",
+            "metadata_file": f"metadata/{stem(a_url(1))}_meta.json",
+            "url_hash": stem(a_url(1)),
+        }
+        assert names == {INDEX} | {one[kind] for one in index.values() for kind in ("extraction_file", "metadata_file")}
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "https://evil.example/../../../etc/passwd",
+            "https://evil.example/%2e%2e/%00/..\\..\\x",
+            'https://evil.example/"};{"\n\u202e<script>',
+            "https://evil.example/" + "a" * 5_000,
+        ],
+        ids=["dots", "escapes", "quotes", "endless"],
+    )
+    def test_nothing_of_a_url_gets_into_a_path(self, store, project, tmp_path, url):
+        project.write(a_page(1, url=url))
+
+        export(store, project, tmp_path / "x")
+
+        names = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.json")}
+        assert names == {f"x/{INDEX}", f"x/extractions/{stem(url)}.json", f"x/metadata/{stem(url)}_meta.json"}
+        assert list(read(tmp_path / "x" / INDEX)) == [url]
+
+    def test_a_page_with_half_a_character_is_left_out(self, store, project, tmp_path):
+        halved = (replace(one, content="\ud800") if isinstance(one, SourceRecord) else one for one in a_page(2))
+        project.write([*a_page(1), *halved])
+
+        done = export(store, project, tmp_path)
+
+        assert (done.pages, done.pages_left_out) == (1, 1)
+        assert done.problems == [f"{a_url(2)} is left out: holds half a character, which no JSON file can"]
+        assert list(read(tmp_path / INDEX)) == [a_url(1)]
+
+    @pytest.mark.parametrize("held", ["folder", "file", "older-export"])
+    def test_over_something_else_is_refused(self, store, project, tmp_path, held):
+        fill(project)
+        folder = tmp_path / "x"
+        if held == "folder":
+            (folder / "mine").mkdir(parents=True)
+        elif held == "file":
+            folder.write_text("mine")
+        else:
+            export(store, project, folder)
+        before = sorted(tmp_path.rglob("*"))
+
+        with pytest.raises(CacheTreeError, match="is not empty: name an empty folder, or a new one"):
+            export(store, project, folder)
+        assert sorted(tmp_path.rglob("*")) == before
+
+
+class TestImport:
+    @pytest.mark.parametrize(
+        ("changed", "pages", "title"),
+        [
+            pytest.param({"last_seen_at": NOON + timedelta(hours=1)}, 2, "here", id="newer-stays"),
+            pytest.param({"last_seen_at": NOON - timedelta(hours=1)}, 3, "Page 0", id="older-goes"),
+            pytest.param({"gone_at": NOON + timedelta(days=1)}, 2, "here", id="found-missing-since-stays"),
+            pytest.param(
+                {"status": "processing", "last_seen_at": NOON - timedelta(days=1)}, 2, "here", id="in-work-stays"
+            ),
+        ],
+    )
+    def test_leaves_what_the_store_knows_better(self, store, project, tree, changed, pages, title):
+        document, *others = a_page(0)
+        assert isinstance(document, DocumentRecord)
+        project.write([replace(document, title="here", **changed), *others])
+
+        assert take(store, project, tree).pages == pages
+
+        page = project.page(page_key(a_url(0)))
+        assert (page.document.title, page.document.status) == (title, changed.get("status", "completed"))
+
+
+class TestIndex:
+    @pytest.mark.parametrize(
+        ("name", "words"),
+        [
+            pytest.param("/etc/passwd", "is no name of a file in extractions/", id="absolute"),
+            pytest.param("extractions/../content_index.json", "is no name of a file in extractions/", id="outside"),
+            pytest.param("", "is no name of a file in extractions/", id="none"),
+            pytest.param("extractions/0123456789ab.json", "is missing", id="missing"),
+            pytest.param(f"extractions/{stem(a_url(2))}.json", f"holds the page {a_url(2)}", id="of-another-page"),
+        ],
+    )
+    def test_entries_that_lead_elsewhere_are_left_out(self, store, project, tree, name, words):
+        index = (tree / INDEX).read_text()
+        (tree / INDEX).write_text(index.replace(f"extractions/{stem(a_url(1))}.json", name))
+
+        done = take(store, project, tree)
+
+        assert seen(store, project) == {a_url(0), a_url(2)}
+        assert done.problems == [f"{a_url(1)} ({name}) is left out: {words}; the page is done again"]
+
+
+def test_a_flipped_byte_never_gets_in(store, project, tree):
+    """Each byte in some steps: its page is done again, and that is told."""
+    path = file_of(tree, 1)
+    whole = path.read_bytes()
+
+    for place in range(0, len(whole), 41):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        done = take(store, project, tree)
+        (problem,) = done.problems
+        assert problem.startswith(a_url(1))
+        assert "is left out: was altered" in problem
+        assert seen(store, project) == {a_url(0), a_url(2)}
+
+
+@table("service/a_file_with_a_wrong_value_is_left_out")
+def test_a_file_with_a_wrong_value_is_left_out(store, project, tree, path, value):
+    def change(held: Any) -> None:
+        *first, last = path
+        for name in first:
+            held = held[0] if name == "0" else held[name]
+        held[last] = value
+
+    edit(file_of(tree, 1), change)
+
+    done = take(store, project, tree)
+
+    assert seen(store, project) == {a_url(0), a_url(2)}
+    assert (done.pages, done.pages_left_out, done.problems[0].startswith(a_url(1))) == (2, 1, True)
+
+
+def grow(path: Path) -> None:
+    with path.open("r+b") as opened:
+        opened.truncate(200_000_000)  # sparse: it takes no room
+
+
+def nest(path: Path, change: Callable[[Any], object] = lambda held: held.update(content=["@"])) -> None:
+    """A bomb for whoever reads JSON by recursion, under a good seal."""
+    edit(path, change)
+    body = path.read_bytes().partition(b',\n "checksum"')[0].replace(b'"@"', b"[" * 200_000)
+    seal = sha256(body + b"\n}").hexdigest()
+    path.write_bytes(body + f',\n "checksum": "{seal}"\n}}\n'.encode())
+
+
+def nest_a_request(path: Path) -> None:
+    nest(path, lambda held: held["extractions"][0].update(requests=["@"]))
+
+
+def link(path: Path) -> None:
+    path.rename(path.parents[2] / "outside.json")
+    path.symlink_to(path.parents[2] / "outside.json")
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        pytest.param(lambda path: path.write_bytes(b""), "was altered", id="empty"),
+        pytest.param(lambda path: path.write_bytes(b'{"\xf4": 1}'), "was altered", id="no-utf-8"),
+        pytest.param(nest, "Expected `str`, got `array`", id="nested-without-end"),
+        pytest.param(nest_a_request, "maximum recursion depth", id="nested-in-a-request"),
+        pytest.param(grow, "is larger than 100,000,000 bytes", id="huge"),
+        pytest.param(link, "is a link", id="link"),
+        pytest.param(pipe, "is no file", id="pipe"),
+        pytest.param(lambda path: (path.unlink(), path.mkdir()), "is no file", id="folder"),
+        pytest.param(lambda path: path.unlink(), "is missing", id="missing"),
+    ],
+)
+def test_a_file_that_is_none_of_ours_is_left_out(store, project, tree, damage, words):
+    damage(file_of(tree, 1))
+
+    done = take(store, project, tree)
+
+    assert seen(store, project) == {a_url(0), a_url(2)}
+    assert f"is left out: {words}" in done.problems[0]
+    key = page_key(a_url(1))
+    assert (project.page_states([key]), project.extractions_of(key)) == ({}, [])
+
+
+def test_an_index_that_is_nested_without_end_is_made_anew(store, project, tree):
+    (tree / INDEX).write_text('{"https://www.example.com/": {"extraction_file": "x", "more": ' + "[" * 200_000)
+
+    assert take(store, project, tree).index_rebuilt == f"{INDEX} is damaged or truncated"
+    assert seen(store, project) == {a_url(0), a_url(1), a_url(2)}
+
+
+class TestTreeOfTheSpecification:
+    """As it shows it: an index, a file of lines and one of metadata for each page, and no checksum."""
+
+    HASH = sha256(b"<main>cleaned HTML").hexdigest()
+
+    @pytest.fixture
+    def plain(self, tmp_path) -> Path:
+        index, url = {}, a_url(1)
+        for kind in ("extractions", "metadata"):
+            (tmp_path / kind).mkdir()
+        index[url] = {
+            "content_hash": self.HASH,
+            "last_extracted": "2025-05-26T17:00:00Z",
+            "extraction_file": "extractions/abc123def.json",
+            "metadata_file": "metadata/abc123def_meta.json",
+            "url_hash": "abc123def",
+        }
+        extraction = {"url": url, "content": ["line 1", "line 2"], "extraction_timestamp": "2025-05-26T17:00:00Z"}
+        metadata = {
+            "url": url,
+            "title": "Page Title",
+            "depth": 1,
+            "included": False,
+            "decision_explanation": "a login page",
+            "crawl_timestamp": "2025-05-26T16:59:00Z",
+        }
+        (tmp_path / INDEX).write_text(json.dumps(index, indent=2))
+        (tmp_path / "extractions" / "abc123def.json").write_text(json.dumps(extraction, indent=2))
+        (tmp_path / "metadata" / "abc123def_meta.json").write_text(json.dumps(metadata, indent=2))
+        return tmp_path
+
+    def test_comes_in_and_answers_as_it_did(self, store, plain):
+        project = store.project("shop")
+
+        assert take(store, project, plain) == Transfer(pages=1, extractions=1)
+        assert take(store, project, plain) == Transfer(pages_held=1, extractions=1)
+        index = ContentIndexManager(store, project)
+        assert not index.is_content_changed(a_url(1), self.HASH)
+        assert index.is_content_changed(a_url(1), sha256(b"store").hexdigest())
+        assert index.get_cached_extraction(a_url(1)) == read(plain / "extractions" / "abc123def.json")
+        (row,) = rows(store, project)["documents"]
+        told = (row["title"], row["depth"], row["last_seen_at"].isoformat())
+        assert told == ("Page Title", 1, "2025-05-26T16:59:00+00:00")
+        with_us = plain / "again"
+        export(store, project, with_us)
+        assert read(with_us / "metadata" / f"{stem(a_url(1))}_meta.json")["decision_explanation"] == "a login page"
+        assert take(store, store.project("third"), with_us).pages == 1
