@@ -112,6 +112,7 @@ _PRICE_OR_PHONE: Final = re.compile(
 )
 # Footers and bylines are shorter; numbers in prose mean something.
 _MOST_CHURNING_CHARS: Final = 300
+_DATE_OR_CLOCK: Final = re.compile(r"\d{4}-\d\d?-\d\d?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}:\d\d(?::\d\d)?+")
 _DATE_OR_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}:\d\d(?::\d\d)?+|[12]\d{3}\b")
 
 
@@ -153,14 +154,19 @@ class Passage(NamedTuple):
     is_shown: bool = False
     """A picture, a file, an address, where a link leads, or what is struck out."""
     beside: str = ""
-    """Of where a link leads: the text that it stands in."""
+    """Of where a link leads: the text that it stands in; of a text: one before it that other pages have, too."""
+
+    @property
+    def is_target(self) -> bool:
+        """Whether it is where a link leads."""
+        return self.is_shown and self.beside != ""
 
     @property
     def kind(self) -> Change:
         """Of what class a difference is at most."""
         if not self.is_shown:
             return Change.CONTENT
-        return Change.LINKS if self.beside else Change.FILES
+        return Change.LINKS if self.is_target else Change.FILES
 
     @property
     def form(self) -> str:
@@ -186,6 +192,13 @@ class Passage(NamedTuple):
     def number_key(self) -> int:
         """What stands for it whatever its numbers, dates and times are, or whatever is shown in its place."""
         return block_fingerprint(self.path, self.text[:1] if self.is_shown else mask(self.text))
+
+    @property
+    def churn_key(self) -> int:
+        """What stands for it and what it counts, whatever the number: a day is no count, and "Seen" is not "Liked"."""
+        if self.is_shown or self.path == TITLE:
+            return self.number_key
+        return block_fingerprint(self.path, f"{self.beside}\n{mask(_DATE_OR_CLOCK.sub('@', self.text))}")
 
 
 class MainText(Struct, frozen=True):
@@ -274,20 +287,26 @@ def main_text(page: Page, repeats: Repeats, frame: Sequence[bool] = ()) -> MainT
         whole or not (framed or key in repeats.boilerplate or _names_heading(block, headings))
         for block, key, framed in zip(page.blocks, keys, frame, strict=True)
     ]
+    labels = ["", *(block.text if key in repeats.links else "" for block, key in zip(page.blocks, keys, strict=True))]
     title = [(Passage(TITLE, part), text_key(TITLE, part)) for part in title_parts(page.title)]
     shared += [part for part, key in title if key in repeats.boilerplate]
     rest = [key for key, kept in zip(keys, keep, strict=True) if not kept]
     return MainText(
         title=tuple(part for part, key in title if key not in repeats.boilerplate),
-        passages=tuple(_kept(page, keep, frame, frozenset() if whole else repeats.boilerplate)),
+        passages=tuple(_kept(page, keep, frame, frozenset() if whole else repeats.boilerplate, labels)),
         menus=frozenset() if whole else frozenset(_menus(page.blocks, keys, repeats.links)),
         furniture=number_keys(shared),
         rest=tuple(rest),
     )
 
 
-def _kept(page: Page, keep: Sequence[bool], frame: Sequence[bool], boilerplate: AbstractSet[int]) -> Iterator[Passage]:
-    """Yield the blocks that are kept, and after each what it shows; a picture between them goes with one of them."""
+def _kept(
+    page: Page, keep: Sequence[bool], frame: Sequence[bool], boilerplate: AbstractSet[int], labels: Sequence[str]
+) -> Iterator[Passage]:
+    """Yield the blocks that are kept, and after each what it shows; a picture between them goes with one of them.
+
+    *labels* are what stands before each block, as far as other pages have it.
+    """
     pictures = kept_pictures(page, keep)
     here = BODY
     for step in page.walk.steps:
@@ -302,7 +321,7 @@ def _kept(page: Page, keep: Sequence[bool], frame: Sequence[bool], boilerplate: 
             block = page.blocks[step]
             path = block.path
             if keep[step]:
-                yield _passage(block)
+                yield _passage(block, labels[step])
                 for target in links_in(block):
                     yield Passage(path, target, _is_link(block), is_shown=True, beside=block.text)
             # Also of what repeats: each page's own file is behind the same "Download".
@@ -371,12 +390,12 @@ def may_churn(text: str) -> bool:
     return not _PRICE_OR_PHONE.search(_DATE_OR_TIME.sub("", text))
 
 
-def _passage(block: Block) -> Passage:
+def _passage(block: Block, label: str) -> Passage:
     code = ""
     if _PREFORMATTED.search(block.path):
         code = " ".join(" ".join(plain(piece) for piece in block.pieces if type(piece) is str).split())
         code += _indentation(block.text)
-    return Passage(block.path, _without_sign(block), _is_link(block), code)
+    return Passage(block.path, _without_sign(block), _is_link(block), code, beside=label)
 
 
 def _indentation(text: str) -> str:
@@ -403,13 +422,15 @@ def _names_heading(block: Block, headings: AbstractSet[str]) -> bool:
     return block.text in headings and not _HEADING.search(block.path)
 
 
-def _menus(blocks: Iterable[Block], keys: Iterable[int], repeated: AbstractSet[int]) -> Iterator[str]:
+def _menus(blocks: Sequence[Block], keys: Iterable[int], repeated: AbstractSet[int]) -> Iterator[str]:
     links: Counter[str] = Counter()
     shared: Counter[str] = Counter()
-    for block, key in zip(blocks, keys, strict=True):
-        if _is_link(block):
+    alone = [False, *map(_is_link, blocks), False]
+    for place, (block, key) in enumerate(zip(blocks, keys, strict=True)):
+        if alone[place + 1]:
             links[block.path] += 1
-            shared[block.path] += key in repeated
+            # An entry of a list of pages has something to say of them.
+            shared[block.path] += key in repeated and (alone[place] or alone[place + 2])
     return (path for path, count in links.items() if 2 * shared[path] > count)
 
 
@@ -466,7 +487,7 @@ def compare(
         old: the version that was seen last.
         new: today's.
         policy: which classes of change count.
-        volatile: number keys of passages whose numbers are proven to churn, see `NumberChurn`.
+        volatile: churn keys of passages whose numbers are proven to churn, see `NumberChurn`.
     """
     before, after = _differing(old, new)
     titles = _trimmed(old.title, new.title)
@@ -511,20 +532,36 @@ def _lines(passages: Sequence[Passage]) -> list[str]:
 
 
 class Moves(Struct, frozen=True):
-    """What the numbers of a page did between two versions, as number keys."""
+    """What the numbers of a page did between two versions, as churn keys."""
 
     changed: frozenset[int] = frozenset()
-    """Passages of which the numbers changed and nothing else."""
+    """Passages of which the numbers changed and nothing else, nearly all with this key."""
     still: frozenset[int] = frozenset()
-    """Passages with numbers that stayed as they were."""
+    """Other passages with numbers."""
+
+
+# Of the passages with one key: where one of ten counters stood still, all count.
+_NEARLY_ALL: Final = 0.9
 
 
 def moves(old: MainText, new: MainText) -> Moves:
     """Return which passages changed in their numbers alone; prices and phone numbers are never among them."""
-    before, after = ({*side.title, *side.passages} for side in (old, new))
-    both = before & after
-    left, came = (number_keys(side - both) for side in (before, after))
-    return Moves(left & came, number_keys(both))
+    before, after = _by_churn_key(old), _by_churn_key(new)
+    changed, still = set[int](), set[int]()
+    for key in before.keys() & after.keys():
+        was, now = before[key], after[key]
+        stood = (was & now).total()
+        moved = min(was.total(), now.total()) - stood
+        (changed if moved >= _NEARLY_ALL * (moved + stood) else still).add(key)
+    return Moves(frozenset(changed), frozenset(still))
+
+
+def _by_churn_key(side: MainText) -> dict[int, Counter[str]]:
+    found: dict[int, Counter[str]] = {}
+    for one in (*side.title, *side.passages):
+        if one.is_shown or may_churn(one.text):
+            found.setdefault(one.churn_key, Counter())[one.text] += 1
+    return found
 
 
 class NumberChurn(Struct):
@@ -580,7 +617,7 @@ def _common_start(before: Sequence[Passage], after: Sequence[Passage]) -> int:
 
 def _without_furniture(passages: Sequence[Passage], other: MainText) -> Sequence[Passage]:
     """Return what is not the other version's boilerplate with other numbers: "© 2024" before all pages have it."""
-    texts = (Passage(one.path, one.beside) if one.beside else one for one in passages)
+    texts = (Passage(one.path, one.beside) if one.is_target else one for one in passages)
     return [one for one, text in zip(passages, texts, strict=True) if number_keys([text]).isdisjoint(other.furniture)]
 
 
@@ -613,14 +650,14 @@ def _joined(passages: Sequence[Passage]) -> str:
 def _without_churn(passages: Sequence[Passage], volatile: AbstractSet[int]) -> str:
     is_short = len(passages) <= _MOST_TIMELESS
     return "".join(
-        one.masked if volatile and one.number_key in volatile else one.timeless if is_short else one.form
+        one.masked if volatile and one.churn_key in volatile else one.timeless if is_short else one.form
         for one in passages
     )
 
 
 def _is_other_design(before: Sequence[Passage], after: Sequence[Passage]) -> bool:
     """Whether most text stands at paths that the other version does not have."""
-    before, after = ([one for one in side if not one.beside] for side in (before, after))
+    before, after = ([one for one in side if not one.is_target] for side in (before, after))
     before_paths, after_paths = {one.path for one in before}, {one.path for one in after}
     return (
         _share_at(before, after_paths) < _SAME_DESIGN and _share_at(after, before_paths) < _SAME_DESIGN
@@ -637,7 +674,7 @@ def _in_the_same_place(before: list[Passage], after: list[Passage]) -> tuple[lis
 
     Content is what a redesign leaves alone; what stands around it is the old and the new design's.
     """
-    common = {one.form for one in before if not one.beside} & {one.form for one in after if not one.beside}
+    common = {one.form for one in before if not one.is_target} & {one.form for one in after if not one.is_target}
     sides = []
     for side in (before, after):
         container = _container([one for one in side if one.form in common and not one.is_link])
@@ -649,7 +686,7 @@ def _in_the_same_place(before: list[Passage], after: list[Passage]) -> tuple[lis
 
 
 def _chars(passages: Sequence[Passage]) -> int:
-    return sum(len(one.text) for one in passages if not (one.is_link or one.beside))
+    return sum(len(one.text) for one in passages if not (one.is_link or one.is_target))
 
 
 def _container(passages: Sequence[Passage]) -> str:

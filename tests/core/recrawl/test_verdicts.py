@@ -15,6 +15,7 @@ from scrapy_dedup.core.recrawl.verdicts import (
     NumberChurn,
     Passage,
     Repeats,
+    VerdictKind,
     block_key,
     compare,
     main_text,
@@ -66,7 +67,7 @@ def churn_of(case: Case) -> frozenset[int]:
     texts = [(block.path, block.text) for block in blocks if block.text in case.get("churn", [])]
     texts += [(TITLE, text) for text in case.get("churn_titles", [])]
     shown = [Passage(path, text, is_shown=True) for path, text in case.get("churn_shown", [])]
-    return frozenset(one.number_key for one in [*(Passage(*text) for text in texts), *shown])
+    return frozenset(one.churn_key for one in [*(Passage(*text) for text in texts), *shown])
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in CASES])
@@ -119,8 +120,40 @@ def test_moves_tells_numbers_that_changed_from_those_that_stood():
 
     found = moves(old, new)
 
-    assert found.changed == {Passage("body>p.n", "0 views").number_key}
-    assert found.still == {Passage("body>p", "Posted 2 June 2025").number_key}
+    assert found.changed == {Passage("body>p.n", "0 views").churn_key}
+    assert found.still == {Passage("body>p", "Posted 2 June 2025").churn_key}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changed", "still"),
+    [
+        pytest.param("<dd>2024-05-01<dd>17", "<dd>2024-05-01<dd>18", 1, 1, id="a-day-is-no-count"),
+        pytest.param("<dt>Likes<dd>5<dt>Posts<dd>17", "<dt>Likes<dd>5<dt>Posts<dd>18", 1, 1, id="other-label"),
+        pytest.param("<dd>1<dd>2<dd>3", "<dd>2<dd>3<dd>4", 0, 1, id="some-as-before"),
+        pytest.param("<dd>1<dd>12<dd>30", "<dd>4<dd>15<dd>33", 1, 0, id="all-moved"),
+        pytest.param("<dd>1<dd>12", "<dd>1<dd>15", 0, 1, id="one-of-two"),
+        pytest.param("<dd>1", "<dd>1<dd>15", 0, 1, id="one-came"),
+    ],
+)
+def test_counters_move_with_all_that_count_the_same(old, new, changed, still):
+    labels = Repeats(links=frozenset({text_key("body>dl>dt", "Likes"), text_key("body>dl>dt", "Posts")}))
+    before, after = (text_of(f"<dl>{html}</dl>", repeats=labels) for html in (old, new))
+
+    found = moves(before, after)
+
+    assert (len(found.changed), len(found.still)) == (changed, still)
+
+
+def test_titles_in_a_list_that_says_more_of_each_are_no_menu():
+    def listed(title: str) -> MainText:
+        rows = "".join(
+            f"<li><a href=/{number}>{name}</a><div>{number} replies</div>"
+            for number, name in ((1, title), (2, "Two"), (3, "Three"))
+        )
+        page = page_of([f"<ul>{rows}</ul>"])
+        return main_text(page, Repeats(links=frozenset(block_key(block) for block in page.blocks)))
+
+    assert compare(listed("One"), listed("One more")).kind is VerdictKind.CHANGED
 
 
 def test_what_moved_on_most_pages_is_volatile():
@@ -186,15 +219,15 @@ def test_keys_of_a_page_hold_its_title():
 
 
 def test_main_text_keeps_what_the_site_does_not_share():
-    page = parsed("<title>A | S</title><p>Own<p>Shared<ul><li><a href=/x>Link</a>")
+    page = parsed("<title>A | S</title><p>Own<p>Shared<ul><li><a href=/x>Link</a><li><a href=/y>Other</a>")
     keys = page_keys(page)
-    repeats = Repeats({keys[1], text_key(TITLE, "S")}, {keys[2]})
+    repeats = Repeats({keys[1], text_key(TITLE, "S")}, {keys[2], keys[3]})
 
     found = main_text(page, repeats)
 
     assert [passage.text for passage in found.title] == ["A"]
     told = [(passage.text, passage.is_link) for passage in found.passages]
-    assert told == [("Own", False), ("Link", True), ("\u2192/x", True)]
+    assert told == [("Own", False), ("Link", True), ("\u2192/x", True), ("Other", True), ("\u2192/y", True)]
     assert found.menus == {"body>ul>li"}
     assert found.rest == (keys[1],)
 
