@@ -302,7 +302,7 @@ class ExplainedBlock(Struct, frozen=True):
     Attributes:
         layer: that removed it.
         rule: by its name.
-        where: the rule's path, selector or expression; "" where each block is judged by itself.
+        rule_path: the rule's path, selector or expression; "" where each block is judged by itself.
         evidence: why, in words.
         fingerprint: 16 hexadecimal digits.
         is_part: it is a part of the block before, which stayed.
@@ -313,18 +313,13 @@ class ExplainedBlock(Struct, frozen=True):
     text: str
     layer: str = ""
     rule: str = ""
-    where: str = ""
+    rule_path: str = ""
     evidence: str = ""
     fingerprint: str = ""
     is_part: bool = False
     path: str = ""
     on_pages: int = 0
     of_pages: int = 0
-
-    @property
-    def rule_path(self) -> str:
-        """The same as *where*: its name in JSON."""
-        return self.where
 
     @property
     def kept(self) -> bool:

@@ -200,7 +200,7 @@ def an_explained_page(**other: Any) -> ExplainedPage:
         "blocks": (
             a_removed_block(),
             ExplainedBlock("Steep for two minutes."),
-            a_removed_block("two", layer="patterns", rule="text pattern", where="tw.", evidence="", is_part=True),
+            a_removed_block("two", layer="patterns", rule="text pattern", rule_path="tw.", evidence="", is_part=True),
         ),
         "lost": (a_removed_block("", fingerprint="0123456789abcdef"),),
         "cleaned": "# Green tea\n\nSteep for minutes.",

@@ -134,13 +134,8 @@ EXTRAS: Final = (
 )
 
 
-def readable_settings(source: Mapping[str, Any]) -> Settings:
-    """Return the settings that can be read; a wrong one has its default."""
-    return _read(source)[0]
-
-
 def _read(source: Mapping[str, Any]) -> tuple[Settings, list[SettingError]]:
-    """Return settings, and what is wrong with others."""
+    """Return settings, and what is wrong with others, which have their defaults."""
     settings, refused = Settings(), list[SettingError]()
     for name, value in _one_by_one(source):
         try:
@@ -352,7 +347,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def read_settings(source: Mapping[str, Any]) -> Settings:
     """Return the settings that can be read: what is wrong with the others is told among all else."""
-    return readable_settings(source)
+    return _read(source)[0]
 
 
 def run(call: Call) -> int:

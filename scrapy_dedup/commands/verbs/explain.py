@@ -74,7 +74,7 @@ def _show_removed(found: Explanation) -> None:
     )
     print_table(f"Removed: {count(len(found.removed), 'block')}", "Text, Why, Where, Block", rows, texts=4)
     # As `undo` takes it.
-    rules = (f"{one.rule}: {one.where}" if one.where else one.rule for one in found.removed)
+    rules = (f"{one.rule}: {one.rule_path}" if one.rule_path else one.rule for one in found.removed)
     for rule in dict.fromkeys(rules):
         say(f"Rule: {rule}", "dim", limit=1_000)
     say("What should have stayed: scrapy dedup undo BLOCK, or the page's URL, or a rule.", "dim")

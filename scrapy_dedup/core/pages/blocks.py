@@ -202,11 +202,6 @@ class Page(Struct):
     """What it says about itself: title, dates, authors, kind."""
 
     @property
-    def body_classes(self) -> str:
-        """The raw `class` of body."""
-        return self.around[-1][1].get("class", "") if self.around else ""
-
-    @property
     def skeleton(self) -> list[int | Tag]:
         """In document order: structural tags, pictures without text, and indexes into *blocks*."""
         return self.walk.skeleton

@@ -58,12 +58,13 @@ class Skeleton(Struct, frozen=True):
 
 def skeleton_of(page: Page) -> Skeleton:
     """Return the skeleton of a page; containers around prose are in it, those beside prose are not."""
-    begun = {place.outer for place in page.places if place.is_prose}
+    places = page.places
+    begun = {place.outer for place in places if place.is_prose}
     # Some sites put all their prose into body itself.
     begun.discard(BODY)
     within: set[Place | None] = {BODY}
     marks, tags = set(), set()
-    for place in page.places:
+    for place in places:
         if place.mark and place.outer in within:
             marks.add(place.mark)
             tags.add(place.tags)
@@ -71,7 +72,8 @@ def skeleton_of(page: Page) -> Skeleton:
                 within.add(place)
             if len(marks) == _MOST_PATHS:
                 break
-    classes = _stable_classes(page.body_classes)
+    # Names and attributes of html and body, where the page has them.
+    classes = _stable_classes(page.around[-1][1].get("class", "") if page.around else "")
     return Skeleton(
         frozenset(marks), classes, _signature([*sorted(marks), "", *sorted(classes)]), _signature(sorted(tags))
     )

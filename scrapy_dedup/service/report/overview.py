@@ -307,7 +307,7 @@ def _sample(source: StoredSource, blocks: Iterable[JudgedBlock]) -> values.Sampl
 
 def _shown(block: JudgedBlock) -> values.ExplainedBlock:
     shown = told(block)
-    return replace(shown, rule=f"{shown.rule} {shown.where}") if shown.layer == PATTERNS else shown
+    return replace(shown, rule=f"{shown.rule} {shown.rule_path}") if shown.layer == PATTERNS else shown
 
 
 def findings(store: Store, project: ProjectStore, settings: Settings, run: StoredRun) -> values.ReportRecrawl | None:

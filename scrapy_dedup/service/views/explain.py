@@ -410,7 +410,7 @@ def told(block: JudgedBlock) -> ExplainedBlock:
         text=block.text,
         layer=rule.layer,
         rule=rule.name,
-        where=rule.path,
+        rule_path=rule.path,
         evidence=rule.evidence,
         fingerprint=to_hex(block.fingerprint),
         is_part=block.is_part,

@@ -15,20 +15,19 @@ logger = logging.getLogger(__name__)
 
 RETRY: Final = timedelta(seconds=1)
 SLOW: Final = timedelta(seconds=3)
+"""An answer that did not come so long makes us doubt that the server is there."""
 
 
 class Circuit:
     """Knows whether a server can be reached. Any thread may use it."""
 
-    def __init__(self, connect: Callable[[], None], *, retry: timedelta = RETRY, slow: timedelta = SLOW) -> None:
+    def __init__(self, connect: Callable[[], None], *, retry: timedelta = RETRY) -> None:
         """Take the server for reachable.
 
-        *connect* connects to the server and leaves again, or raises StoreError; *retry* lies between two tries; an
-        answer that did not come after *slow* makes us doubt that the server is there.
+        *connect* connects to the server and leaves again, or raises StoreError; *retry* lies between two tries.
         """
         self._connect = connect
         self._retry_seconds = retry.total_seconds()
-        self.slow_seconds = slow.total_seconds()
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._cause: str | None = None

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import psycopg
 from sqlalchemy import Engine, event
 
-from scrapy_dedup.store.engine.circuit import Circuit
+from scrapy_dedup.store.engine.circuit import SLOW, Circuit
 
 Found = TypeVar("Found")
 
@@ -32,9 +32,9 @@ class WatchedConnection(psycopg.Connection[Any]):
                 at = time.monotonic()
                 if ready:
                     heard_at = at
-                elif at - heard_at > circuit.slow_seconds:
+                elif at - heard_at > SLOW.total_seconds():
                     self._give_up_if_away(circuit)
-                    if at - doubted_at > circuit.slow_seconds:
+                    if at - doubted_at > SLOW.total_seconds():
                         doubted_at = at
                         circuit.doubt()
                 wanted = gen.send(ready)

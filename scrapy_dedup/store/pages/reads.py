@@ -30,6 +30,7 @@ from scrapy_dedup.store.tables.statements import rows_in, same_page, table_of
 
 _DECISION = lookups.columns_of(Decision, StoredDecision)
 _ROWS_AT_ONCE = 500
+_SHARE_PLACES = 6
 _DROPPED = "dropped"
 
 
@@ -287,7 +288,7 @@ class Reads:
         size, chars = self._session.execute(sums.where(DocumentChunk.project_id == self._project_id)).one()
         return int(size or 0), int(chars or 0)
 
-    def shared(self, limit: int, places: int = 6) -> list[StoredShare]:
+    def shared(self, limit: int) -> list[StoredShare]:
         """Return the texts that most pages have as a chunk, of as many pages the one with the lowest hash first."""
         number = func.count(DocumentChunk.page_key.distinct())
         grouped = (
@@ -298,16 +299,16 @@ class Reads:
             .order_by(number.desc(), DocumentChunk.content_hash)
             .limit(limit)
         )
-        return [self._share(key, pages, places) for key, pages in self._session.execute(grouped).all()]
+        return [self._share(key, pages) for key, pages in self._session.execute(grouped).all()]
 
-    def _share(self, content_hash: bytes, pages: int, places: int) -> StoredShare:
+    def _share(self, content_hash: bytes, pages: int) -> StoredShare:
         holds = case((DocumentChunk.state.in_(HOLDING), 0), else_=1)
         rows = self._session.execute(
             select(Document.url, DocumentChunk.state, DocumentChunk.sample, DocumentChunk.chars)
             .join(Document, same_page(Document, DocumentChunk))
             .where(DocumentChunk.project_id == self._project_id, DocumentChunk.content_hash == content_hash)
             .order_by(holds, DocumentChunk.page_key, DocumentChunk.position)
-            .limit(places)
+            .limit(_SHARE_PLACES)
         ).all()
         found = {url: state in HOLDING for url, state, *_ in reversed(rows)}
         first = rows[0] if rows else None
