@@ -25,7 +25,7 @@ from twisted.python.failure import Failure
 
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
-from scrapy_dedup.plugin.items import REPORT, DuplicateItem, url_of, value_of
+from scrapy_dedup.plugin.items import REPORT, DuplicateItem, passed, url_of, value_of
 from scrapy_dedup.plugin.overrides import with_request
 from scrapy_dedup.plugin.recrawl.reuse import Recorder, Reuse
 from scrapy_dedup.plugin.requests import callback_name
@@ -370,6 +370,7 @@ class Acknowledgement:
 
     def item_scraped(self, item: Any, response: Response | Failure | None) -> None:
         """Note that an item passed all pipelines; an errback's comes with the failure."""
+        passed()
         feeds = self._delivery.feeds_of(item)
         if is_tombstone(item):
             self._delivery.put(self.removal_of(item), feeds, self._write)
@@ -402,10 +403,11 @@ class Acknowledgement:
 
     def item_dropped(self, item: Any, response: Response | None, exception: BaseException) -> None:
         """Note that an item was dropped; by another pipeline: its page stands for none that was equal."""
+        stands = passed()
         visit = self._visits.of_response(response) if response is not None else None
         if visit is not None and not isinstance(exception, DuplicateItem):
             self._withdraw(visit)
-            visit.delivered.was_dropped(item)
+            visit.delivered.was_dropped(stands)
         self._item_left(item, visit, set())
 
     def _withdraw(self, visit: Visit | None) -> None:
@@ -422,6 +424,7 @@ class Acknowledgement:
 
     def item_failed(self, item: Any, response: Response | None, failure: Any) -> None:
         """Note that a later pipeline failed: the item's page is not done."""
+        passed()
         visit = self._visits.of_response(response) if response is not None else None
         draft = self._loose_draft(item) if self._loose else None
         drafts = [draft] if draft is not None else []

@@ -37,6 +37,7 @@ from scrapy_dedup.plugin.items import (
     item_hash,
     lacks,
     not_own,
+    note_passing,
     send,
     url_of,
 )
@@ -312,6 +313,7 @@ class DedupPipeline:
             self._runtime.count("chunks/items")
             return item
         self._runtime.count("items/in")
+        note_passing(None)
         url = self._url_of(item)
         visit = self._runtime.visits.of_item(item, url)
         domain = visit.domain if visit is not None else extract_domain(url or "", self._runtime.settings.domain_scope)
@@ -439,7 +441,8 @@ class DedupPipeline:
         if stands is None:
             return None
         fields = item_hash(item, not_own(visit.settings))
-        visit.delivered.add(item, stands)
+        visit.delivered.items.append(stands)
+        note_passing(stands)
         if fields is not None:
             visit.delivered.fields.add(fields)
         if visit.settings.unchanged == "skip":

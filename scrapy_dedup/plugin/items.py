@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Collection, Iterator, Mapping, MutableMapping
+from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -65,14 +66,32 @@ class DuplicateItem(DropItem):
         """The key of the other page whose item stands for this one."""
 
 
+_PASSING: ContextVar[list[bytes]] = ContextVar("passing", default=[])  # noqa: B039 (it stays empty)
+"""What stands for the item that a task takes through the pipelines, from ours on: a pipeline before may have made it of
+another one, by which Scrapy tells that it was dropped."""
+
+
+def note_passing(stands: bytes | None) -> None:
+    """Note the item that goes on through the pipelines; None: nothing stands for it."""
+    _PASSING.set([stands] if stands is not None else [])
+
+
+def passed() -> bytes | None:
+    """Return what stands for the item that leaves the pipelines; None where it never came to ours."""
+    noted = _PASSING.get()
+    return noted.pop() if noted else None
+
+
 async def send(crawler: Crawler, items: list[Any], response: Response | None) -> None:
     """Pass items through all pipelines, one after the other.
 
     The pipelines still hold the item of their page, so that the crawl cannot end meanwhile.
     """
     assert crawler.engine is not None
+    of_page = _PASSING.set([])
     for item in items:
         await crawler.engine.scraper.start_itemproc_async(item, response=response)
+    _PASSING.reset(of_page)
 
 
 logger = logging.getLogger(__name__)
@@ -111,12 +130,17 @@ def value_of(adapter: ItemAdapter, name: str) -> Any:
     return adapter[name] if name in tuple(adapter) else None
 
 
+def _alone(value: Any) -> Any:
+    """Return a value, or the one in a list: an ItemLoader makes lists of all fields."""
+    return value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
+
+
 def text_field(adapter: ItemAdapter, name: str, content_type: str | None = None) -> str | None:
     """Return an item's field as text; None where it is missing, empty or nothing that could be read as text.
 
     Bytes are read by the Content-Type.
     """
-    value = value_of(adapter, name)
+    value = _alone(value_of(adapter, name))
     if isinstance(value, bytes):
         return html_to_unicode(content_type, value)[1] or None
     return value if isinstance(value, str) and value else None
@@ -124,7 +148,7 @@ def text_field(adapter: ItemAdapter, name: str, content_type: str | None = None)
 
 def url_of(adapter: ItemAdapter, settings: Settings) -> str | None:
     """Return the URL that an item names."""
-    value = value_of(adapter, settings.url_field)
+    value = _alone(value_of(adapter, settings.url_field))
     return value.strip() or None if isinstance(value, str) else None
 
 

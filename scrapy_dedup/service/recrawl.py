@@ -156,17 +156,9 @@ class Delivered(Struct):
     """Their own, by which items of other pages equal them."""
     left_out: dict[bytes, bytes] = field(default_factory=dict)
     """Items that another page's stands for, and that page."""
-    by_item: dict[int, bytes] = field(default_factory=dict)
-    """What stands for those that are on their way, by the id of each."""
 
-    def add(self, item: object, stands: bytes) -> None:
-        """Note what stands for an item."""
-        self.items.append(stands)
-        self.by_item[id(item)] = stands
-
-    def was_dropped(self, item: object) -> None:
+    def was_dropped(self, stands: bytes | None) -> None:
         """Forget an item that a later pipeline dropped: the next visit gives it again."""
-        stands = self.by_item.pop(id(item), None)
         if stands in self.items:
             self.items.remove(stands)
 

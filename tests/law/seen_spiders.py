@@ -12,6 +12,7 @@ from scrapy import FormRequest, Request, Spider
 from scrapy.downloadermiddlewares.retry import get_retry_request
 from scrapy.exceptions import DropItem
 from scrapy.http import HtmlResponse, Response
+from scrapy.loader import ItemLoader
 from scrapy.spiders import XMLFeedSpider
 
 from tests.law.site import ORIGIN
@@ -51,6 +52,18 @@ class NamesSpider(PathsSpider):
 
     def parse(self, response: Any) -> Iterator[Any]:
         yield {"url": response.url, "name": response.css("h1::text").get()}
+
+
+class LoaderSpider(PathsSpider):
+    """Loads its items as Scrapy does unless it is told otherwise: each field is a list."""
+
+    name = "loader"
+
+    def items(self, response: Any) -> Iterator[Any]:
+        loader = ItemLoader({}, response=response)
+        loader.add_value("url", response.url)
+        loader.add_css("name", "h1::text")
+        yield loader.load_item()
 
 
 class NothingSpider(PathsSpider):
@@ -347,6 +360,13 @@ class NoPrint:
     def process_item(self, item: Any) -> Any:
         if "/print/" in item["url"] or item["url"].endswith("/15"):
             raise DropItem("for paper")
+        return item
+
+
+class NoSecond:
+    def process_item(self, item: Any) -> Any:
+        if item["part"] == "second":
+            raise DropItem("the second")
         return item
 
 

@@ -450,6 +450,24 @@ class TestRepeatsThatAreWanted:
 
 
 class TestItems:
+    @pytest.mark.parametrize("order", [100, 800], ids=["before-ours", "behind-ours"])
+    def test_item_of_another_pipelines_making_that_was_dropped_comes_once_it_is_let_pass(self, order, crawls, tmp_path):
+        beside = Beside(crawls, tmp_path, "SharedItemSpider", DEDUP_UNCHANGED="skip")
+        made = {"tests.law.seen_spiders.AsDict": order}
+        drops = {"ITEM_PIPELINES": {**made, "tests.law.seen_spiders.NoSecond": 900}}
+
+        found = [
+            beside.crawl(_shop(4), one, paths=_FEW_PATHS[:20])[1].items for one in (drops, {"ITEM_PIPELINES": made})
+        ]
+
+        assert [[item["part"] for item in items] for items in found] == [["first"] * 4, ["second"] * 4]
+
+    def test_items_of_an_item_loader_whose_fields_are_lists_have_their_pages_texts(self, crawls, tmp_path):
+        bare, crawl = Beside(crawls, tmp_path, "LoaderSpider").crawl(_shop(6), paths=_FEW_PATHS[:29])
+
+        assert compare.emitted(bare, crawl) == []
+        assert all(item["name"][0] in item["cleaned_content"] for item in crawl.items)
+
     def test_header_of_a_csv_feed_is_that_of_the_first_item(self, crawls, tmp_path):
         headers: list[list[str]] = []
         beside = Beside(crawls, tmp_path, "MixedSpider")

@@ -70,7 +70,7 @@ class Sent(Struct, frozen=True):
 
 def own_places(items: Sequence[Entry], source: StoredSource, url_field: str) -> list[int]:
     """Return where those of a page's kept items stand that were cut from its stored original."""
-    return [place for place, one in enumerate(items) if _values(one).get(url_field) in (None, source.url)]
+    return [place for place, one in enumerate(items) if _values(one).get(url_field) in (None, source.url, [source.url])]
 
 
 def sent_otherwise(source: StoredSource, cleaned: Cleaned) -> Sent | None:
