@@ -45,6 +45,19 @@ class HtmlSpider(PathsSpider):
         yield {"url": response.url, "html": response.text}
 
 
+class ClickedSpider(PathsSpider):
+    """Gives HTML of its own, as a browser has it once something was clicked."""
+
+    name = "clicked"
+
+    def __init__(self, paths: str, shows: str) -> None:
+        super().__init__(paths)
+        self._shows = shows
+
+    def items(self, response: Any) -> Iterator[Any]:
+        yield {"url": response.url, "html": f"<h1>Chair</h1><p>{response.css('p::text').getall()[-1]} {self._shows}"}
+
+
 class NamesSpider(PathsSpider):
     """Has fields of its own, beside the page's text."""
 

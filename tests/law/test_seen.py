@@ -17,6 +17,7 @@ import pytest
 from scrapy.utils.test import get_crawler
 
 from scrapy_dedup.plugin.write_behind import WRITE_SECONDS
+from scrapy_dedup.store.store import Store
 from tests.law import compare
 from tests.law.commands import scrapy, serving
 from tests.law.crawls import ADDON, Crawl, Crawls, Job
@@ -450,6 +451,16 @@ class TestRepeatsThatAreWanted:
 
 
 class TestItems:
+    def test_original_that_an_item_brings_is_stored_anew_though_its_response_is_the_same(self, crawls, tmp_path):
+        beside = Beside(crawls, tmp_path, "ClickedSpider")
+        found = [beside.crawl(_shop(6), paths=_FEW_PATHS[:29], shows=shows)[1] for shows in ("closed", "open")]
+
+        with Store.open(beside.chosen["DEDUP_DATABASE_URL"]) as store:
+            stored = store.project("scrapybot").page(bytes.fromhex(found[1].items[0]["dedup"]["page_key"]))
+        assert stored is not None
+        assert stored.source is not None
+        assert (stored.source.content or "").endswith("open")
+
     @pytest.mark.parametrize("order", [100, 800], ids=["before-ours", "behind-ours"])
     def test_item_of_another_pipelines_making_that_was_dropped_comes_once_it_is_let_pass(self, order, crawls, tmp_path):
         beside = Beside(crawls, tmp_path, "SharedItemSpider", DEDUP_UNCHANGED="skip")

@@ -75,7 +75,7 @@ def commit(
     gave no item is as it would have gone out.
     """
     state = judgement.state
-    stands = judgement.is_stored
+    stands = judgement.is_stored and not _brings_another(draft, judgement)
     content = state.content_hash if stands and state is not None else _content_hash(judgement, draft)
     at_once: list[Record] = []
     if draft is not None and not stands:
@@ -103,6 +103,14 @@ def alias_kind(layer: str) -> AliasKind | None:
 def failed_fetch(url: str, page_key: bytes, domain: str, http_status: int | None, at: datetime) -> CrawledUrlRecord:
     """Return the note of a fetch that gave no page: what was known of it stays."""
     return CrawledUrlRecord(page_key, url, domain, "failed", at, http_status, page_key)
+
+
+def _brings_another(draft: Draft | None, judgement: Judgement) -> bool:
+    """Say whether an item brought an original of its own, and another text by it: judged is the response's alone."""
+    held = judgement.known.text
+    if held is None or draft is None or draft.cleaned is None or draft.field not in ("item_html", "content"):
+        return False
+    return held.cleaned_content != draft.cleaned.content
 
 
 def _url(stay: Stay, judgement: Judgement) -> CrawledUrlRecord:
