@@ -206,7 +206,7 @@ def _cut_row(place: bytes, result: Result, settings: Settings) -> columns.Row:
         # Who keeps a page whole wants nothing of languages either.
         if settings.chunk_enabled if result.is_kept else makes_chunks(settings):
             said = {"chunks": chunks_report(chunks)}
-    seconds = facts.watch.counts() if facts is not None else {}
+    seconds = facts.watch if facts is not None else {}
     tally = PageTally(result.how, columns.text_of(result.flag), result.counts, alone, seconds, result.is_kept)
     texts = (columns.text_of(row[name]) for name in ("url", "cleaned_content", "title", "date", "author"))
     return (

@@ -39,7 +39,7 @@ from scrapy_dedup.plugin.run_state import REPORT_SECONDS, RunState, begin_run, c
 from scrapy_dedup.plugin.visits import Resilience, Visit, Visits
 from scrapy_dedup.plugin.waiting import Aside, CrawlEndedError, ItemsFirst, ParkingLot, Release, Turn, parking_bounds
 from scrapy_dedup.plugin.write_behind import MOST_BUSY, ROWS_AT_ONCE, WRITE_SECONDS, WriteBehind, writer_of
-from scrapy_dedup.service.crawl.crawl import Crawl, load, recall_late
+from scrapy_dedup.service.crawl.crawl import Crawl, counting, load, recall_late
 from scrapy_dedup.service.crawl.drafts import Draft
 from scrapy_dedup.service.crawl.start_check import check_settings
 from scrapy_dedup.service.duplicates.page_facts import declaration_of
@@ -85,6 +85,10 @@ def _give_memory_back() -> None:
 class Runtime:
     """One for each crawler: the first component that asks opens it, the end of the engine closes it."""
 
+    memos: object = None
+    """Of costly functions, once somebody asked; `plugin.memo` knows what they are."""
+    resilience: Resilience | None = None
+    """What watches over the way through the sites, where that is switched on."""
     _finishing: Deferred[None] | None = None
     """Fires when all is learned that there was to learn."""
     _arrived = 0
@@ -95,6 +99,8 @@ class Runtime:
 
     def __init__(self, crawler: Crawler, settings: Settings) -> None:
         self.crawler = crawler
+        self.count = counting(crawler.stats.inc_value)  # type: ignore[arg-type]  # seconds are counted, too
+        """Adds to the stat `dedup/<what>`."""
         check_settings(settings)
         check_queue(settings, crawler.settings)
         self.settings = settings
@@ -126,8 +132,6 @@ class Runtime:
         self.state.incomplete = self.removed_pages.incomplete
         self.reuse = Reuse(crawler, self.crawl, settings)
         self.done.reuse = self.reuse
-        self.memos: object = None
-        """Of costly functions, once somebody asked; `plugin.memo` knows what they are."""
         self.departed = RecentPages(_MOST_DEPARTED)
         """Pages that answered in this run that they are gone, or redirected."""
         self.plans: WeakKeyDictionary[Request, FetchPlan] = WeakKeyDictionary()
@@ -135,8 +139,6 @@ class Runtime:
         self.teaching = self._teaching()
         self.fingerprints = _is_our_fingerprinter(crawler.settings["REQUEST_FINGERPRINTER_CLASS"])
         """The duplicate filter compares our keys; else the downloader middleware does."""
-        self.resilience: Resilience | None = None
-        """What watches over the way through the sites, where that is switched on."""
         self.at_end: Callable[[], Awaitable[int]] = _nothing_left
         """Called when all that could be written is."""
         self._engine = EngineState(crawler)
@@ -193,10 +195,6 @@ class Runtime:
             connect(self._request_dropped, signals.request_dropped)
         connect(self._spider_closed, signals.spider_closed)
         connect(self._engine_stopped, signals.engine_stopped)
-
-    def count(self, what: str, n: float = 1) -> None:
-        """Add to the stat `dedup/<what>`."""
-        self.crawler.stats.inc_value(f"dedup/{what}", n)  # type: ignore[arg-type]  # seconds are counted, too
 
     def _opened(self) -> None:
         self.state.opened()

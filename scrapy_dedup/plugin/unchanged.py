@@ -407,7 +407,7 @@ class Unchanged:
     def _note_met(self, visit: Visit, judgement: Judgement) -> None:
         """Note what a page is; where the last run's version is forgotten, its first visit in this run says it."""
         met, key, first = self._runtime.met, visit.page_key, self._first.get(visit.page_key)
-        before = met.get(key)
+        before = met.kind_of(key)
         is_beside_last_run = judgement.is_written_over or before is VerdictKind.UNCHANGED
         if first is not None and first.body == judgement.body:
             judgement.verdict = first.verdict
@@ -429,7 +429,7 @@ class Unchanged:
             # It was told as removed: all that it gives is new.
             return
         is_begun = state is not None and state.status != "completed"
-        if is_begun and self._runtime.met.get(visit.page_key) is None:
+        if is_begun and visit.page_key not in self._runtime.met:
             # Of a version that nobody acknowledged items may have gone out before a kill: those of this one do, too.
             return
         given = self._runtime.done.given.of(visit.page_key, visit.giver)

@@ -83,40 +83,32 @@ class RecentPages:
             self._keys.popitem(last=False)
 
 
-class PagesMet:
+class PagesMet(KeyTable):
     """Pages that a run has received, or that what is held stands for, and what they were."""
 
     def __init__(self) -> None:
-        self._table = KeyTable("B")
+        super().__init__("B")
         self.redirected = KeyTable("B")
         """Keys of pages that led elsewhere."""
 
-    def __len__(self) -> int:
-        """Return how many there are."""
-        return len(self._table)
-
-    def __contains__(self, key: object) -> bool:
-        """Say whether a page was met."""
-        return key in self._table
-
     def __setitem__(self, key: bytes, kind: VerdictKind) -> None:
         """Note what a page was."""
-        self._table.put(key, _KINDS.index(kind) | ((self._table.get(key) or 0) & _READ))
+        self.put(key, _KINDS.index(kind) | ((self.get(key) or 0) & _READ))
 
-    def get(self, key: bytes) -> VerdictKind | None:
+    def kind_of(self, key: bytes) -> VerdictKind | None:
         """Return what a page was; None where it was not met."""
-        number = self._table.get(key)
+        number = self.get(key)
         return _KINDS[number & ~_READ] if number is not None else None
 
     def note_read(self, key: bytes) -> None:
         """Note of a page that was met that its callback came to its end: all that it links to is asked for."""
-        number = self._table.get(key)
+        number = self.get(key)
         if number is not None:
-            self._table.put(key, number | _READ)
+            self.put(key, number | _READ)
 
     def was_read(self, key: bytes) -> bool:
         """Say whether a page was met and read to its end."""
-        return bool((self._table.get(key) or 0) & _READ)
+        return bool((self.get(key) or 0) & _READ)
 
 
 _KEY_BYTES: Final = 16
@@ -270,7 +262,7 @@ class Recall(Struct, frozen=True):
             if found is None or found.gone_at is not None or found.http_status in GONE or key in self.departed:
                 return True
             was_changed = since is not None and found.last_changed_at is not None and found.last_changed_at > since
-            if was_changed or found.alias_kind == "redirect" or self.met.get(key) is VerdictKind.CHANGED:
+            if was_changed or found.alias_kind == "redirect" or self.met.kind_of(key) is VerdictKind.CHANGED:
                 return True
             key = found.document_key or key
         return False

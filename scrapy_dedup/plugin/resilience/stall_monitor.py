@@ -217,7 +217,7 @@ class StallWatch:
         What an earlier crawl has stored is news for this one, once: it works through its pages.
         """
         visit = self._runtime.visits.of_response(response)
-        if visit is not None and self._runtime.met.get(visit.page_key) is VerdictKind.UNCHANGED:
+        if visit is not None and self._runtime.met.kind_of(visit.page_key) is VerdictKind.UNCHANGED:
             return self._seen.is_new_key(visit.page_key)
         if not page or visit is None:
             return bool(response.body) and self._seen.is_new_key(_digest(response.body))

@@ -182,6 +182,16 @@ def is_shown(draft: Draft, other: PageEvidence, fields: bytes | None, learner: L
 
 Count = Callable[[str, float], None]
 
+
+def counting(add: Count) -> Callable[..., None]:
+    """Return what adds to the stat `dedup/<what>`, by what adds to any stat: as a rule one."""
+
+    def count(what: str, n: float = 1) -> None:
+        add(f"dedup/{what}", n)
+
+    return count
+
+
 _DOCUMENTS_AT_ONCE = 5_000
 
 
@@ -331,7 +341,7 @@ class Crawl:
             learner = None
         watch = Stopwatch()
         draft.cleaned = yield from self._cut(draft, learner, settings, watch)
-        for name, seconds in watch.counts().items():
+        for name, seconds in watch.items():
             self.count(name, seconds)
         if learner is not None and draft.cut is not None:
             self.count(f"pages/by_{draft.cut.how}", 1)

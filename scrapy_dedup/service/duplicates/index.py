@@ -449,7 +449,7 @@ class PageComparison(Struct, frozen=True):
     def counts(self) -> dict[str, float]:
         """Return by how much a page adds to the stats, by their names without `dedup/`."""
         found: dict[str, float] = {f"shadow/{one.layer}/items": 1 for one in self.shadowed}
-        found |= self.facts.watch.counts()
+        found |= self.facts.watch
         if self.dropped:
             return found
         if self.same is not None:
