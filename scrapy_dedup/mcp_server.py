@@ -426,11 +426,6 @@ def make_server(desk: Desk, *, with_blacklist: bool) -> MCPServer[None]:
     )
 
 
-async def serve_stdio(server: MCPServer[None]) -> None:
-    """Answer on standard output until standard input ends; what else is printed meanwhile goes to standard error."""
-    await server.run_stdio_async()
-
-
 class Guard(Struct, frozen=True):
     """Refuses requests before anything else reads them: a foreign Host 421, a foreign Origin 403, no token 401."""
 

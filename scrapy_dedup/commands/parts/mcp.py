@@ -38,12 +38,13 @@ def run(call: Call) -> int:
 def _serve(call: Call, desk: "Desk") -> None:
     import anyio  # noqa: PLC0415 (as above)
 
-    from scrapy_dedup.mcp_server import make_server, serve_http, serve_stdio  # noqa: PLC0415 (as above)
+    from scrapy_dedup.mcp_server import make_server, serve_http  # noqa: PLC0415 (as above)
 
     settings, options = call.settings, call.options
     server = make_server(desk, with_blacklist=settings.mcp_blacklist)
     if not options.http:
-        anyio.run(serve_stdio, server)
+        # On standard output until standard input ends; what else is printed meanwhile goes to standard error.
+        anyio.run(server.run_stdio_async)
         return
     host = options.host or settings.serve_host
     check_token(host, settings.serve_token)

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
 from msgspec import Struct, field
@@ -93,11 +94,9 @@ __all__ = ["Block", "Page", "Unparsed", "parse_page"]
 class Walk:
     """The way through a body; what is told from it is made when first asked for."""
 
-    __slots__ = ("_skeleton", "_steps")
-
     def __init__(self, steps: Sequence[Step] = ()) -> None:
-        self._steps = steps
-        self._skeleton: list[int | Tag] | None = None
+        self.steps = steps
+        """Where each boundary led, in order, with what stands between."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Walk) and self.skeleton == other.skeleton
@@ -107,37 +106,21 @@ class Walk:
     def __repr__(self) -> str:
         return f"Walk{self.skeleton!r}"
 
-    @property
-    def steps(self) -> Sequence[Step]:
-        """Where each boundary led, in order, with what stands between."""
-        return self._steps
-
-    @property
+    @cached_property
     def skeleton(self) -> list[int | Tag]:
         """Structural tags, pictures without text, and indexes of blocks, in document order."""
-        if self._skeleton is None:
-            self._skeleton = _skeleton_of(self._steps)
-        return self._skeleton
-
-    @property
-    def places(self) -> tuple[Place, ...]:
-        """Each place once, in order of first appearance."""
-        return tuple(step for step in dict.fromkeys(self._steps) if isinstance(step, Place))
-
-
-def _skeleton_of(walk: Sequence[Step]) -> list[int | Tag]:
-    drawing = _Skeleton()
-    here = BODY
-    for step in walk:
-        if not isinstance(step, Place):
-            drawing.events.append(step)
-            continue
-        if step.outer is here:
-            drawing.enter(step)
-        elif here.outer is step:
-            drawing.leave(here)
-        here = step
-    return [event for event in drawing.events if event is not _GONE]
+        drawing = _Skeleton()
+        here = BODY
+        for step in self.steps:
+            if not isinstance(step, Place):
+                drawing.events.append(step)
+                continue
+            if step.outer is here:
+                drawing.enter(step)
+            elif here.outer is step:
+                drawing.leave(here)
+            here = step
+        return [event for event in drawing.events if event is not _GONE]
 
 
 class _Skeleton:
@@ -202,14 +185,9 @@ class Page(Struct):
     """What it says about itself: title, dates, authors, kind."""
 
     @property
-    def skeleton(self) -> list[int | Tag]:
-        """In document order: structural tags, pictures without text, and indexes into *blocks*."""
-        return self.walk.skeleton
-
-    @property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> list[Place]:
         """Where its block-level elements stand, each place once, in order of first appearance."""
-        return self.walk.places
+        return [step for step in dict.fromkeys(self.walk.steps) if isinstance(step, Place)]
 
     @property
     def fingerprints(self) -> list[int]:

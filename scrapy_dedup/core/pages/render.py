@@ -211,7 +211,7 @@ class _HtmlDrawing:
         if len(keep) != len(page.blocks):
             raise ValueError(f"{len(keep)} values for {len(page.blocks)} blocks")
         pictures = kept_pictures(page, keep)
-        for event in page.skeleton:
+        for event in page.walk.skeleton:
             if isinstance(event, int):
                 if keep[event]:
                     self.block(page.blocks[event])

@@ -152,16 +152,9 @@ def _encode_float(value: float) -> Json:
     return value if finite else _tagged("float", repr(value))
 
 
-def _encode_datetime(value: datetime) -> Json:
-    return _tagged("datetime", [_naive(value).isoformat(), value.fold, _zone(value.tzinfo, value.utcoffset())])
-
-
-def _encode_time(value: time) -> Json:
-    return _tagged("time", [_naive(value).isoformat(), value.fold, _zone(value.tzinfo, value.utcoffset())])
-
-
-def _naive(value: Any) -> Any:
-    return value.replace(tzinfo=None, fold=0)
+def _encode_time(value: datetime | time) -> Json:
+    naive = value.replace(tzinfo=None, fold=0).isoformat()
+    return _tagged(type(value).__name__, [naive, value.fold, _zone(value.tzinfo, value.utcoffset())])
 
 
 def _zone(zone: tzinfo | None, offset: timedelta | None) -> Json:
@@ -184,7 +177,7 @@ _ENCODERS: Final[Mapping[type, Callable[[Any], Json]]] = {
     int: _encode_int,
     float: _encode_float,
     bytes: lambda value: _tagged("bytes", _base64(value)),
-    datetime: _encode_datetime,
+    datetime: _encode_time,
     time: _encode_time,
     date: lambda value: _tagged("date", value.isoformat()),
     timedelta: lambda value: _tagged("timedelta", [value.days, value.seconds, value.microseconds]),

@@ -270,6 +270,7 @@ def page_key(url: str, rules: UrlRules = DEFAULT_RULES) -> bytes:
     return blake2b(normalize_url(url, rules).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
+@lru_cache(maxsize=4_096)
 def extract_domain(url: str, scope: DomainScope = "host") -> str | None:
     """Return the domain whose knowledge applies to a URL; None where there is no valid http(s) URL.
 

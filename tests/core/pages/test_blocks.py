@@ -88,8 +88,8 @@ def test_deep_marks_and_structure_are_text():
         "b",
     ]
     assert [block.text for block in deep.blocks] == ["a", "b", "c"]
-    assert sum(1 for event in deep.skeleton if event == ("ul", (), False)) == 20
-    assert all(event.name in ("ul", "li") for event in deep.skeleton if not isinstance(event, int))
+    assert sum(1 for event in deep.walk.skeleton if event == ("ul", (), False)) == 20
+    assert all(event.name in ("ul", "li") for event in deep.walk.skeleton if not isinstance(event, int))
 
 
 class TestHead:
@@ -124,13 +124,13 @@ def test_any_text_parses(html):
     page = parsed(html)
 
     assert all(block.text.strip() and 0 <= block.link_chars <= len(block.text) for block in page.blocks)
-    assert sorted(event for event in page.skeleton if isinstance(event, int)) == list(range(len(page.blocks)))
+    assert sorted(event for event in page.walk.skeleton if isinstance(event, int)) == list(range(len(page.blocks)))
 
 
 @given(soups)
 def test_start_and_end_tags_of_the_skeleton_match(html):
     still_open: list[str] = []
-    for event in parsed(html).skeleton:
+    for event in parsed(html).walk.skeleton:
         if isinstance(event, int) or event.name == "img":
             continue
         if event.closing:
