@@ -100,6 +100,7 @@ def test_what_two_threads_ask_for_at_once_is_made_of_the_source_that_there_was()
 
     assert (block.pieces, block.link_chars) == (pieces, link_chars)
     assert link_chars == 4
+    assert not hasattr(block, "tags")
 
 
 @table("text/plain")
