@@ -15,11 +15,12 @@ import select
 import signal
 import sys
 from collections.abc import Mapping
-from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, NoReturn
 
 from tldextract import TLDExtract
+
+from tests.installed import ask_once
 
 # Everything but a reactor, which each process installs for itself.
 PRELOADED = (
@@ -106,12 +107,7 @@ def preload() -> None:
     # A tenth of a second in each crawl with DEDUP_REUSE.
     importlib.import_module("scrapy_dedup.plugin.recrawl.memory").installed()
     importlib.import_module("scrapy_dedup.service.model_file").verdict_model()
-    # What each call asks of all installed packages: an eighth of a small crawl.
-    for module, name in (("scrapy.cmdline", "entry_points"), ("scrapy.utils.versions", "version")):
-        asking = importlib.import_module(module)
-        setattr(asking, name, cache(getattr(asking, name)))
-    importlib.import_module("scrapy.cmdline").entry_points(group="scrapy.commands")
-    importlib.import_module("scrapy.utils.versions").get_versions(Settings().getlist("LOG_VERSIONS"))
+    ask_once()
 
 
 def _components(settings: Mapping[str, Any]) -> set[str]:

@@ -18,7 +18,10 @@ from scrapy.cmdline import execute
 
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
+from tests.installed import ask_once
 from tests.warm import start_scrapy
+
+ask_once()
 
 # They crawl, fork, or go on until they are told to end.
 _OWN_PROCESS = {"clean", "doctor", "serve", "supervise", "analyze-layout", "learn", "refine"}
