@@ -33,6 +33,7 @@ class TestBlock:
         assert block == made
         assert hash(block) == hash(made)
         assert repr(block) == repr(made)
+        assert made.unread is None
         assert block != "one"
 
     def test_a_copy_does_not_need_the_page(self):
@@ -100,7 +101,6 @@ def test_what_two_threads_ask_for_at_once_is_made_of_the_source_that_there_was()
 
     assert (block.pieces, block.link_chars) == (pieces, link_chars)
     assert link_chars == 4
-    assert not hasattr(block, "tags")
 
 
 @table("text/plain")
