@@ -238,7 +238,7 @@ class WriteBehind:
         """Write everything that waits; errors are told, and what could not be written is counted."""
         until, busy = time.monotonic() + self._patience.total_seconds(), 0
         await self.catch_up()
-        while self._crawl.rows and self._may_pass(busy) and time.monotonic() < until:
+        while self._crawl.rows and self._may_pass(busy) and (self._failed is None or time.monotonic() < until):
             busy += isinstance(self._failed, BusyStoreError)
             await run_in_thread(time.sleep, _PAUSE_SECONDS)
             await self.catch_up()
@@ -248,6 +248,9 @@ class WriteBehind:
 
     def _may_pass(self, busy: int) -> bool:
         """Say whether trying again may help, after so many tries while others held what is needed."""
+        if self._failed is None:
+            # They came while others were written.
+            return True
         is_busy = isinstance(self._failed, BusyStoreError) and busy + 1 < MOST_BUSY
         return is_busy or isinstance(self._failed, AwayStoreError)
 
