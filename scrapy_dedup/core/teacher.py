@@ -17,6 +17,7 @@ from scrapy_dedup.core.pages.blocks import Page, parse_tree
 from scrapy_dedup.core.pages.gather import Gatherer
 from scrapy_dedup.core.pages.marking import unused_name
 from scrapy_dedup.core.pages.tags import BODY, Place
+from scrapy_dedup.core.templates.templates import Vision
 
 NO_ELEMENT: Final = -1
 # A browser takes seconds for more, and no text is worth that.
@@ -562,21 +563,6 @@ def see(page: Page, numbered: NumberedPage, snapshot: Snapshot) -> SeenPage:
         js_share=round(snapshot.js_share, 3),
         unseen=tuple(unseen),
     )
-
-
-class Vision(Struct, frozen=True):
-    """What a browser showed of a layout."""
-
-    shown: int
-    """Pages."""
-    js_share: float
-    """Share of the seen text that scripts made, mean of these pages."""
-    needs_rendering: bool
-    """Scripts made most of it, and next to nothing is there without them."""
-    unseen: int = 0
-    """Texts that no person sees, on all of them."""
-    agreement: float = 1.0
-    """Of what the template keeps and what looks like content, in characters: both of either, 0.0 to 1.0."""
 
 
 def vision_of(pages: Sequence[SeenPage], agreement: float) -> Vision:

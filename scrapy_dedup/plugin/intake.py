@@ -20,12 +20,12 @@ from scrapy_dedup.plugin.items import SOURCE_GROUP, text_field, url_of
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit, content_type_of
 from scrapy_dedup.service.crawl.drafts import Draft, Recalled, recall
-from scrapy_dedup.service.pdf.reading import UnreadPdf, UnreadReason, pdf_limits, pdf_text, read_pdf
 from scrapy_dedup.service.policies import method_of
 from scrapy_dedup.settings import Settings
 
 if TYPE_CHECKING:
     from scrapy_dedup.core.pdf.text import PdfText
+    from scrapy_dedup.service.pdf.reading import UnreadPdf
 
 logger = logging.getLogger(__name__)
 
@@ -176,6 +176,8 @@ class Intake:
             return
         if (body := visit.pdf_body()) is None:
             return
+        from scrapy_dedup.service.pdf.reading import pdf_limits, read_pdf  # noqa: PLC0415 (few crawls meet a PDF)
+
         # One file at a time: others would wait for it in the threads that the store needs.
         await maybe_deferred_to_future(self._reading.acquire())
         try:
@@ -187,12 +189,16 @@ class Intake:
 
     def _warn_once(self, pdf: "PdfText | UnreadPdf") -> None:
         """Say that no file can be read, where that is so."""
+        from scrapy_dedup.service.pdf.reading import UnreadPdf, UnreadReason  # noqa: PLC0415
+
         if isinstance(pdf, UnreadPdf) and pdf.reason is UnreadReason.MISSING and not self._has_warned:
             self._has_warned = True
             logger.warning("Items of PDF files go out as they came. %s", pdf.message)
 
     def _from_pdf(self, visit: Visit, pdf: "PdfText | UnreadPdf", settings: Settings) -> Draft | SkippedItem:
         """Return the draft of a PDF file; all of its response's items share it."""
+        from scrapy_dedup.service.pdf.reading import UnreadPdf, pdf_text  # noqa: PLC0415
+
         if isinstance(pdf, UnreadPdf):
             return SkippedItem(f"pdf_{pdf.reason.replace(' ', '_')}", is_told=True)
         for draft in visit.drafts:

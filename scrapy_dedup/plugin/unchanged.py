@@ -8,18 +8,16 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 from scrapy import Request
-from scrapy.exceptions import IgnoreRequest
-from scrapy.http import HtmlResponse, Response, TextResponse
-from scrapy.http.request import NO_CALLBACK
+from scrapy.http import HtmlResponse, Response
 from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.gz import gunzip, gzip_magic_number
-from twisted.internet.defer import Deferred, DeferredLock
+from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.duplicates import TITLE
 from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
@@ -38,16 +36,14 @@ from scrapy_dedup.core.recrawl.plan import (
     matches,
 )
 from scrapy_dedup.core.recrawl.verdicts import NEW, ChangePolicy, Verdict, VerdictKind, page_keys
-from scrapy_dedup.core.resilience.discovery import DEFAULT_LIMITS, Sitemap, SitemapLimits, read_sitemap
-from scrapy_dedup.core.resilience.soft404 import ErrorPage, judge_page, probe_url
 from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
 from scrapy_dedup.core.urls.seen import KeyTable
 from scrapy_dedup.plugin.domains import Site, Sites
 from scrapy_dedup.plugin.dupefilter import RepeatedLinks
 from scrapy_dedup.plugin.recrawl.reuse import carried_by, stands
-from scrapy_dedup.plugin.requests import LEFT_OUT, READMITTED, origin_of, parent_of, redirected_from
+from scrapy_dedup.plugin.requests import LEFT_OUT, READMITTED, parent_of, redirected_from
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.plugin.visits import Visit, is_html, is_sitemap_request, received_bytes
+from scrapy_dedup.plugin.visits import Visit, is_sitemap_request, received_bytes
 from scrapy_dedup.plugin.waiting import result_of
 from scrapy_dedup.service.crawl.commits import failed_fetch
 from scrapy_dedup.service.crawl.drafts import usable_text
@@ -85,6 +81,10 @@ from scrapy_dedup.store.records.shared import Question
 from scrapy_dedup.store.records.stored import StoredState
 from scrapy_dedup.store.writer import ProjectStore
 
+if TYPE_CHECKING:
+    from scrapy_dedup.core.resilience.discovery import Sitemap, SitemapLimits
+    from scrapy_dedup.plugin.error_pages import ErrorPages
+
 # A date and its key take some 200 bytes; pages beyond this are asked for.
 _MOST_DATES = 200_000
 _LONGEST_VALIDATOR = 1_000
@@ -98,8 +98,6 @@ _REASON = "not asked for: the same title, which is trusted"
 # Of fewer bytes a page is parsed in 20 ms at most.
 _LARGE_BODY: Final = 200_000
 
-_PROBE_SECONDS = 30
-_MOST_HOSTS = 10_000
 # Of some 3 kB each. Whoever asks for a page again does it soon.
 _MOST_FIRST: Final = 2_000
 
@@ -142,7 +140,9 @@ class SitemapDates:
         """Take in a response, if it is a sitemap."""
         if request.url.endswith("/robots.txt") or not self._is_sitemap(request, response):
             return
-        sitemap = await run_in_thread(read_unpacked, response)
+        from scrapy_dedup.core.resilience.discovery import read_sitemap  # noqa: PLC0415 (few crawls read sitemaps)
+
+        sitemap = await run_in_thread(read_unpacked, response, read_sitemap)
         self._count("sitemaps/read", 1)
         if not sitemap.complete:
             domain = extract_domain(response.url, self._scope) or ""
@@ -161,12 +161,12 @@ class SitemapDates:
 
 
 def read_unpacked(
-    response: Response,
-    read: Callable[[bytes, str, SitemapLimits], Sitemap] = read_sitemap,
-    limits: SitemapLimits = DEFAULT_LIMITS,
-) -> Sitemap:
+    response: Response, read: "Callable[[bytes, str, SitemapLimits], Sitemap]", limits: "SitemapLimits | None" = None
+) -> "Sitemap":
     """Return what a sitemap or a feed says, packed or not; blocks, so call it in a thread."""
-    body = response.body
+    from scrapy_dedup.core.resilience.discovery import DEFAULT_LIMITS, Sitemap  # noqa: PLC0415
+
+    body, limits = response.body, limits or DEFAULT_LIMITS
     if gzip_magic_number(response):
         try:
             body = gunzip(body, max_size=limits.bytes)
@@ -191,7 +191,7 @@ class Unchanged:
         self._known_pages = PageLookups(store, runtime.count)
         self._comparing = Comparing(store, runtime.limits, runtime.count)
         self._sitemaps = SitemapDates(runtime.sites, runtime.settings, runtime.rules, runtime.count)
-        self._error_pages = ErrorPages(runtime)
+        self._error_pages: ErrorPages | None = None
         self._titles = TitleCheck(runtime, self._sitemaps)
         self._answered = KeyTable("B")
         """Keys of pages that were answered, beside those that are met: gone ones, sitemaps, and what is on its way."""
@@ -482,7 +482,13 @@ class Unchanged:
     async def _is_no_content(self, request: Request, response: Response, page: Page, site: Site, visit: Visit) -> bool:
         """Say whether a page is an error page that is to be dropped: its links are followed all the same."""
         how = "off" if visit.settings.shadows("unchanged") else visit.settings.soft_404
-        if how == "off" or not await self._error_pages.is_one(request, response, page, site):
+        if how == "off":
+            return False
+        if self._error_pages is None:
+            from scrapy_dedup.plugin.error_pages import ErrorPages  # noqa: PLC0415 (few crawls ask for them)
+
+            self._error_pages = ErrorPages(self._runtime)
+        if not await self._error_pages.is_one(request, response, page, site):
             return False
         self._runtime.count("soft_404/pages")
         visit.is_error_page = True
@@ -691,72 +697,3 @@ class TitleCheck:
 
 def _nothing(response: Response) -> Iterator[Any]:  # noqa: ARG001 (Scrapy's signature)
     yield from ()
-
-
-class _Host(Struct):
-    """What is known of one host's answers."""
-
-    first: str
-    probes: dict[str, Page] | None = None
-    """What it gives for URLs that do not exist, with 200; None: it was not asked."""
-    asking: DeferredLock = field(default_factory=DeferredLock)
-
-
-class ErrorPages:
-    """Asks each host twice, when its second page comes: a host with one page costs no more than that."""
-
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
-        self._hosts: dict[str, _Host] = {}
-
-    async def is_one(self, request: Request, response: Response, page: Page, site: Site) -> bool:
-        """Say whether a page is its host's error page."""
-        origin = origin_of(response.url)
-        host = self._hosts.get(origin)
-        if host is None:
-            if len(self._hosts) < _MOST_HOSTS:
-                self._hosts[origin] = _Host(response.url)
-            return False
-        if host.probes is None and host.first != response.url:
-            await self._ask(host, request, response.url)
-        if not host.probes:
-            return False
-        repeats = site.versions.repeats
-        return isinstance(judge_page(response.url, page, host.probes, repeats), ErrorPage)
-
-    async def _ask(self, host: _Host, request: Request, url: str) -> None:
-        await maybe_deferred_to_future(host.asking.acquire())
-        try:
-            if host.probes is None:
-                host.probes = await self._probes(request, url)
-        finally:
-            host.asking.release()
-
-    async def _probes(self, request: Request, url: str) -> dict[str, Page]:
-        probes: dict[str, Page] = {}
-        # Two: what differs between them is no word of the error page.
-        for seed in range(2):
-            probe = probe_url(url, f"{self._runtime.crawl.run.id} {seed}")
-            error = await self._error_page(request, probe)
-            if error is None:
-                return {}
-            probes[probe] = error
-        return probes
-
-    async def _error_page(self, asked: Request, probe: str) -> Page | None:
-        """Return what the host gives for a URL that does not exist, where it gives it with 200."""
-        alone = {"download_timeout": _PROBE_SECONDS, "dont_retry": True, "dont_redirect": True, "dont_cache": True}
-        request = Request(probe, NO_CALLBACK, meta=alone, dont_filter=True)
-        self._runtime.count("soft_404/probes")
-        try:
-            response = await self._runtime.crawler.engine.download_async(self._runtime.ways.of(asked).lead(request))
-        except IgnoreRequest:
-            # robots.txt does not allow it: nobody is judged.
-            return None
-        except Exception as error:  # noqa: BLE001 - whatever a download handler raises: there is no answer
-            logger.debug("The probe %s failed: %s", probe, error)
-            return None
-        if response.status != 200 or not isinstance(response, TextResponse) or not is_html(response):
-            return None
-        page = parse_page(response.text, self._runtime.limits)
-        return page if isinstance(page, Page) else None

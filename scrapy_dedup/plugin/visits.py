@@ -17,19 +17,19 @@ from scrapy.http.request import NO_CALLBACK
 
 from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.pages.declared import Directives
-from scrapy_dedup.core.pages.guard import ParseLimits, UnparsedReason
+from scrapy_dedup.core.pages.guard import ParseLimits, UnparsedReason, is_pdf
 from scrapy_dedup.core.urls.canonical import Alias, Own
 from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
 from scrapy_dedup.plugin.requests import LEASE, READMITTED, callback_name, is_unfiltered, redirected_from
 from scrapy_dedup.service.crawl.commits import Recorded
 from scrapy_dedup.service.crawl.drafts import Draft, Recalled
-from scrapy_dedup.service.pdf.reading import UnreadPdf, is_pdf
 from scrapy_dedup.service.recrawl import Delivered, Earlier, Judgement
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import ConfidenceRecord, ExtractionRecord
 
 if TYPE_CHECKING:
     from scrapy_dedup.core.pdf.text import PdfText
+    from scrapy_dedup.service.pdf.reading import UnreadPdf
 
 _SITEMAP_URL: Final = re.compile(r"sitemap[^/]*\.(?:xml|txt)(?:\.gz)?(?:\?|$)|/sitemap/?$", re.IGNORECASE)
 _SITEMAP_CALLBACK: Final = "_parse_sitemap"

@@ -13,7 +13,6 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from scrapy_dedup.report.numbers import count, short
 from scrapy_dedup.service.crawl.crawl import Crawl, is_knowledge
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import (
@@ -382,6 +381,8 @@ class FullDisk:
 
     def met(self, error: FullStoreError, waiting: int) -> None:
         """Say what is full, and what to do about it."""
+        from scrapy_dedup.report.numbers import count, short  # noqa: PLC0415 (few crawls fill a disk)
+
         free = "" if error.free_bytes is None else f" ({short(error.free_bytes)} bytes are free there)"
         if self._stops:
             logger.error(

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct, ValidationError, convert, field
 
 from scrapy_dedup.core.runs import DropAlarm, LedgerDomain
-from scrapy_dedup.core.teacher import Vision
+from scrapy_dedup.core.templates.templates import Vision
 
 
 class BoxKind(StrEnum):

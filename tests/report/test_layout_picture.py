@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec import to_builtins
 from selectolax.lexbor import LexborHTMLParser
 
-from scrapy_dedup.core.teacher import Vision
+from scrapy_dedup.core.templates.templates import Vision
 from scrapy_dedup.report.drawing import layout_svg, render_report
 from scrapy_dedup.report.layout_picture import MOST_BOXES, Strip, size_of
 from scrapy_dedup.report.values import BoxKind, PictureBox, boxes_from

@@ -7,6 +7,7 @@ close to the truth. Rules: HTML Standard, sections 13.2.5 (tokenization) and 13.
 
 import re
 from enum import StrEnum
+from typing import Final
 
 from msgspec import Struct, field
 
@@ -387,3 +388,14 @@ def _hides_its_end(script: str) -> bool:
     """Tell whether `</script>` may be part of this script: behind `<!--` and `<script`."""
     comment = script.rfind("<!--")
     return comment > script.rfind("-->") and "<script" in script[comment:].lower()
+
+
+_PDF_MARK: Final = b"%PDF-"
+# Readers look so far into a file for its mark: some servers put a line before it.
+_MARK_WITHIN: Final = 1_024
+
+
+def is_pdf(content_type: str, body: bytes) -> bool:
+    """Say whether a body is a PDF file: by its mark, whatever its type, unless that is a text's."""
+    media_type = content_type.partition(";")[0].strip().lower()
+    return "html" not in media_type and _PDF_MARK in body[:_MARK_WITHIN]

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from enum import StrEnum
 from itertools import pairwise
 from statistics import median
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from msgspec import Struct, field
 
@@ -311,6 +311,16 @@ class PdfText(Struct, frozen=True):
     author: str | None = None
     date: str | None = None
     flags: tuple[PdfFlag, ...] = ()
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """What an item says of its file: how many pages it has, and what runs along them."""
+        return {
+            "pages": self.pages,
+            "read": self.read,
+            "flags": [str(flag) for flag in self.flags],
+            "furniture": [{"text": one.text, "pages": one.pages, "reason": str(one.reason)} for one in self.furniture],
+        }
 
 
 class PdfReading(Struct, frozen=True):

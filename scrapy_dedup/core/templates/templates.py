@@ -175,6 +175,21 @@ _MOST_PATHS: Final = 800
 _MOST_REPEATED: Final = 500
 
 
+class Vision(Struct, frozen=True):
+    """What a browser showed of a layout."""
+
+    shown: int
+    """Pages."""
+    js_share: float
+    """Share of the seen text that scripts made, mean of these pages."""
+    needs_rendering: bool
+    """Scripts made most of it, and next to nothing is there without them."""
+    unseen: int = 0
+    """Texts that no person sees, on all of them."""
+    agreement: float = 1.0
+    """Of what the template keeps and what looks like content, in characters: both of either, 0.0 to 1.0."""
+
+
 class TemplateError(DedupError):
     """A stored template cannot be used."""
 

@@ -241,7 +241,7 @@ def borrowed_names(module: str, package: str) -> frozenset[str]:
 _MOST_OBJECTS: Final = 50_000
 _MOST_BYTES: Final = 20_000_000
 
-NOT_OWN_ATTRIBUTES: Final = frozenset({"crawler", "settings", "logger", "_follow"})
+_NOT_OWN_ATTRIBUTES: Final = frozenset({"crawler", "settings", "logger", "_follow"})
 """Of a spider, as Scrapy sets them."""
 _NO_CALLBACKS: Final = frozenset(
     {"__init__", "from_crawler", "update_settings", "start", "start_requests", "close", "closed"}
@@ -280,6 +280,13 @@ _BEHIND: Final[Mapping[type, tuple[str, ...]]] = {
     types.CellType: ("cell_contents",),
 }
 """What is behind something that stands for a function."""
+
+
+def is_argument(name: str, value: object) -> bool:
+    """Say whether an attribute may be what a user chose: a spider may keep its arguments under private names."""
+    if name.startswith("dedup_") or name in _NOT_OWN_ATTRIBUTES or name == "_job":  # Scrapyd's, another one in each run
+        return False
+    return not name.startswith("_") or value is None or isinstance(value, str | int | float)
 
 
 class Seen(NamedTuple):
@@ -405,7 +412,7 @@ class _Walk:
 
     def _attributes(self) -> None:
         for name, value in vars(self._spider).items():
-            if name not in NOT_OWN_ATTRIBUTES:
+            if name not in _NOT_OWN_ATTRIBUTES:
                 place = f"the attribute {name!r}"
                 self._named_by[place] = name
                 self._push(place, value)

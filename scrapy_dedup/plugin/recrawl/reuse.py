@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from itemadapter import ItemAdapter
 from msgspec import Struct, field
@@ -30,7 +30,6 @@ from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.core.recrawl.values import Unkeepable, UnkeepableReason, decode, encode
 from scrapy_dedup.core.recrawl.verdicts import Change
 from scrapy_dedup.core.urls.normal_form import extract_domain
-from scrapy_dedup.plugin.recrawl.memory import NOT_OWN_ATTRIBUTES, Seen, SpiderMemory, code_files, code_version
 from scrapy_dedup.plugin.requests import OF_SCRAPY, OURS, MethodNames, callback_name
 from scrapy_dedup.service.crawl.commits import Recorded
 from scrapy_dedup.service.crawl.crawl import Crawl
@@ -39,6 +38,9 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.codec import to_json
 from scrapy_dedup.store.records.records import ExtractionRecord
 from scrapy_dedup.store.records.stored import ExtractionChoice
+
+if TYPE_CHECKING:
+    from scrapy_dedup.plugin.recrawl.memory import Seen, SpiderMemory
 
 _DICT = "dict"
 # Of such a URL a request can be made.
@@ -286,7 +288,7 @@ class Reuse:
         self._settings = settings
         self._version: dict[str, bytes] | None = None
         self._memory: SpiderMemory | None = None
-        self._seen = Seen({})
+        self._seen: Seen | None = None
         self._changed: list[str] = []
         """Places that a callback changed: others may have decided by them."""
         self._ended = 0
@@ -405,7 +407,7 @@ class Reuse:
             self._compare()
 
     def _compare(self) -> None:
-        if self._memory is None or self._changed:
+        if self._memory is None or self._seen is None or self._changed:
             return
         now = self._memory.look()
         self._changed = list(now.hidden) or now.changed(self._seen)
@@ -464,6 +466,8 @@ class Reuse:
         """Find out once which code this is, before any callback has run."""
         if self._is_known:
             return
+        from scrapy_dedup.plugin.recrawl.memory import SpiderMemory, code_files, code_version, is_argument  # noqa: PLC0415 (few crawls reuse outcomes)
+
         self._is_known = True
         self._crawler.signals.connect(note_scheduled, signals.request_scheduled)
         try:
@@ -472,7 +476,7 @@ class Reuse:
         except (OSError, ValueError) as error:
             logger.warning("No kept outcome is used: the code of spider %s cannot be read (%s)", spider.name, error)
             return
-        arguments = _walked({name: value for name, value in vars(spider).items() if _is_argument(name, value)})
+        arguments = _walked({name: value for name, value in vars(spider).items() if is_argument(name, value)})
         if arguments is None:
             logger.warning("No kept outcome is used: the attributes of spider %s are too large to compare", spider.name)
             return
@@ -569,13 +573,6 @@ def _own_settings(crawler: Crawler) -> bytes:
         if not hasattr(default_settings, str(name)) and not str(name).startswith("DEDUP_")
     }
     return _walked(own) or b"too large"
-
-
-def _is_argument(name: str, value: object) -> bool:
-    """Say whether an attribute may be what a user chose: a spider may keep its arguments under private names."""
-    if name.startswith("dedup_") or name in NOT_OWN_ATTRIBUTES or name == "_job":  # Scrapyd's, another one in each run
-        return False
-    return not name.startswith("_") or value is None or isinstance(value, str | int | float)
 
 
 def _walked(value: object) -> bytes | None:

@@ -37,6 +37,7 @@ from scrapy_dedup.core.resilience.discovery import (
     may_have_signposts,
     read_feed,
     read_signposts,
+    read_sitemap,
     sitemaps_of_robots,
     usual_sitemaps,
 )
@@ -240,7 +241,7 @@ class Discovery:
         seen = {url for url, _ in queue}
         for url, depth in queue:
             response = await self._fetch(url, DEFAULT_LIMITS.bytes)
-            sitemap = await run_in_thread(read_unpacked, response) if response is not None else Sitemap()
+            sitemap = await run_in_thread(read_unpacked, response, read_sitemap) if response is not None else Sitemap()
             if not sitemap.pages and not sitemap.children:
                 continue
             self._runtime.count("discovery/sitemaps/read")

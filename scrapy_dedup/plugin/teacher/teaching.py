@@ -38,7 +38,7 @@ from scrapy_dedup.plugin.visits import is_html
 from scrapy_dedup.plugin.waiting import Aside, CrawlEndedError
 from scrapy_dedup.service.crawl.crawl import Crawl, load
 from scrapy_dedup.service.teacher.lessons import LookedAtPage, picture_of, see
-from scrapy_dedup.service.teacher.teaching import NEARLY_EMPTY, SURE, PageToShow
+from scrapy_dedup.service.teacher.teaching import NEARLY_EMPTY, SURE, PagesToShow, PageToShow
 from scrapy_dedup.service.templates.layout_figures import name_of
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings
@@ -216,7 +216,7 @@ class Teaching:
     """
 
     def __init__(self, crawler: Crawler, crawl: Crawl, ways: Ways, aside: Aside) -> None:
-        self.waiting = crawl.to_show
+        self.waiting = crawl.to_show = PagesToShow(crawl.settings)
         self._crawler = crawler
         self._crawl = crawl
         self._ways = ways

@@ -4,7 +4,7 @@ import dataclasses
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -52,7 +52,6 @@ from scrapy_dedup.service.learning import (
 )
 from scrapy_dedup.service.policies import repeat_policy
 from scrapy_dedup.service.stopwatch import Stopwatch
-from scrapy_dedup.service.teacher.teaching import PagesToShow, PageToShow
 from scrapy_dedup.service.templates.site_records import site_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import (
@@ -68,6 +67,9 @@ from scrapy_dedup.store.records.records import (
 )
 from scrapy_dedup.store.records.stored import Run, StoredBoilerplate, StoredSource, StoredTemplate
 from scrapy_dedup.store.writer import ProjectStore
+
+if TYPE_CHECKING:
+    from scrapy_dedup.service.teacher.teaching import PagesToShow
 
 # Of 8 bytes each: 16 MB. Of a page that is forgotten nothing is proven, so that its equals go out.
 _MOST_BLOCKS: Final = 2_000_000
@@ -278,12 +280,11 @@ class Crawl:
     """What people decided about the domains that were met."""
     duplicates: DuplicateIndex = dataclasses.field(init=False)
     """By their titles, texts and chunks."""
-    to_show: PagesToShow = dataclasses.field(init=False)
-    """Pages that a browser is to look at."""
+    to_show: "PagesToShow | None" = None
+    """Pages that a browser is to look at, where there is one."""
 
     def __post_init__(self) -> None:
         self.duplicates = DuplicateIndex(self.store)
-        self.to_show = PagesToShow(self.settings)
 
     def learner(self, domain: str, method: Method) -> Learner | None:
         """Return what is known of a domain; None before the store was asked."""
@@ -382,8 +383,13 @@ class Crawl:
             key, url, page = draft.page_key, draft.url, draft.page
             if (yield from learner.site.note(key, url, page, draft.cut, draft.fetched_at)):
                 self.count("drift/alarms", 1)
-            self.to_show.meet(learner.site, PageToShow(draft.domain, draft.cut.layout, key, url, draft.source, page))
-            if self.to_show.is_over and learner.site.is_taught:
+            if self.to_show is not None:
+                from scrapy_dedup.service.teacher.teaching import PageToShow  # noqa: PLC0415 (few crawls have a teacher)
+
+                self.to_show.meet(
+                    learner.site, PageToShow(draft.domain, draft.cut.layout, key, url, draft.source, page)
+                )
+            if learner.site.is_taught and (self.to_show is None or self.to_show.is_over):
                 learner.site.end_teaching()
 
     def _judge_shadowed(self, learner: Learner, *, at_end: bool = False) -> Steps[None]:

@@ -26,7 +26,6 @@ from scrapy_dedup.service.duplicates.chunking import (
 from scrapy_dedup.service.duplicates.index import PageComparison
 from scrapy_dedup.service.duplicates.page_facts import Duplicate
 from scrapy_dedup.service.model_file import model_hash
-from scrapy_dedup.service.pdf.reading import pdf_report
 from scrapy_dedup.service.recrawl import Judgement
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
@@ -171,7 +170,7 @@ def text_report(draft: Draft, settings: Settings) -> dict[str, Any] | None:
     if draft.comparison is not None and draft.comparison.same is not None and not draft.comparison.dropped:
         report["near_duplicate"] = near_duplicate_report(draft.comparison.same)
     if draft.pdf is not None:
-        report["pdf"] = pdf_report(draft.pdf)
+        report["pdf"] = draft.pdf.report
     return report
 
 
@@ -308,7 +307,7 @@ def provenance(draft: Draft, project: str, run: str, settings: Settings) -> dict
         elif draft.judgement is not None and makes_chunks(settings) and not settings.emit_chunks:
             report["chunks"] = states_before(draft.judgement.known.chunks)
     if draft.pdf is not None:
-        report["pdf"] = pdf_report(draft.pdf)
+        report["pdf"] = draft.pdf.report
     if draft.comparison is not None:
         report |= place_among_others(draft.comparison, settings)
     return report

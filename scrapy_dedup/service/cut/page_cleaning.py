@@ -13,7 +13,7 @@ from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
 from scrapy_dedup.service.cut.cleaning import Cleaned, as_asked, clean_text
 from scrapy_dedup.service.cut.site_cleaning import How, cut_page
 from scrapy_dedup.service.cut.site_patterns import SitePatterns
-from scrapy_dedup.service.pdf.reading import UnreadPdf, pdf_limits, pdf_report, pdf_text, read_pdf
+from scrapy_dedup.service.pdf.reading import UnreadPdf, pdf_limits, pdf_text, read_pdf
 from scrapy_dedup.service.policies import parse_limits, url_rules
 from scrapy_dedup.service.templates.site_knowledge import REST, SiteKnowledge
 from scrapy_dedup.settings import Settings
@@ -62,7 +62,7 @@ class CleanedPage(Struct, frozen=True):
         if self.flag:
             report["flag"] = self.flag
         if self.pdf is not None:
-            report["pdf"] = pdf_report(self.pdf)
+            report["pdf"] = self.pdf.report
         return report | as_asked(self.cleaned.report, settings)
 
     def row(self, settings: Settings) -> dict[str, Any]:

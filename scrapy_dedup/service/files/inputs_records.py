@@ -8,7 +8,7 @@ from msgspec import Struct
 from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom, to_unicode
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.service.pdf.reading import is_pdf
+from scrapy_dedup.core.pages.guard import is_pdf
 from scrapy_dedup.settings import Settings
 
 Advance: TypeAlias = Callable[[int], None]

@@ -14,7 +14,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Final, Literal, Self
+from typing import IO, TYPE_CHECKING, Final, Literal, Self
 
 from msgspec import Struct
 from msgspec import json as typed_json
@@ -286,17 +286,6 @@ def _end_process(process: subprocess.Popen[bytes], owner: int) -> None:
     process.wait()
 
 
-_MARK = b"%PDF-"
-# Readers look so far into a file for its mark: some servers put a line before it.
-_MARK_WITHIN = 1_024
-
-
-def is_pdf(content_type: str, body: bytes) -> bool:
-    """Say whether a body is a PDF file: by its mark, whatever its type, unless that is a text's."""
-    media_type = content_type.partition(";")[0].strip().lower()
-    return "html" not in media_type and _MARK in body[:_MARK_WITHIN]
-
-
 def pdf_limits(settings: Settings) -> PdfLimits:
     """Return what one file may cost."""
     return PdfLimits(max_pages=settings.pdf_max_pages, seconds=settings.pdf_timeout.total_seconds())
@@ -307,13 +296,3 @@ def pdf_text(pdf: "PdfText", settings: Settings) -> str:
     from scrapy_dedup.core.pdf.text import draw  # noqa: PLC0415 (few crawls)
 
     return draw(pdf, "text" if settings.output == "text" else "markdown")
-
-
-def pdf_report(pdf: "PdfText") -> dict[str, Any]:
-    """Return what an item says of its file: how many pages it has, and what runs along them."""
-    return {
-        "pages": pdf.pages,
-        "read": pdf.read,
-        "flags": [str(flag) for flag in pdf.flags],
-        "furniture": [{"text": one.text, "pages": one.pages, "reason": str(one.reason)} for one in pdf.furniture],
-    }

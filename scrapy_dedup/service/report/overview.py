@@ -18,8 +18,7 @@ from sqlalchemy.orm import Session
 from scrapy_dedup.core.errors import MissingError
 from scrapy_dedup.core.pages.fingerprints import to_hex
 from scrapy_dedup.core.runs import DropAlarm
-from scrapy_dedup.core.teacher import Vision
-from scrapy_dedup.core.templates.templates import Template, selector
+from scrapy_dedup.core.templates.templates import Template, Vision, selector
 from scrapy_dedup.core.templates.url_patterns import matches_pattern
 from scrapy_dedup.report import values
 from scrapy_dedup.report.values import ReportPicture, boxes_from

@@ -20,8 +20,7 @@ from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.pages.fingerprints import to_digits
 from scrapy_dedup.core.pages.marking import check_selector
 from scrapy_dedup.core.patterns import compile_expression
-from scrapy_dedup.core.teacher import Vision
-from scrapy_dedup.core.templates.templates import Template, selector
+from scrapy_dedup.core.templates.templates import Template, Vision, selector
 from scrapy_dedup.service.cut.site_cleaning import SiteCut, cut_page
 from scrapy_dedup.service.cut.site_patterns import patterns_of
 from scrapy_dedup.service.packed_files import read_json

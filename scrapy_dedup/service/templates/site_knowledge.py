@@ -11,9 +11,8 @@ from msgspec.structs import replace
 from scrapy_dedup.core.duplicates import SiteSeen
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.locators import Locators
-from scrapy_dedup.core.teacher import Vision
 from scrapy_dedup.core.templates.layouts import LayoutIndex, Skeleton
-from scrapy_dedup.core.templates.templates import Template
+from scrapy_dedup.core.templates.templates import Template, Vision
 from scrapy_dedup.core.templates.url_patterns import matches_pattern
 
 State = Literal["probation", "live", "retired"]

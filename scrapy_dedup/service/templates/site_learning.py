@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from heapq import heappush, heapreplace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,12 +14,12 @@ from scrapy_dedup.core.boilerplate.verdict_model import learn
 from scrapy_dedup.core.locators import Evidence, learn_locators
 from scrapy_dedup.core.metadata import evidence_of
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.core.teacher import NumberedPage, SeenPage, Snapshot, Vision, see, vision_of
 from scrapy_dedup.core.templates.layouts import LayoutIndex, Skeleton, cluster, skeleton_of
 from scrapy_dedup.core.templates.mining import Cluster, MinedBlock, MinedPage, mine
 from scrapy_dedup.core.templates.templates import (
     MORE_CAUTION,
     Template,
+    Vision,
     certainty_of,
     is_thin,
     part_of,
@@ -32,6 +32,9 @@ from scrapy_dedup.service.model_file import model_hash, verdict_model
 from scrapy_dedup.service.policies import parse_limits, url_rules
 from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, SiteKnowledge
 from scrapy_dedup.settings import Settings
+
+if TYPE_CHECKING:
+    from scrapy_dedup.core.teacher import NumberedPage, SeenPage, Snapshot
 
 _TITLE_CHARS: Final = 200
 
@@ -111,11 +114,13 @@ class PageSnapshot(Struct, frozen=True):
     page_key: bytes
     url: str
     skeleton: Skeleton
-    seen: SeenPage
+    seen: "SeenPage"
 
 
-def seen_page(page_key: bytes, url: str, page: Page, numbered: NumberedPage, snapshot: Snapshot) -> PageSnapshot:
+def seen_page(page_key: bytes, url: str, page: Page, numbered: "NumberedPage", snapshot: "Snapshot") -> PageSnapshot:
     """Return what is to be learned from how a page looks."""
+    from scrapy_dedup.core.teacher import see  # noqa: PLC0415 (few crawls have a teacher)
+
     return PageSnapshot(page_key, url, skeleton_of(page), see(page, numbered, snapshot))
 
 
@@ -132,7 +137,11 @@ class SiteSnapshots:
 
     def vision(self, agreement: float) -> Vision | None:
         """Return what is kept of them with a template; None where there are none."""
-        return vision_of([one.seen for one in self.all], agreement) if self.all else None
+        if not self.all:
+            return None
+        from scrapy_dedup.core.teacher import vision_of  # noqa: PLC0415
+
+        return vision_of([one.seen for one in self.all], agreement)
 
 
 __all__ = ["PageSnapshot", "learn_sample", "learn_site", "seen_page"]

@@ -8,9 +8,8 @@ from msgspec import convert, to_builtins
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.locators import Locators
-from scrapy_dedup.core.teacher import Vision
 from scrapy_dedup.core.templates.layouts import LayoutIndex
-from scrapy_dedup.core.templates.templates import Template, selector, selectors
+from scrapy_dedup.core.templates.templates import Template, Vision, selector, selectors
 from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, Override, SiteKnowledge
 from scrapy_dedup.store.records.records import TemplateRecord, TemplateStateRecord
 from scrapy_dedup.store.records.stored import StoredTemplate
