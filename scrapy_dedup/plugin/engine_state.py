@@ -64,17 +64,17 @@ class EngineState:
         return slot is not None and getattr(slot, "closing", None) is not None
 
     def make_room(self, parked_bytes: int) -> None:
-        """Let the scraper hold what is parked besides what it holds by itself, unless the project has set how much.
+        """Let the scraper hold what is parked besides half of what it may by itself, unless the project says how much.
 
-        Not more: pages come faster than they are cut, and each takes some twenty times its HTML while it waits.
+        Not more: pages come faster than they are cut, and each takes some ten times its HTML while it waits.
         """
         scraper_slot = self._scraper_slot()
         settings, name = self._crawler.settings, "SCRAPER_SLOT_MAX_ACTIVE_SIZE"
         if hasattr(scraper_slot, "max_active_size") and not settings.getpriority(name):
-            scraper_slot.max_active_size = settings.getint(name) + parked_bytes
+            scraper_slot.max_active_size = settings.getint(name) // 2 + parked_bytes
 
     def pressed(self, parked_bytes: int) -> bool:
-        """Say whether the scraper holds so much that the downloader is told to wait, most of it parked pages.
+        """Say whether the scraper holds so much that the downloader is told to wait, two thirds of it parked pages.
 
         What else it holds is worked on, and leaves by itself.
         """
@@ -82,7 +82,7 @@ class EngineState:
         needs_backout = getattr(scraper_slot, "needs_backout", None)
         if needs_backout is None or not needs_backout():
             return False
-        return 2 * parked_bytes >= getattr(scraper_slot, "active_size", 0)
+        return 3 * parked_bytes >= 2 * getattr(scraper_slot, "active_size", 0)
 
     def scraping(self) -> bool:
         """Say whether a callback runs, or an item is in a pipeline."""

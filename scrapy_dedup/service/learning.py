@@ -411,11 +411,10 @@ class Learner:
         if not self.wants(page_key):
             return False
         self._counted.add(page_key)
-        self.counts.add(blocks)
-        counts = self.counts.counts
+        second = self.counts.add(blocks)
         for fingerprint, sample in blocks.items():
             # A block that two pages have may become boilerplate; the others need no sample.
-            if counts[fingerprint] == 2:
+            if fingerprint in second:
                 self.samples[fingerprint] = Sample(sample.path, sample.text[:SAMPLE_CHARS])
         pages = self.counts.pages
         return pages >= self.learn_pages or (self.known and pages in CHECKPOINTS)

@@ -260,7 +260,8 @@ class FoundBlock(Block):
         self.text = shown
         self.fingerprint = place.fingerprints.of(folded)
         self._place = place
-        self._source = source
+        # Most have no tags: one text in memory instead of two.
+        self._source = shown if source == shown else source
         self._marks = marks
 
     def __getattr__(self, name: str) -> Any:

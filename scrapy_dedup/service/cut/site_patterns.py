@@ -291,17 +291,19 @@ def _targets(config: SiteConfig, *, generic: bool) -> list[Target]:
         Target(one, RemovalRule("selector of the site", "somebody said so", path=one, layer=PATTERNS), is_generic=False)
         for one in config.boilerplate_css_selectors
     ]
-    if not generic:
-        return own
-    return own + [
-        Target(
-            one.selector,
-            RemovalRule("selector of all sites", one.reason, path=one.selector, layer=PATTERNS),
-            is_generic=True,
-            outside_content=one.outside_content,
-        )
-        for one in GENERIC_SELECTORS
-    ]
+    return [*own, *_OF_ALL_SITES] if generic else own
+
+
+# Once: for each site of a crawl they would take 10 kB.
+_OF_ALL_SITES: Final = tuple(
+    Target(
+        one.selector,
+        RemovalRule("selector of all sites", one.reason, path=one.selector, layer=PATTERNS),
+        is_generic=True,
+        outside_content=one.outside_content,
+    )
+    for one in GENERIC_SELECTORS
+)
 
 
 @lru_cache(maxsize=4_096)

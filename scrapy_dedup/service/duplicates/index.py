@@ -20,6 +20,7 @@ from scrapy_dedup.core.duplicates import (
     TITLE,
     DuplicatePolicy,
     Same,
+    Shingles,
     Text,
     promising,
     shingles,
@@ -32,6 +33,7 @@ from scrapy_dedup.service.duplicates.chunking import JudgedChunk, PageChunks, ac
 from scrapy_dedup.service.duplicates.page_facts import PageFacts
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.engine.codec import Packer, unpack_text
 from scrapy_dedup.store.records.records import (
     ChunksRecord,
     ClaimKey,
@@ -69,11 +71,18 @@ class KnownDuplicates(Struct, frozen=True):
 
 class _Recent(Struct, frozen=True):
     facts: PageFacts
-    """Without its chunks, which would be most of all that is held."""
+    """Without its text and its chunks, which would be most of all that is held."""
+    text: bytes
+    """Its words, packed: few pages are compared by them."""
+    chars: int
     same: Same | None
     dropped: bool
     texts: frozenset[bytes] = frozenset()
     """Of its chunks, held or not."""
+
+    def shingles(self) -> Shingles:
+        """Return the runs of its words."""
+        return shingles(unpack_text(self.text))
 
 
 class _Other(Struct, frozen=True):
@@ -90,6 +99,7 @@ class DuplicateIndex:
         # Then all there is to know is in memory, until something of it is forgotten.
         self._knows_all = is_alone
         self._recent: OrderedDict[bytes, _Recent] = OrderedDict()
+        self._packer = Packer()
         self._chars = 0
         self._titles = KeyIndex[tuple[str, bytes]]()
         self._texts = KeyIndex[bytes]()
@@ -141,7 +151,7 @@ class DuplicateIndex:
         compares_titles = len(with_title) < settings.title_common
         near = self._near(facts, alike, settings)
         others = [
-            replace(one.text, shingles=alike[key].facts.shingles())
+            replace(one.text, shingles=alike[key].shingles())
             # Runs of words take a millisecond: they are made only where they can decide.
             if key in alike
             and one.text.text_hash != facts.text_hash
@@ -208,8 +218,10 @@ class DuplicateIndex:
         self.forget(key)
         self._withdrawn.pop(key, None)
         texts = frozenset(one.key for one in facts.chunks)
-        self._recent[key] = _Recent(replace(facts, chunks=(), watch=Stopwatch()), same, dropped, texts)
-        self._chars += len(facts.text)
+        packed, chars = self._packer.text(facts.text), len(facts.text)
+        light = replace(facts, text="", chunks=(), watch=Stopwatch())
+        self._recent[key] = _Recent(light, packed, chars, same, dropped, texts)
+        self._chars += chars
         if facts.title_key is not None:
             self._titles.add((facts.domain, facts.title_key), key)
         if not dropped:
@@ -237,7 +249,7 @@ class DuplicateIndex:
         if recent is None:
             return
         facts = recent.facts
-        self._chars -= len(facts.text)
+        self._chars -= recent.chars
         if facts.title_key is not None:
             self._titles.discard((facts.domain, facts.title_key), key)
         self._texts.discard(facts.text_hash, key)
