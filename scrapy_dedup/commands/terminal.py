@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -22,6 +23,8 @@ from scrapy_dedup.report.markup import visible
 from scrapy_dedup.report.numbers import count, whole
 
 _PIPED_WIDTH = 200
+_GAP = 2
+_NARROWEST_TEXT = 16
 
 
 def one_line(text: str, limit: int = 200) -> str:
@@ -48,23 +51,41 @@ def errors() -> Console:
 def print_table(
     title: str, columns: str, rows: Iterable[Sequence[object]], *, texts: int = 1, console: Console | None = None
 ) -> None:
-    """Print a table under its title, which may be longer than the table is wide.
+    """Print a table under its title, which may be longer than the table is wide; on a narrow terminal row by row.
 
     *columns* are names, with commas between them, the first *texts* of which are texts, the others numbers. Cells are
     foreign text, whole numbers, shares (0.42) or nothing.
     """
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for place, name in enumerate(columns.split(", ")):
+    names = columns.split(", ")
+    cells = [[_cell(value, is_text=place < texts) for place, value in enumerate(row)] for row in rows]
+    console = console or output()
+    if title:
+        console.print(shown(title, 300, style="bold"), soft_wrap=True)
+    lines = [list(map(Text, names)), *cells]
+    widths = [max(cell.cell_len for cell in column) for column in zip(*lines, strict=True)]
+    # What is narrower is folded in the middle of names and dates, or is not there at all.
+    needed = sum(min(width, _NARROWEST_TEXT) for width in widths[:texts]) + sum(widths[texts:])
+    if needed + _GAP * len(names) > console.width:
+        _print_rows(names, cells, console)
+        return
+    table = Table(box=None, padding=(0, _GAP, 0, 0))
+    for place, name in enumerate(names):
         if place < texts:
             table.add_column(name, overflow="fold", header_style="dim")
         else:
             table.add_column(name, justify="right", no_wrap=True, header_style="dim")
-    for row in rows:
-        table.add_row(*(_cell(value, is_text=place < texts) for place, value in enumerate(row)))
-    console = console or output()
-    if title:
-        console.print(shown(title, 300, style="bold"), soft_wrap=True)
+    for row in cells:
+        table.add_row(*row)
     console.print(table)
+
+
+def _print_rows(names: Sequence[str], rows: Iterable[Sequence[Text]], console: Console) -> None:
+    """Print each row as its first cell and, below it, the others that hold something, with their names."""
+    for first, *others in rows:
+        console.print(first, soft_wrap=True)
+        named = zip(names[1:], others, strict=True)
+        told = [Text.assemble((f"{name}: ", "dim"), cell) for name, cell in named if cell.plain]
+        console.print(Padding(Text(", ").join(told), (0, 0, 0, _GAP)))
 
 
 def _cell(value: object, *, is_text: bool) -> Text:

@@ -2,11 +2,14 @@ import fcntl
 import os
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from scrapy_dedup.commands.dedup import VERBS
+from scrapy_dedup.commands.terminal import print_table
 from tests.commands.running import SECONDS, Shop, here, scrapy
 from tests.service.stored_pages import a_url, html_page, put
 from tests.tables import table
@@ -218,3 +221,25 @@ def test_scrapy_itself_loads_next_to_nothing_of_this_package():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "['scrapy_dedup', 'scrapy_dedup.commands', 'scrapy_dedup.commands.dedup']"
+
+
+@pytest.mark.parametrize(
+    ("width", "told"),
+    [
+        pytest.param(80, "Domain Status Pages a.example discovered 1,200 b.example 3", id="as-a-table"),
+        pytest.param(25, "a.example Status: discovered, Pages: 1,200 b.example Pages: 3", id="row-by-row"),
+    ],
+)
+def test_every_cell_is_shown_however_narrow_the_terminal_is(width, told):
+    file = StringIO()
+    rows = [("a.example", "discovered", 1_200), ("b.example", "", 3)]
+
+    print_table("", "Domain, Status, Pages", rows, texts=2, console=Console(file=file, width=width))
+
+    assert file.getvalue().split() == told.split()
+
+
+def test_a_table_without_rows_is_its_head(capsys):
+    print_table("", "Domain, Pages", [])
+
+    assert capsys.readouterr().out.split() == ["Domain", "Pages"]
