@@ -99,7 +99,12 @@ class Command(ScrapyCommand):
             _refuse(f"{args[0]}: unknown option; the options of a verb come after the verb")
         name, rest = _called(opts.verb, opts.rest)
         module, does = VERBS[name]
-        self._verb = import_module(f"scrapy_dedup.commands.{module}")
+        try:
+            self._verb = import_module(f"scrapy_dedup.commands.{module}")
+        except KeyboardInterrupt:
+            # What a verb needs takes a second to be imported.
+            sys.stderr.write(_line("scrapy dedup: interrupted; nothing was begun"))
+            sys.exit(130)
         # Not capitalize(), which would write REST and JSON small.
         parser = VerbParser(
             prog=f"scrapy dedup {name}",
