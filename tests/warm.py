@@ -91,18 +91,21 @@ class _Server:
 
     def _listen(self) -> None:
         assert self._process.stdout is not None
-        for line in self._process.stdout:
-            told = json.loads(line)
-            with self._changed:
-                if "started" in told:
-                    # A number may be given again by the system.
-                    self._codes.pop(told["started"], None)
-                    self._started.append(told["started"])
-                else:
-                    self._codes[told["ended"]] = told["code"]
-                self._changed.notify_all()
+        with self._process.stdout as lines:
+            for line in lines:
+                self._hear(json.loads(line))
         with self._changed:
             self._has_ended = True
+            self._changed.notify_all()
+
+    def _hear(self, told: dict[str, int]) -> None:
+        with self._changed:
+            if "started" in told:
+                # A number may be given again by the system.
+                self._codes.pop(told["started"], None)
+                self._started.append(told["started"])
+            else:
+                self._codes[told["ended"]] = told["code"]
             self._changed.notify_all()
 
     def _end(self) -> None:
