@@ -40,7 +40,7 @@ def met(databases: faults.Databases = faults.no_database, **trial: Any) -> int:
 
 
 def test_nothing_is_lost_where_a_crawl_dies_before_a_statement_of_its_writes():
-    assert met(faults=(failing_store.CRASH,), every=90) > 3
+    assert met(faults=(failing_store.CRASH,), every=90) > 1
 
 
 def test_nothing_is_lost_where_a_crawl_dies_before_a_statement_to_a_server(postgresql):
