@@ -72,15 +72,98 @@ _ALONE: Final = re.compile(
     r"|\d{1,2}\s(?:सेकंड|मिनट|घंटे|घंटा|दिन|सप्ताह|हफ़्ते|महीने|साल|वर्ष)\sपहले",
     re.IGNORECASE,
 )
+# As a whole text alone.
+_DAYS: Final = frozenset(
+    "today|yesterday|just now|a moment ago|moments ago|heute|gestern|vorgestern|gerade eben|soeben|aujourd'hui"
+    "|aujourd’hui"
+    "|hier|avant-hier|à l'instant|à l’instant|hoy|ayer|anteayer|ahora mismo|oggi|ieri|l'altro ieri|poco fa|adesso"
+    "|hoje|ontem"
+    "|anteontem|agora mesmo|vandaag|gisteren|eergisteren|zojuist|dziś|dzisiaj|wczoraj|przedwczoraj|przed chwilą"
+    "|сегодня"
+    "|вчера|позавчера|только что|сьогодні|вчора|щойно|今日|昨日|一昨日|たった今|今天|昨天|前天|刚刚|剛剛|오늘|어제"
+    "|방금|bugün"
+    "|dün|az önce|şimdi|idag|i dag|igår|i går|nyss|nyligen|i gaar|netop|tänään|eilen|dnes|včera|právě teď|tegnap"
+    "|azi|astăzi"
+    "|hôm nay|hôm qua|vừa xong|hari ini|kemarin|baru saja|σήμερα|χθες|اليوم|أمس|الآن|היום|אתמול|आज|कल|วันนี้"
+    "|เมื่อวาน".split("|")
+)
+_COUNTED: Final = r"\d++(?:[.,\u00a0\u202f' ]\d{3})*+(?:[.,]\d)?[kKmM]?"
+_VIEWS: Final = (
+    r"views?|reads?|page ?views?|aufrufe?|ansichten|vues?|lectures|visitas?|vistas|visualizaciones|visualizzazion[ei]"
+    r"|visualizaç(?:ão|ões)|visitas|weergaven?|wyświetle(?:nie|nia|ń)|odsłon[ay]?|просмотр(?:а|ов|ы)?|прочтени[йя]"
+    r"|перегляд(?:и|ів)?|回?閲覧|回視聴|ビュー|次?浏览|次?瀏覽|次?阅读|次?观看|浏览(?:量|次数)?|조회(?:수)?"
+    r"|görüntülen?me|okunma|visning(?:ar|er)?"
+    r"|katselukertaa|zobrazení|zhlédnutí|megtekintés|vizualizări|lượt xem|dilihat|προβολές|مشاهد(?:ة|ات)|צפיות"
+)
+_TIMES: Final = (
+    rf"(?:viewed|read) {_COUNTED} times?|(?:{_COUNTED}) ?(?:mal|keer) (?:gelesen|angesehen|bekeken|gelezen)"
+    rf"|gelesen: {_COUNTED}"
+    rf"|(?:vu|lu) {_COUNTED} fois|(?:visto|leído) {_COUNTED} veces|(?:visto|letto) {_COUNTED} volte"
+    rf"|visto {_COUNTED} vezes"
+)
+# "17 people are looking at this right now": who, and a word of looking.
+_PEOPLE: Final = (
+    r"people|persons?|others?|users?|visitors?|customers?|shoppers?|guests?|personen|leute|kunden|nutzer|besucher"
+    r"|personnes?"
+    r"|clients?|visiteurs?|autres|personas?|clientes|usuarios|otros|person[ae]|utenti|visitatori|pessoas?|mensen"
+    r"|anderen"
+    r"|osób|osoby|osoba|человека?|пользовател[ьяей]+|kişi|personer|kunder|lidí|người|人|명"
+)
+_LOOKING: Final = (
+    r"viewing|looking at|watching|browsing|in their (?:cart|basket|bag)|sehen|schauen|betrachten|regardent"
+    r"|consultent|viendo"
+    r"|mirando|guardando|vendo|olhando|bekijken|kijken|ogląda(?:ją)?|przegląda(?:ją)?|смотр[яи]т|просматрива\w+"
+    r"|閲覧|見て|"
+    r"bakıyor|inceliyor|görüntülüyor|tittar|ser på|prohlíží|đang xem|正在|看|보고"
+)
+_WATCHED: Final = re.compile(
+    rf"(?:{_COUNTED}) ?(?:{_VIEWS})|(?:{_VIEWS}) ?[:：]? ?{_COUNTED}|{_TIMES}"
+    rf"|(?=\D*\d+\D*\Z)(?=.*(?:\b|(?<=\d))(?:{_PEOPLE}))(?=.*(?:{_LOOKING})).{{1,80}}",
+    re.IGNORECASE,
+)
+_STAMP: Final = (
+    r"(?:last |page |this page was )*(?:updated?|modified|generated|refreshed|edited|update|revised)(?: on| at)?"
+    r"|(?:zuletzt |letzte )?(?:aktualisiert|geändert|bearbeitet|aktualisierung|änderung)(?: am)?|stand"
+    r"|(?:dernière )?(?:mise? à jour|modification|modifié)(?: le)?|(?:última )?(?:actualización|actualizado"
+    r"|modificación)(?: el)?"
+    r"|(?:ultimo |ultima )?(?:aggiornamento|aggiornato|modifica)(?: il)?|(?:última )?(?:atualização|atualizado"
+    r"|modificação)(?: em)?"
+    r"|(?:laatst |laatste )?(?:bijgewerkt|gewijzigd|wijziging|update)(?: op)?|(?:ostatnia )?(?:aktualizacja"
+    r"|zaktualizowano|modyfikacja)"
+    r"|(?:последнее )?(?:обновлен[оие]+|изменен[оие]+|обновление)|(?:останнє )?оновлен(?:о|ня)|最終更新日?時?"
+    r"|更新日時?|更新(?:时间|時間|于|於)?"
+    r"|最后更新|最後更新|최종 ?수정일?|업데이트|수정일|(?:son )?(?:güncelleme|güncellendi)|(?:senast |sidst "
+    r"|sist )?(?:uppdatera[dt]|ändra[dt]|opdateret"
+    r"|oppdatert)|päivitetty|(?:poslední )?aktualizace|aktualizováno|frissítve|ultima actualizare"
+    r"|actualizat(?: la)?|cập nhật(?: lần cuối)?"
+    r"|diperbarui|τελευταία ενημέρωση|آخر تحديث|עודכן|แก้ไขล่าสุด|अपडेट"
+)
+_DAY: Final = (
+    r"(?:\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[./-] ?\d\d?[./-] ?\d{4}|\d{4}年 ?\d\d?月 ?\d\d?日|\d{4}년 ?\d\d?월 ?\d\d?일"
+    r"|\d\d?\.? (?:de )?[^\W\d]{3,12}\.?,? (?:de )?\d{4}|[^\W\d]{3,12}\.? \d\d?(?:st|nd|rd|th)?,? \d{4})"
+)
+_STAMPED: Final = re.compile(
+    rf"(?:{_STAMP})[ :：]{{0,3}}(?:[^\W\d]{{2,10}},? )?{_DAY}(?:[T, ]{{0,3}}(?:um|at|à|a las|alle|kl\.?|o"
+    rf"|-)? ?\d\d?[:.]\d\d(?:[:.]\d\d)?"
+    r"(?: ?(?:[AaPp]\.?[Mm]\.?|[A-Z]{2,4}|Uhr))?)?\.?",
+    re.IGNORECASE,
+)
 # In a longer text it is told.
 _MOST_CHARS: Final = 100
 
 
 def timeless(text: str) -> str:
-    """Return a short text with `#` for how long ago something was; any other as it is."""
+    """Return a short text with `#` for what it says of when it is read; any other as it is.
+
+    How long ago something was, how many have read it or look at it now, and on what day it was last written.
+    """
     if len(text) > _MOST_CHARS:
         return text
-    return "#" if _ALONE.fullmatch(text) else _ELAPSED.sub("#", text)
+    if _DIGIT.search(text) is None:
+        is_all = text.casefold() in _DAYS
+    else:
+        is_all = any(one.fullmatch(text) for one in (_ALONE, _WATCHED, _STAMPED))
+    return "#" if is_all else _ELAPSED.sub("#", text)
 
 
 TITLE: Final = "title"
