@@ -483,6 +483,7 @@ PAGES_COUNTED = 60
 # Before the first, all that is known is of the earlier crawl: five pages that are sold out one after the other are no
 # new design.
 _RELEARN_AT = (16, 32, PAGES_COUNTED)
+_FEWEST_EVERYWHERE = 3
 # Pages that are the same have numbers that stood still; so many of them are looked at.
 _STILL_PAGES = 200
 # Of fewer, what is done with a page takes 20 ms at most.
@@ -514,6 +515,8 @@ class SiteVersions(Struct):
     """Blocks of pages of today, 8 bytes each: counts would take ten times as much, for each domain of a crawl."""
     _still: int = 0
     _relearned_from: int = 0
+    _everywhere: frozenset[int] = frozenset()
+    """What all pages of today have, until it is known what they repeat."""
 
     def recall(self, versions: Iterable[Iterable[int]]) -> Steps[None]:
         """Take in the blocks of pages as an earlier crawl saw them."""
@@ -523,6 +526,7 @@ class SiteVersions(Struct):
     def meet(self, keys: list[int]) -> Steps[None]:
         """Take in a page of today, given by its `page_keys`."""
         if len(self._today) < PAGES_COUNTED:
+            self._everywhere = self._everywhere.intersection(keys) if self._today else frozenset(keys)
             self._today.append(array("Q", keys))
             if len(self._today) in _RELEARN_AT:
                 yield from self._relearn()
@@ -555,8 +559,14 @@ class SiteVersions(Struct):
         before, after, moved = texts
         self.churn.add(moved)
         volatile = self.churn.volatile(elsewhere=self.not_modified)
+        # Two pages that changed in one word are no site that did.
+        everywhere = self._everywhere if len(self._today) >= _FEWEST_EVERYWHERE else frozenset[int]()
         is_large = max(len(before.passages), len(after.passages)) >= MANY_BLOCKS
-        return (yield from _apart(is_large, partial(_judged, before, after, policy, volatile, with_diff=with_diff)))
+        return (
+            yield from _apart(
+                is_large, partial(_judged, before, after, policy, (volatile, everywhere), with_diff=with_diff)
+            )
+        )
 
     def _relearn(self) -> Steps[None]:
         today = tuple(self._today)
@@ -599,9 +609,14 @@ def _main_texts(read: Callable[[], TwoVersions | None], repeats: Repeats) -> tup
 
 
 def _judged(
-    before: MainText, after: MainText, policy: ChangePolicy, volatile: AbstractSet[int], *, with_diff: bool
+    before: MainText,
+    after: MainText,
+    policy: ChangePolicy,
+    known: tuple[AbstractSet[int], AbstractSet[int]],
+    *,
+    with_diff: bool,
 ) -> tuple[Verdict, str]:
-    verdict = compare(before, after, policy, volatile)
+    verdict = compare(before, after, policy, *known)
     is_told = with_diff and verdict.kind is VerdictKind.CHANGED
     return verdict, unified_diff(before, after) if is_told else ""
 

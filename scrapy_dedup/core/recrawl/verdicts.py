@@ -295,6 +295,8 @@ class MainText(Struct, frozen=True):
     """Number keys of the boilerplate: with other numbers it is boilerplate, too."""
     rest: tuple[int, ...] = ()
     """Page keys of all that is not in *passages*, in order."""
+    around: frozenset[str] = frozenset()
+    """Paths of the elements that hold boilerplate."""
 
     @property
     def words(self) -> tuple[Passage, ...]:
@@ -380,6 +382,7 @@ def main_text(page: Page, repeats: Repeats, frame: Sequence[bool] = ()) -> MainT
         menus=frozenset() if whole else frozenset(_menus(page.blocks, keys, repeats.links)),
         furniture=number_keys(shared),
         rest=tuple(rest),
+        around=frozenset(_holder(one.path) for one in shared if one.path != TITLE),
     )
 
 
@@ -560,7 +563,11 @@ _DIFF_CHARS: Final = 20_000
 
 
 def compare(
-    old: MainText, new: MainText, policy: ChangePolicy = DEFAULT_POLICY, volatile: AbstractSet[int] = frozenset()
+    old: MainText,
+    new: MainText,
+    policy: ChangePolicy = DEFAULT_POLICY,
+    volatile: AbstractSet[int] = frozenset(),
+    everywhere: AbstractSet[int] = frozenset(),
 ) -> Verdict:
     """Return whether two versions of a page, both seen under today's knowledge, have the same main text.
 
@@ -571,8 +578,10 @@ def compare(
         new: today's.
         policy: which classes of change count.
         volatile: churn keys of passages whose numbers are proven to churn, see `NumberChurn`.
+        everywhere: page keys that all pages of today's site have so far, before there are enough of them to know what
+            it repeats.
     """
-    before, after = _differing(old, new)
+    before, after = _differing(old, new, everywhere)
     titles = _trimmed(old.title, new.title)
     words, files, links = (_of(kind, before, after) for kind in (Change.CONTENT, Change.FILES, Change.LINKS))
     found = {_class_of(*words, volatile)}
@@ -674,7 +683,9 @@ class NumberChurn(Struct):
         )
 
 
-def _differing(old: MainText, new: MainText) -> tuple[Sequence[Passage], Sequence[Passage]]:
+def _differing(
+    old: MainText, new: MainText, everywhere: AbstractSet[int] = frozenset()
+) -> tuple[Sequence[Passage], Sequence[Passage]]:
     """Return what of both is compared, from the first passage that differs to the last; nothing where none does."""
     menus = old.menus | new.menus
     sides = []
@@ -684,7 +695,48 @@ def _differing(old: MainText, new: MainText) -> tuple[Sequence[Passage], Sequenc
     before, after = _trimmed(*sides)
     if (before or after) and _is_other_design(*sides):
         before, after = _trimmed(*_in_the_same_place(*sides))
-    return _trimmed(_without_furniture(before, new), _without_furniture(after, old))
+    before, after = _without_furniture(before, new), _without_furniture(after, old)
+    return _trimmed(before, _without_what_came_around(after, old, sides, everywhere) if after else after)
+
+
+# Where a site puts what surrounds its content, unless it is part of that.
+_SURROUNDS: Final = re.compile(r"body(?:>(?!main\b|article\b)[^>]*)*?>(?:footer|nav|header)\b[^>]*>")
+
+
+def _without_what_came_around(
+    after: Sequence[Passage], old: MainText, sides: Sequence[Sequence[Passage]], everywhere: AbstractSet[int]
+) -> Sequence[Passage]:
+    """Return what came without what a site puts beside its boilerplate, where no text of the page's own stands.
+
+    That is known by where it stands, or by that all of today's pages have it. Prices and phone numbers are told: no
+    page says whose they are.
+    """
+    forms = {one.form for one in sides[0] if not one.is_shown}
+    own = [one.path for one in sides[1] if not one.is_shown and one.form in forms]
+    container, replaced = _common_holder(own), {_holder(one.path) for one in sides[0]}
+
+    def is_around(one: Passage) -> bool:
+        holder = _holder(one.path)
+        if not container or holder.startswith(container) or holder in replaced or holder not in old.around:
+            return False
+        text = one.beside if one.is_target else one.text
+        if _PRICE_OR_PHONE.search(text):
+            return False
+        return text_key(one.path, text) in everywhere or _SURROUNDS.match(one.path) is not None
+
+    return [one for one in after if (one.is_shown and not one.is_target) or not is_around(one)]
+
+
+def _holder(path: str) -> str:
+    """Return the path of the element around the one that has a path, with a final `>`."""
+    return path.rpartition(">")[0] + ">"
+
+
+def _common_holder(paths: Sequence[str]) -> str:
+    """Return the deepest path, with a final `>`, below which all paths go on; "" for body, or where there is none."""
+    steps = [path.split(">")[:-1] for path in (min(paths), max(paths))] if paths else [[], []]
+    common = [one for one, _ in takewhile(lambda pair: pair[0] == pair[1], zip(*steps, strict=False))]
+    return ">".join(common) + ">" if len(common) > 1 else ""
 
 
 def _trimmed(before: Sequence[Passage], after: Sequence[Passage]) -> tuple[Sequence[Passage], Sequence[Passage]]:
@@ -732,9 +784,10 @@ def _joined(passages: Sequence[Passage]) -> str:
 
 def _without_churn(passages: Sequence[Passage], volatile: AbstractSet[int]) -> str:
     is_short = len(passages) <= _MOST_TIMELESS
+    forms = [one.timeless if is_short else one.form for one in passages]
     return "".join(
-        one.masked if volatile and one.churn_key in volatile else one.timeless if is_short else one.form
-        for one in passages
+        form if form == "#" or one.churn_key not in volatile else one.masked
+        for one, form in zip(passages, forms, strict=True)
     )
 
 

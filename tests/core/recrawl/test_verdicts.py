@@ -247,6 +247,25 @@ def test_blocks_are_the_same_without_boilerplate(old, new, *, same):
     assert not same_blocks([*old, 1], [*new, 2], {8, 9})
 
 
+@table("recrawl/around")
+def test_what_comes_beside_boilerplate_where_the_page_says_nothing_of_its_own_is_the_sites(was, now, everywhere, told):
+    content = "" if "<h1>" in was else "<section><h1>Cup</h1><p>Blue.</p></section>"
+    old, new = page_of([content, was]), page_of([content, now])
+    repeats = Repeats(frozenset(block_key(block) for block in old.blocks if block.text == "Imprint"))
+    everywhere = frozenset(page_keys(new)) if everywhere else frozenset()
+
+    verdict = compare(main_text(old, repeats), main_text(new, repeats), everywhere=everywhere)
+
+    assert (verdict.kind is VerdictKind.CHANGED) is told
+
+
+def test_counters_that_churn_are_the_same_as_words_for_when():
+    """ "16 days ago" is known to churn, and "yesterday" says the same."""
+    old, new = text_of("<p>Cats.", "<p>16 gün önce"), text_of("<p>Cats.", "<p>dün")
+
+    assert compare(old, new, volatile=frozenset(one.churn_key for one in old.passages)).change is Change.VOLATILE
+
+
 @table("recrawl/elapsed")
 def test_how_long_ago_something_was_is_no_fact(text, told):
     assert timeless(text) == told
