@@ -1,6 +1,7 @@
 """One page to its clean text, title, date and author, by what is known of its site, or by itself."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from enum import StrEnum
@@ -132,6 +133,8 @@ def frames_of(old: Page, new: Page, url: str, knowledge: SiteKnowledge | None) -
 _FRAME_CAUTION: Final = 0.7
 # Of a page's own text: where less is left, the page may be a list of others itself.
 _MOST_OF_IT: Final = 0.5
+# Of a box of which half leads elsewhere than it did, the rest is of other pages, too: what else is sold, at its price.
+_FEWEST_ROTATING: Final = 3
 # Blocks of picture, title, maker, prices and label of something that leads to its page.
 _LARGEST_CARD: Final = 8
 
@@ -139,6 +142,8 @@ _LARGEST_CARD: Final = 8
 class _Card(Struct, frozen=True, eq=False):
     """The smallest element around a block that leads to another page."""
 
+    path: str
+    """Of its first block: those of one box share it."""
     says: tuple[str, ...]
     leads_to: frozenset[str]
     """Addresses, with and without their queries, and what is written on them, whatever its numbers."""
@@ -147,9 +152,14 @@ class _Card(Struct, frozen=True, eq=False):
 def _come_or_stayed(cards: Sequence[_Card | None], others: Sequence[_Card | None]) -> list[bool]:
     said = {(link, card.says) for card in others if card is not None for link in card.leads_to}
     led_to = {link for link, _ in said}
+    new: dict[str, dict[_Card, bool]] = {}
+    for card in cards:
+        if card is not None:
+            new.setdefault(card.path, {})[card] = led_to.isdisjoint(card.leads_to)
+    rotating = {path for path, box in new.items() if 2 * sum(box.values()) >= len(box) >= _FEWEST_ROTATING}
     return [
         card is not None
-        and (led_to.isdisjoint(card.leads_to) or any((link, card.says) in said for link in card.leads_to))
+        and (card.path in rotating or new[card.path][card] or any((link, card.says) in said for link in card.leads_to))
         for card in cards
     ]
 
@@ -175,6 +185,12 @@ def _cards(page: Page, url: str, knowledge: SiteKnowledge | None) -> list[_Card 
     for span in spans:
         if span is not None and span not in made:
             made[span] = _card(page.blocks[slice(*span)], frozenset().union(*links[slice(*span)]), common)
+    boxes = Counter(card.path for card in made.values() if card is not None)
+    kept = [place for place, gone in enumerate(out) if not gone]
+    for span, card in made.items():
+        # Alone amid the page's own text: who wrote it, not what else there is.
+        if span is not None and card is not None and boxes[card.path] == 1 and kept[0] < span[0] < kept[-1]:
+            made[span] = None
     return [made[span] for span in spans]
 
 
@@ -184,7 +200,7 @@ def _card(blocks: Sequence[Block], links: frozenset[str], common: AbstractSet[st
     if not links or any(text.startswith("<") for text in shown):
         return None
     # Cards of many pages have one section or button.
-    return _Card((*(block.text for block in blocks), *shown), links - common or links)
+    return _Card(blocks[0].path, (*(block.text for block in blocks), *shown), links - common or links)
 
 
 def _links(block: Block) -> Iterator[str]:

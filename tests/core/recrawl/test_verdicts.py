@@ -6,6 +6,7 @@ import pytest
 
 from scrapy_dedup.core.boilerplate.repeats import PageCounts, RepeatPolicy
 from scrapy_dedup.core.pages.blocks import Page
+from scrapy_dedup.core.recrawl.elapsed import timeless
 from scrapy_dedup.core.recrawl.verdicts import (
     TITLE,
     Change,
@@ -26,7 +27,6 @@ from scrapy_dedup.core.recrawl.verdicts import (
     repeats_of,
     same_blocks,
     text_key,
-    timeless,
     unified_diff,
 )
 from tests.core.builders import parsed

@@ -162,6 +162,24 @@ class TestFrame:
 
         assert self.framed(article(99), known, was=was)[-4:] == [first, *others]
 
+    def test_who_wrote_it_is_told_and_a_box_of_which_half_went_elsewhere_is_not(self):
+        def written(number: int, author: str, title: str = "") -> str:
+            byline = f'</h1><div class="by">By <a href="/by/{author}">{author}</a></div>'
+            html = article(number).replace("</h1>", byline, 1)
+            return html.replace(f"{words(number + 4, 4)}</a>", f"{title or words(number + 4, 4)}</a>")
+
+        known = learn_site(DOMAIN, [(url_of("a", number), written(number, "ana")) for number in range(20)], TEXT)
+        others = written(99, "bo", "Another title")
+        for place in (100, 101):
+            others = others.replace(f'/a/{place}"', f'/a/{place + 50}"').replace(words(place, 4), words(place + 50, 4))
+
+        same_box = self.framed(written(99, "bo", "Another title"), known, was=written(99, "ana"))
+        other_box = self.framed(others, known, was=written(99, "ana"))
+
+        assert "By bo" not in {*same_box, *other_box}
+        assert "Another title" in other_box
+        assert "Another title" not in same_box
+
     def test_a_link_around_several_blocks_is_one(self):
         def cards(number: int, step: int) -> str:
             html = article(number)
