@@ -162,8 +162,9 @@ class Visit:
             if len(response.body) > limits.characters:
                 self.parsed = Unparsed(UnparsedReason.TOO_LARGE)
             elif (html := self.html()) is not None:
-                # Its links are read where a crawl looks for pages by itself.
-                self.parsed = parse_page(html, limits, with_links=self.settings.resilience_enabled)
+                # Links are read where a crawl looks for pages by itself, and to compare a page with what it was.
+                with_links = self.settings.resilience_enabled or self.settings.unchanged_enabled
+                self.parsed = parse_page(html, limits, with_links=with_links)
         return self.parsed
 
 

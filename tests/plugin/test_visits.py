@@ -61,6 +61,16 @@ def test_visit_is_empty_once_as_many_items_left_as_came(yielded):
     assert visits.of_item(objects[0], None) is None
 
 
+def test_links_of_a_page_are_read_where_it_is_compared_with_what_it_was(visits):
+    """Else a link that leads elsewhere, where all words stayed, is no change."""
+    response = a_response("https://site.example/", "<p>One <a href=/a>two</a>")
+
+    found = a_visit(visits, response, Settings()).page(ParseLimits())
+
+    assert isinstance(found, Page)
+    assert found.links == ("/a",)
+
+
 @pytest.mark.parametrize(
     ("url", "body", "tells"),
     [
