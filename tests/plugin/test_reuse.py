@@ -276,7 +276,8 @@ def test_request_may_ask_to_be_left_alone(*, given, left_alone):
         pytest.param(b"", None, id="empty-bytes"),
         pytest.param(None, None, id="none"),
         pytest.param(5, None, id="number"),
-        pytest.param(["text"], None, id="list"),
+        pytest.param(["text"], "text", id="list-of-one-of-an-item-loader"),
+        pytest.param(["text", "more"], None, id="list"),
     ],
 )
 def test_field_is_text_or_nothing(value, text):
