@@ -120,7 +120,8 @@ def begin_run(crawler: Crawler, store: Store, settings: Settings, rules: UrlRule
         job=settings.shared_job,
         lease=settings.shared_lease,
     )
-    crawl = Crawl(project, run, settings, count, has_history=has_history)
+    is_alone = not has_history and run.worker is None and project.has_one_run()
+    crawl = Crawl(project, run, settings, count, has_history=has_history, is_alone=is_alone)
     # Of several workers, their queue says what is done: there may be a million pages, and others add to them.
     if run.resumed and run.worker is None:
         crawl.take_over(rules)
@@ -163,6 +164,8 @@ class RunState:
         stats = {**self._stats(), ELAPSED: (at - self._began_at).total_seconds()}
         try:
             await run_in_thread(self._crawl.store.report_run, self._crawl.run.id, stats, at)
+            if self._crawl.duplicates.knows_all and not await run_in_thread(self._crawl.store.has_one_run):
+                self._crawl.duplicates.meet_others()
         except StoreError as error:
             # The writer tells of a store that fails; here nothing is lost.
             logger.debug("How the run stands cannot be told: %s", error)

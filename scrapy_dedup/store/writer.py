@@ -42,7 +42,7 @@ from scrapy_dedup.store.records.stored import (
     StoredState,
     WorkerEnding,
 )
-from scrapy_dedup.store.tables.models import CrawledUrl, Decision, DomainBoilerplate, Forgotten, VisitRow
+from scrapy_dedup.store.tables.models import CrawledUrl, CrawlRun, Decision, DomainBoilerplate, Forgotten, VisitRow
 from scrapy_dedup.store.tables.statements import Row, change_in, upsert
 from scrapy_dedup.store.workers import Claimant, Ending, Lost, Shown
 
@@ -364,6 +364,12 @@ class ProjectStore:
         self.lease, self.shared_since = lease, joined.began_at
         self.run = Run(joined.run_id, resumed, killed=resumed and joined.lost > 0, worker=joined.worker_id)
         return self.run
+
+    def has_one_run(self) -> bool:
+        """Say whether no run of the project was begun but one: nobody else has met pages of it, or does."""
+        some = select(CrawlRun.id).where(CrawlRun.project_id == self.id).limit(2)
+        with self._database.transaction() as connection:
+            return len(connection.scalars(some).all()) < 2
 
     def report_run(self, run_id: uuid.UUID, stats: Mapping[str, Any], at: datetime) -> None:
         """Note how a run that is under way stands; without effect on one that has ended.

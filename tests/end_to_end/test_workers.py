@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -95,6 +96,10 @@ def at_once(server: WebServer, store: str, *starts: Callable[[], Running]) -> li
     crawls = [one.finish() for one in running]
     assert [crawl.errors for crawl in crawls] == [[]] * len(crawls)
     return crawls
+
+
+def was_heard_after(store: str, at: datetime) -> bool:
+    return any(one.run.seen_at is not None and one.run.seen_at > at for one in runs(store))
 
 
 def claims(store: str) -> int:
@@ -310,3 +315,33 @@ def test_pages_that_no_worker_found_are_removed_once(worker, store):
         project = opened.project("shop")
         gone = project.changes(project.last_runs()[0].id, verdict="removed")
         assert [change.url for change in gone] == [site.url("p7")]
+
+
+def test_of_two_crawls_at_once_the_one_that_began_first_sees_what_the_other_gave(make_project, store):
+    """It began in an empty store, where there is nothing to ask for until somebody else begins."""
+    given = threading.Event()
+
+    def site(origins: list[str]) -> Site:
+        pages = {f"{origins[0]}/p{n}": Answer(html_page(n)) for n in range(6)}
+        copies = {f"{origins[0]}/copy{n}": Answer(f"{html_page(n)}<!-- made anew -->", until=given) for n in range(6)}
+        return {f"{origins[0]}/own": Answer(html_page("own")), **pages, **copies}
+
+    shared = {**ADDON, "DEDUP_PROJECT": "shop", "DEDUP_DATABASE_URL": store, "FEEDS": {}}
+    one, another = (make_project(name, **shared) for name in ("one", "other"))
+    with serving(1, site) as server:
+        own, *urls = server.site
+        pages, copies = urls[:6], urls[6:]
+        first = one.start("pages", "-a", f"start={' '.join([own, *copies])}")
+        first.wait_for(lambda: own in server.requests)
+        other = another.crawl("pages", "-a", f"start={' '.join(pages)}")
+        for _ in range(2):  # it says twice how it stands: once it may have been about to
+            ended = datetime.now(UTC)
+            first.wait_for(partial(was_heard_after, store, ended))
+        given.set()
+        crawl = first.finish()
+
+    assert [other.errors, crawl.errors] == [[], []]
+    assert {line["id"]: line["report"].get("same_as") for line in crawl.stored} == {
+        own: None,
+        **dict(zip(copies, pages, strict=True)),
+    }

@@ -262,6 +262,8 @@ class Crawl:
     count: Count
     has_history: bool = True
     """Whether any page, or feed, was met before it."""
+    is_alone: bool = False
+    """Whether nobody else has written pages of its project, or does."""
     rows: list[Record] = dataclasses.field(default_factory=list)
     """What waits to be written, in order."""
     learners: dict[tuple[str, Method], Learner] = dataclasses.field(default_factory=dict)
@@ -284,7 +286,7 @@ class Crawl:
     """Pages that a browser is to look at, where there is one."""
 
     def __post_init__(self) -> None:
-        self.duplicates = DuplicateIndex(self.store)
+        self.duplicates = DuplicateIndex(self.store, is_alone=self.is_alone)
 
     def learner(self, domain: str, method: Method) -> Learner | None:
         """Return what is known of a domain; None before the store was asked."""

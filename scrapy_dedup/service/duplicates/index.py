@@ -115,7 +115,7 @@ class DuplicateIndex:
         Raises:
             StoreError: the store failed.
         """
-        if self._knows_all:
+        if self._knows_all and facts.page_key not in self._recent:
             return KnownDuplicates()
         layers = asked_layers(settings)
         sketch = facts.sketch
@@ -137,6 +137,15 @@ class DuplicateIndex:
             near = promising(sketch, answer.near, settings.near_duplicate_jaccard, _MOST_COMPARED)
             wanted |= {one.page_key for one in near}
         return KnownDuplicates(answer, self._store.texts_of(wanted) if wanted else {})
+
+    @property
+    def knows_all(self) -> bool:
+        """Whether the store has nothing that is not in memory."""
+        return self._knows_all
+
+    def meet_others(self) -> None:
+        """Ask the store from now on: somebody else writes to it."""
+        self._knows_all = False
 
     def same(
         self, facts: PageFacts, found: KnownDuplicates, settings: Settings, layers: Collection[str]
