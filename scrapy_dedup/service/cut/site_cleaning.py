@@ -20,7 +20,7 @@ from scrapy_dedup.core.pages.tags import BODY, Place, Tag, plain
 from scrapy_dedup.core.recrawl.verdicts import mask
 from scrapy_dedup.core.templates.layouts import Skeleton, skeleton_of
 from scrapy_dedup.core.templates.templates import MORE_CAUTION, Cut, Template, Why, cut, template_of
-from scrapy_dedup.core.urls.normal_form import page_key
+from scrapy_dedup.core.urls.normal_form import page_key, target_of
 from scrapy_dedup.service.cut.cleaning import Cleaned, judged, without
 from scrapy_dedup.service.cut.site_patterns import SitePatterns, patterns_of
 from scrapy_dedup.service.model_file import verdict_model
@@ -147,6 +147,8 @@ class _Card(Struct, frozen=True, eq=False):
     says: tuple[str, ...]
     leads_to: frozenset[str]
     """Addresses, with and without their queries, and what is written on them, whatever its numbers."""
+    is_own: bool
+    """It leads to the page itself, with another query: a size or a colour of the page's own ware."""
 
 
 def _come_or_stayed(cards: Sequence[_Card | None], others: Sequence[_Card | None]) -> list[bool]:
@@ -159,7 +161,11 @@ def _come_or_stayed(cards: Sequence[_Card | None], others: Sequence[_Card | None
     rotating = {path for path, box in new.items() if 2 * sum(box.values()) >= len(box) >= _FEWEST_ROTATING}
     return [
         card is not None
-        and (card.path in rotating or new[card.path][card] or any((link, card.says) in said for link in card.leads_to))
+        and (
+            (card.path in rotating and not card.is_own)
+            or new[card.path][card]
+            or any((link, card.says) in said for link in card.leads_to)
+        )
         for card in cards
     ]
 
@@ -184,7 +190,7 @@ def _cards(page: Page, url: str, knowledge: SiteKnowledge | None) -> list[_Card 
     made: dict[tuple[int, int] | None, _Card | None] = {None: None}
     for span in spans:
         if span is not None and span not in made:
-            made[span] = _card(page.blocks[slice(*span)], frozenset().union(*links[slice(*span)]), common)
+            made[span] = _card(page.blocks[slice(*span)], frozenset().union(*links[slice(*span)]), common, url)
     boxes = Counter(card.path for card in made.values() if card is not None)
     kept = [place for place, gone in enumerate(out) if not gone]
     for span, card in made.items():
@@ -194,13 +200,16 @@ def _cards(page: Page, url: str, knowledge: SiteKnowledge | None) -> list[_Card 
     return [made[span] for span in spans]
 
 
-def _card(blocks: Sequence[Block], links: frozenset[str], common: AbstractSet[str]) -> _Card | None:
+def _card(blocks: Sequence[Block], links: frozenset[str], common: AbstractSet[str], url: str) -> _Card | None:
     shown = [text for block in blocks for text in shown_in(block)]
     # Each page's own file is behind the same "Download", and who is written to stands in no card of another page.
     if not links or any(text.startswith("<") for text in shown):
         return None
     # Cards of many pages have one section or button.
-    return _Card(blocks[0].path, (*(block.text for block in blocks), *shown), links - common or links)
+    here = url.partition("#")[0]
+    own = here + ("&" if "?" in here else "?")
+    is_own = any((target_of(link, url) or "").startswith(own) for link in links if link[:1].strip())
+    return _Card(blocks[0].path, (*(block.text for block in blocks), *shown), links - common or links, is_own)
 
 
 def _links(block: Block) -> Iterator[str]:

@@ -196,14 +196,14 @@ class TestFrame:
         assert {words(120, 4), "120", words(121, 4), "121"} <= set(found)
 
 
-def sold(number: int, price: int, *, state: str = "In stock", file: str = "care-1.pdf") -> str:
+def sold(number: int, price: int, *, state: str = "In stock", file: str = "care-1.pdf", sizes: str = "SML") -> str:
     """A page of which templates leave out what sells it, as it stands where others show what else is sold."""
     offer = (
         '<div class="sidebar"><div class="widget"><h3>Offer</h3>'
         f'<p><a href="/add/{number}">Buy for {price} euros</a></p>'
         f'<p><a href="/stock">{state}</a></p><p><a href="/files/{file}">Read on</a></p></div></div>'
         '<div class="variants"><ul>'
-        + "".join(f'<li><a href="/v/{number}-{size}">Size {size}</a> <p>{price} euros</p></li>' for size in "SML")
+        + "".join(f'<li><a href="/a/{number}?size={size}">Size {size}</a> <p>{price} euros</p></li>' for size in sizes)
         + "</ul></div>"
     )
     return article(number).replace("</article>", "</article>" + offer)
@@ -214,6 +214,7 @@ def sold(number: int, price: int, *, state: str = "In stock", file: str = "care-
     "changed",
     [
         pytest.param(sold(99, 888), id="price"),
+        pytest.param(sold(99, 888, sizes="SXY").replace("for 888", "for 777"), id="price-where-half-is-new"),
         pytest.param(sold(99, 777, state="Sold out"), id="state"),
         pytest.param(sold(99, 777, file="care-2.pdf"), id="file"),
     ],
