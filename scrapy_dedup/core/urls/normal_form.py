@@ -243,7 +243,8 @@ def normalize_url(url: str, rules: UrlRules = DEFAULT_RULES) -> str:
         return url
     if len(url) > _REMEMBERED_CHARS:
         return _normal_form(url, rules)
-    return _remembered_normal_form(url, rules)
+    # A text that lxml found holds the document that it is from.
+    return _remembered_normal_form(str(url), rules)
 
 
 def without_trackers(url: str) -> str:
@@ -270,19 +271,25 @@ def page_key(url: str, rules: UrlRules = DEFAULT_RULES) -> bytes:
     return blake2b(normalize_url(url, rules).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-@lru_cache(maxsize=4_096)
 def extract_domain(url: str, scope: DomainScope = "host") -> str | None:
     """Return the domain whose knowledge applies to a URL; None where there is no valid http(s) URL.
 
     The port is part of it for IP addresses and localhost only ("127.0.0.1:8000", "[::1]:8000"): there each port
     is a site of its own. A host without registrable domain ("intranet", "github.io") is its own.
     """
+    return _domain_of(url, scope) if len(url) > _REMEMBERED_CHARS else _remembered_domain(str(url), scope)
+
+
+def _domain_of(url: str, scope: DomainScope) -> str | None:
     parts = split_url(url)
     if parts is None:
         return None
     if _is_address(parts.host):
         return f"{parts.host}:{parts.port}" if parts.port else parts.host
     return _registrable(parts.host) if scope == "registrable" else parts.host
+
+
+_remembered_domain = lru_cache(maxsize=4_096)(_domain_of)
 
 
 def same_site(one: str, other: str) -> bool:

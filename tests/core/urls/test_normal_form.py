@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from string import ascii_letters, ascii_lowercase, digits
 from typing import Any
+from weakref import ref
 
 import pytest
 from _pytest.mark import ParameterSet
@@ -82,6 +83,22 @@ def test_endless_url_is_no_url():
 
     assert normalize_url(endless) == endless.strip()
     assert extract_domain(endless) is None
+
+
+class _Found(str):
+    """As lxml gives it, which holds its document by it."""
+
+    __slots__ = ("__weakref__",)
+
+
+@pytest.mark.parametrize("chars", [1, 10_000])
+def test_no_url_is_held_that_is_long_or_holds_its_document(chars):
+    found = _Found("https://example.com/a b" + "c" * chars)
+    document = ref(found)
+
+    assert (extract_domain(found), normalize_url(found)) == ("example.com", found.replace(" ", "%20"))
+    del found
+    assert document() is None
 
 
 def test_registrable_domain_needs_no_network_and_no_file(tmp_path):
