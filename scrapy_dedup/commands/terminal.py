@@ -85,7 +85,8 @@ def _print_rows(names: Sequence[str], rows: Iterable[Sequence[Text]], console: C
         console.print(first, soft_wrap=True)
         named = zip(names[1:], others, strict=True)
         told = [Text.assemble((f"{name}: ", "dim"), cell) for name, cell in named if cell.plain]
-        console.print(Padding(Text(", ").join(told), (0, 0, 0, _GAP)))
+        if told:
+            console.print(Padding(Text(", ").join(told), (0, 0, 0, _GAP)))
 
 
 def _cell(value: object, *, is_text: bool) -> Text:
