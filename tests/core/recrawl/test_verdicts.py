@@ -124,17 +124,7 @@ def test_moves_tells_numbers_that_changed_from_those_that_stood():
     assert found.still == {Passage("body>p", "Posted 2 June 2025").churn_key}
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "changed", "still"),
-    [
-        pytest.param("<dd>2024-05-01<dd>17", "<dd>2024-05-01<dd>18", 1, 1, id="a-day-is-no-count"),
-        pytest.param("<dt>Likes<dd>5<dt>Posts<dd>17", "<dt>Likes<dd>5<dt>Posts<dd>18", 1, 1, id="other-label"),
-        pytest.param("<dd>1<dd>2<dd>3", "<dd>2<dd>3<dd>4", 0, 1, id="some-as-before"),
-        pytest.param("<dd>1<dd>12<dd>30", "<dd>4<dd>15<dd>33", 1, 0, id="all-moved"),
-        pytest.param("<dd>1<dd>12", "<dd>1<dd>15", 0, 1, id="one-of-two"),
-        pytest.param("<dd>1", "<dd>1<dd>15", 0, 1, id="one-came"),
-    ],
-)
+@table("recrawl/counters")
 def test_counters_move_with_all_that_count_the_same(old, new, changed, still):
     labels = Repeats(links=frozenset({text_key("body>dl>dt", "Likes"), text_key("body>dl>dt", "Posts")}))
     before, after = (text_of(f"<dl>{html}</dl>", repeats=labels) for html in (old, new))
