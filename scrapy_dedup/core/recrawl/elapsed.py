@@ -71,7 +71,7 @@ _DAYS: Final = frozenset(
 )
 _COUNTED: Final = r"\d++(?:[.,\u00a0\u202f' ]\d{3})*+(?:[.,]\d)?[kKmM]?"
 _VIEWS: Final = (
-    r"views?|reads?|page ?views?|aufrufe?|ansichten|vues?|lectures|visitas?|vistas|visualizaciones|visualizzazion[ei]"
+    r"views?|reads?|page ?views?|aufrufe?|ansichten|vues?|visitas?|vistas|visualizaciones|visualizzazion[ei]"
     r"|visualizaç(?:ão|ões)|visitas|weergaven?|wyświetle(?:nie|nia|ń)|odsłon[ay]?|просмотр(?:а|ов|ы)?|прочтени[йя]"
     r"|перегляд(?:и|ів)?|回?閲覧|回視聴|ビュー|次?浏览|次?瀏覽|次?阅读|次?观看|浏览(?:量|次数)?|조회(?:수)?"
     r"|görüntülen?me|okunma|visning(?:ar|er)?"
@@ -83,25 +83,36 @@ _TIMES: Final = (
     rf"|(?:vu|lu) {_COUNTED} fois|(?:visto|leído) {_COUNTED} veces|(?:visto|letto) {_COUNTED} volte"
     rf"|visto {_COUNTED} vezes"
 )
-# "17 people are looking at this right now": who, and a word of looking.
-_PEOPLE: Final = (
-    r"people|persons?|others?|users?|visitors?|customers?|shoppers?|guests?|personen|leute|kunden|nutzer|besucher"
-    r"|personnes?"
-    r"|clients?|visiteurs?|autres|personas?|clientes|usuarios|otros|person[ae]|utenti|visitatori|pessoas?|mensen"
-    r"|anderen"
-    r"|osób|osoby|osoba|человека?|пользовател[ьяей]+|kişi|personer|kunder|lidí|người|人|명"
-)
-_LOOKING: Final = (
-    r"viewing|looking at|watching|browsing|in their (?:cart|basket|bag)|sehen|schauen|betrachten|regardent"
-    r"|consultent|viendo"
-    r"|mirando|guardando|vendo|olhando|bekijken|kijken|ogląda(?:ją)?|przegląda(?:ją)?|смотр[яи]т|просматрива\w+"
-    r"|閲覧|見て|"
-    r"bakıyor|inceliyor|görüntülüyor|tittar|ser på|prohlíží|đang xem|正在|看|보고"
+# "17 people are looking at this right now", as a sentence: a tour to watch birds for 12 persons is offered to as many.
+_ENGLISH: Final = r"(?:other |more )?(?:people|persons?|others?|users?|visitors?|customers?|shoppers?|guests?)"
+_LOOK: Final = r"(?:viewing|looking at|watching|browsing)"
+_NOW: Final = r"(?:currently |now |also |right now )?"
+_AND_SO_ON: Final = r"\b[^\d]{0,60}"
+_LOOKED_AT: Final = "|".join(
+    (
+        rf"{_COUNTED} {_ENGLISH} (?:is|are) {_NOW}{_LOOK}{_AND_SO_ON}",
+        rf"{_COUNTED} {_ENGLISH} {_NOW}{_LOOK} (?:this|it|now|right now|the same){_AND_SO_ON}",
+        rf"{_COUNTED} {_ENGLISH} (?:have|has) (?:this|it) in their (?:cart|basket|bag){_AND_SO_ON}",
+        rf"{_COUNTED} (?:andere )?(?:Personen|Leute|Kunden|Nutzer|Besucher) (?:sehen|schauen|betrachten){_AND_SO_ON}",
+        rf"{_COUNTED} (?:autres )?(?:personnes?|clients?|visiteurs?) (?:regardent|consultent){_AND_SO_ON}",
+        rf"{_COUNTED} (?:otras )?(?:personas?|clientes|usuarios) est[áa]n? (?:viendo|mirando){_AND_SO_ON}",
+        rf"{_COUNTED} (?:altre )?(?:person[ae]|utenti|clienti) st(?:anno|a) (?:guardando|vedendo){_AND_SO_ON}",
+        rf"{_COUNTED} (?:outras )?(?:pessoas?|clientes) est(?:ão|á) (?:vendo|olhando|a ver){_AND_SO_ON}",
+        rf"{_COUNTED} (?:andere )?(?:mensen|personen|klanten|anderen) (?:bekijken|kijken){_AND_SO_ON}",
+        rf"{_COUNTED} os(?:ób|oby|oba) (?:teraz )?(?:ogląda(?:ją)?|przegląda(?:ją)?){_AND_SO_ON}",
+        rf"{_COUNTED} (?:человека?|пользовател[ьяей]+) (?:сейчас )?(?:смотр[яи]т|просматрива\w+){_AND_SO_ON}",
+        rf"(?:сейчас )?(?:смотр[яи]т|просматривают) {_COUNTED} (?:человека?|пользовател[ьяей]+)",
+        rf"{_COUNTED} kişi [^\d]{{0,40}}(?:bakıyor|inceliyor|görüntülüyor)",
+        rf"{_COUNTED} (?:personer|kunder) (?:tittar|ser på){_AND_SO_ON}",
+        rf"{_COUNTED} lid(?:í|é) (?:si )?(?:to )?(?:právě )?prohlíží{_AND_SO_ON}",
+        rf"{_COUNTED} người đang xem{_AND_SO_ON}",
+        rf"{_COUNTED} ?人が[^\d]{{0,20}}(?:閲覧|見て)[^\d]{{0,10}}",
+        rf"{_COUNTED} ?人正在(?:看|浏览|查看|观看|瀏覽|觀看)[^\d]{{0,20}}",
+        rf"{_COUNTED} ?명이 [^\d]{{0,20}}(?:보고|구경)[^\d]{{0,10}}",
+    )
 )
 _WATCHED: Final = re.compile(
-    rf"(?:{_COUNTED}) ?(?:{_VIEWS})|(?:{_VIEWS}) ?[:：]? ?{_COUNTED}|{_TIMES}"
-    rf"|(?=\D*\d+\D*\Z)(?=.*(?:\b|(?<=\d))(?:{_PEOPLE}))(?=.*(?:{_LOOKING})).{{1,80}}",
-    re.IGNORECASE,
+    rf"{_COUNTED} ?(?:{_VIEWS})|(?:{_VIEWS}) ?[:：] ?{_COUNTED}|{_TIMES}|{_LOOKED_AT}", re.IGNORECASE
 )
 _STAMP: Final = (
     r"(?:last |page |this page was )*(?:updated?|modified|generated|refreshed|edited|update|revised)(?: on| at)?"
