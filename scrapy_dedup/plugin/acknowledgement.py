@@ -599,8 +599,10 @@ class Acknowledgement:
         self.settle_gone()
         for visit in self._visits.all():
             self._visits.forget_items(visit)
-            # A middleware wants no more of a callback that has not ended, and garbage was not collected since.
-            visit.callback_ended |= visit.from_spider
+            if visit.from_spider and not visit.callback_ended:
+                # A middleware wants no more of it, or failed, and garbage was not collected since.
+                visit.cut_short()
+                visit.callback_ended = True
             self.settle(visit)
             if not visit.callback_ended:
                 self._note_met(visit)

@@ -138,8 +138,7 @@ class DedupSpiderMiddleware:
         """Note that a middleware above has all that it wants of a callback, unless the crawl ends by force."""
         if visit is not None:
             visit.failed |= self._engine.closing()
-            if visit.recorded is not None:
-                visit.recorded.unkeepable = visit.recorded.unkeepable or "an output that was not asked for whole"
+            visit.cut_short()
 
     def _look_at_what_it_changed(self, response: Response, visit: Visit) -> None:
         """Let nothing be kept of a callback that changed what others decide by, such as what its request carries."""

@@ -156,6 +156,11 @@ class Visit:
             return None
         return response.body
 
+    def cut_short(self) -> None:
+        """Let nothing be kept of a callback whose output was not asked for whole."""
+        if self.recorded is not None:
+            self.recorded.unkeepable = self.recorded.unkeepable or "an output that was not asked for whole"
+
     def page(self, limits: ParseLimits) -> Page | Unparsed | None:
         """Return the response's page, parsed at most once."""
         if self.parsed is None and (response := self.response()) is not None:

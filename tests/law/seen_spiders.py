@@ -401,6 +401,19 @@ class FirstAlone:
             break
 
 
+class FirstAloneHeld:
+    """Spider middleware that takes a callback's first output alone, and holds the rest: no garbage to be collected."""
+
+    def __init__(self) -> None:
+        self._held: list[AsyncIterator[Any]] = []
+
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:  # noqa: ARG002
+        self._held.append(result)
+        async for one in result:
+            yield one
+            break
+
+
 class Browser:
     """Downloader middleware that gives pages before any other is asked for them."""
 

@@ -823,6 +823,17 @@ class TestCrawlsAgain:
         assert self.items(Beside(crawls, tmp_path, "NamesSpider", **chosen), worlds)[1:] == found
 
     @pytest.mark.parametrize("reuse", ["body", "text"])
+    @pytest.mark.parametrize("middleware", ["FirstAlone", "FirstAloneHeld"])
+    def test_what_was_not_asked_for_whole_is_no_outcome_to_give_again(self, reuse, middleware, crawls, tmp_path):
+        chosen = {"DEDUP_UNCHANGED": "skip", "DEDUP_REUSE": reuse, "DEDUP_AUDIT": 0}
+        beside = Beside(crawls, tmp_path, "SharedItemSpider", **chosen)
+        short = {"SPIDER_MIDDLEWARES": {f"tests.law.seen_spiders.{middleware}": 600}}
+
+        found = [beside.crawl(_shop(4), one, paths=_FEW_PATHS[:20])[1].items for one in (short, {})]
+
+        assert [[item["part"] for item in items] for items in found] == [["first"] * 4, ["second"] * 4]
+
+    @pytest.mark.parametrize("reuse", ["body", "text"])
     def test_audit_of_a_page_that_changed_finds_no_difference(self, reuse: str, crawls: Crawls, tmp_path: Path) -> None:
         beside = Beside(crawls, tmp_path, "SkuSpider", DEDUP_REUSE=reuse, DEDUP_AUDIT=1)
         for word in ("oak", "elm"):
