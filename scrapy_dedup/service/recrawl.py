@@ -114,8 +114,8 @@ class PagesMet(KeyTable):
 _KEY_BYTES: Final = 16
 # Of some 400 bytes each. Of a page that is forgotten counts what the store has.
 _MOST_SHOWN: Final = 50_000
-# Of some 600 bytes each.
-_MOST_GIVEN: Final = 20_000
+# Of some 600 bytes each, and 120 for each of their items: of pages with a hundred items 67 MB.
+_MOST_GIVEN: Final = 5_000
 # Written anew with each visit.
 _MOST_ITEMS: Final = 4_000
 
@@ -219,6 +219,7 @@ class GivenPages:
     def of(self, page_key: bytes, giver: bytes) -> Given:
         """Return what a callback was given by a page, to be added to."""
         given = self._pages.setdefault((page_key, giver), Given())
+        self._pages.move_to_end((page_key, giver))
         if len(self._pages) > self._most:
             self._pages.popitem(last=False)
         return given

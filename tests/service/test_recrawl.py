@@ -16,6 +16,7 @@ from scrapy_dedup.service.recrawl import (
     NOTHING_KNOWN,
     AskedPage,
     Delivered,
+    GivenPages,
     KnownPage,
     PagesMet,
     Recall,
@@ -247,3 +248,11 @@ def test_the_next_visit_is_told_each_item_of_the_last_also_those_without_a_value
     assert earlier.items == Counter(items)
     assert earlier.left_out == left_out
     assert earlier.keepers == dict.fromkeys(set(left_out.values()), frozenset(fields))
+
+
+def test_a_page_that_is_visited_again_and_again_is_not_forgotten_for_others():
+    pages = GivenPages(most=2)
+    polled = pages.of(b"polled", b"parse")
+    for other in (b"one", b"two", b"three"):
+        pages.of(other, b"parse")
+        assert pages.of(b"polled", b"parse") is polled
