@@ -3,6 +3,7 @@
 `DEDUP_TESTS_WITHOUT="chromium postgresql redis java network"` hides some of what is installed, to see what is skipped.
 """
 
+import atexit
 import fcntl
 import json
 import os
@@ -26,6 +27,13 @@ _FOLDER = "DEDUP_TESTS_SERVERS"
 _HIDDEN = "DEDUP_TESTS_WITHOUT"
 # A process whose object is collected is complained of.
 _children: list["subprocess.Popen[bytes]"] = []
+
+
+@atexit.register
+def _leave_them() -> None:
+    """Have nobody complain, at the end of a process that started servers, that they run: they end with the run."""
+    for child in _children:
+        child.returncode = child.poll() or 0
 
 
 @dataclass(frozen=True, slots=True)
