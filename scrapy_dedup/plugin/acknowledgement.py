@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from datetime import UTC, datetime
 from io import BufferedReader, FileIO
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Final, get_args
 from weakref import WeakSet
 
 from itemadapter import ItemAdapter
@@ -21,6 +21,7 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FeedExporter
 from scrapy.http import Response
+from scrapy.utils.defer import ensure_awaitable
 from twisted.python.failure import Failure
 
 from scrapy_dedup.core.pages.blocks import Page
@@ -48,15 +49,70 @@ from scrapy_dedup.store.records.records import (
 logger = logging.getLogger(__name__)
 
 
+class _AskedOnce:
+    """A feed's filter, asked once about each item as without the plugin: it may count, or fail."""
+
+    def __init__(self, asked: Any, look: Callable[[], Any]) -> None:
+        self._asked = asked
+        self._look = look
+        self.forget()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._asked, name)
+
+    def forget(self) -> None:
+        """Forget what it said of an item, with which all are done."""
+        self._about: list[Any] = []
+        self._said: bool | Exception = False
+        self.gave = False
+        """Whether the exporter was told to take the item."""
+
+    def accepts(self, item: Any) -> bool:
+        """Answer the exporter, of whose files all are seen before they take anything."""
+        self._look()
+        if isinstance(said := self.says(item), Exception):
+            raise said
+        self.gave = said
+        return said
+
+    def says(self, item: Any) -> bool | Exception:
+        """Return whether it accepts an item, or how it fails with it."""
+        if not self._about or self._about[0] is not item:
+            self._about = [item]
+            try:
+                self._said = bool(self._asked.accepts(item))
+            except Exception as error:  # noqa: BLE001 (a class of the user's)
+                self._said = error
+        return self._said
+
+
+class _Told:
+    """A feed's storage for one file, which tells when that is stored: Scrapy's counts may be kept by nobody."""
+
+    def __init__(self, slot: Any, stored: Callable[[Any], None]) -> None:
+        self._slot, self._storage, self._stored = slot, slot.storage, stored
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._storage, name)
+
+    async def store(self, file: Any) -> None:
+        """Store the file."""
+        self._slot.storage = self._storage
+        await ensure_awaitable(self._storage.store(file))
+        self._stored(self._slot)
+
+
 class _Feed(Struct):
     """One of FEEDS, whose items may be spread over files.
 
     Attributes:
+        filter: what says which items it takes.
         slots: its files that are not done.
         done: items of the others.
         given: items that it was to take.
     """
 
+    filter: _AskedOnce
     slots: set[Any] = field(default_factory=set)
     done: int = 0
     given: int = 0
@@ -72,11 +128,12 @@ class _Feed(Struct):
             self.done += slot.itemcount
 
 
-class Delivery:
-    """Holds what says that pages were seen, until the feeds that took their items are stored.
+_NO_FEED: Final = object()
+"""What an item waits for in vain that a filter failed with: it is in no feed."""
 
-    `feed_slot_closed` is sent after a failed store, too, and does not say so: Scrapy's own counts do.
-    """
+
+class Delivery:
+    """Holds what says that pages were seen, until the feeds that took their items are stored."""
 
     def __init__(self, crawler: Crawler, *, follows_feeds: bool, count: Callable[[str, int], None]) -> None:
         self._crawler = crawler
@@ -87,8 +144,7 @@ class Delivery:
         self._held: dict[frozenset[Any], Spool] = {}
         self._lost: WeakSet[Any] = WeakSet()
         self._closed: WeakSet[Any] = WeakSet()
-        self._signals: Counter[str] = Counter()
-        self._failures: Counter[str] = Counter()
+        self._unstored: WeakSet[Any] = WeakSet()
         self._feeds: dict[str, _Feed] = {}
         self._released: deque[Spool] = deque()
         """What may be written now."""
@@ -101,19 +157,22 @@ class Delivery:
             connect(self._exporter_closed, signals.feed_exporter_closed)
 
     def _opened(self) -> None:
+        self._slots()
+        for template, asked in list(getattr(self._exporter, "filters", {}).items()):
+            self._feed(template, asked)
         # Connected this late, it is called after the exporter took an item, or failed to.
         connect: Callable[..., None] = self._crawler.signals.connect
         connect(self._taken, signals.item_scraped)
 
-    def _taken(self, item: Any) -> None:
+    def _taken(self) -> None:
         """Find out whether the feeds took an item: the exporter's exception, as that of a full disk, is logged alone.
 
         A feed that did not take one is no evidence of any other either: what its file held back may be gone, too.
         """
         slots = self._slots()
         for feed in self._feeds.values():
-            if any(slot.filter.accepts(item) for slot in feed.slots):
-                feed.given += 1
+            feed.given += feed.filter.gave
+            feed.filter.forget()
             taken = feed.taken()
             if feed.given > taken:
                 feed.given = taken
@@ -129,13 +188,19 @@ class Delivery:
         slot before, so that those that were open at the last call count, too.
         """
         before, after = self._last_slots, self.look()
-        took = {slot for slot in (*before, *after) if slot.filter.accepts(item)}
-        return {slot for slot in took if slot not in self._closed or slot in self._lost}
+        took = set()
+        for slot in (*before, *after):
+            said = slot.filter.says(item)
+            if isinstance(said, Exception):
+                return {_NO_FEED}
+            if said and (slot not in self._closed or slot in self._lost):
+                took.add(slot)
+        return took
 
     def refuses(self, item: Any) -> bool:
         """Say whether there are feeds, and none of them takes an item."""
         slots = self._slots()
-        return bool(slots) and not any(slot.filter.accepts(item) for slot in slots)
+        return bool(slots) and not any(slot.filter.says(item) for slot in slots)
 
     def look(self) -> tuple[Any, ...]:
         """Return the feeds that are open, and remember them for the next item."""
@@ -146,7 +211,7 @@ class Delivery:
         """Write records now, or when all that they wait for has come; say whether they wait."""
         slots = frozenset(waits_for)
         open_slots = frozenset(slot for slot in slots if slot not in self._closed)
-        if any(slot in self._lost for slot in slots):
+        if _NO_FEED in slots or any(slot in self._lost for slot in slots):
             self._count("ack/not_stored", 1)
         elif open_slots:
             self._held.setdefault(open_slots, Spool()).add(records)
@@ -178,13 +243,26 @@ class Delivery:
             self._exporter = self._crawler.get_extension(FeedExporter)
         slots = tuple(getattr(self._exporter, "slots", ()))
         for slot in slots:
-            self._feeds.setdefault(slot.uri_template, _Feed()).slots.add(slot)
+            feed = self._feed(slot.uri_template, slot.filter)
+            if slot not in feed.slots:
+                feed.slots.add(slot)
+                self._unstored.add(slot)
+                slot.filter = feed.filter
+                # By the name of the class Scrapy counts what is stored.
+                slot.storage = type(type(slot.storage).__name__, (_Told,), {})(slot, self._unstored.discard)
         return slots
 
+    def _feed(self, template: str, asked: Any) -> _Feed:
+        if template not in self._feeds:
+            assert self._exporter is not None
+            feed = self._feeds[template] = _Feed(_AskedOnce(asked, self._slots))
+            # Of the files that it begins from now on.
+            self._exporter.filters[template] = feed.filter  # type: ignore[assignment] # it answers as one
+        return self._feeds[template]
+
     def _slot_closed(self, slot: Any) -> None:
-        kind = type(slot.storage).__name__
         self._closed.add(slot)
-        if self._has_failed(kind):
+        if slot in self._unstored:
             self._lost.add(slot)
             logger.warning("The feed %s was not stored: its pages come again", slot.uri)
         for slots in [slots for slots in self._held if slot in slots]:
@@ -199,20 +277,6 @@ class Delivery:
         for slots in list(self._held):
             if all(one in self._closed or not one.itemcount for one in slots):
                 self._released.append(self._held.pop(slots))
-
-    def _has_failed(self, kind: str) -> bool:
-        """Say whether the feed that was closed now may be one that failed.
-
-        Two feeds may have ended before the first signal came: then neither is believed.
-        """
-        stats = self._crawler.stats
-        failed = stats.get_value(f"feedexport/failed_count/{kind}", 0)
-        ended = failed + stats.get_value(f"feedexport/success_count/{kind}", 0)
-        self._signals[kind] += 1
-        may_be = failed > self._failures[kind]
-        if self._signals[kind] >= ended:
-            self._failures[kind] = failed
-        return bool(may_be)
 
 
 _KINDS: dict[str, Any] = {kind.__name__: kind for kind in (*get_args(Record), Recleaned)}

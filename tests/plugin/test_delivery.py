@@ -1,13 +1,15 @@
 """With Scrapy's own feed slots and counts; what the exporter would send is sent by hand."""
 
+import asyncio
 from collections import Counter
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from scrapy import signals
 from scrapy.crawler import Crawler
-from scrapy.extensions.feedexport import FileFeedStorage, ItemFilter
+from scrapy.extensions.feedexport import ItemFilter
 
 from scrapy_dedup.core.chunks.chunks import StoredChunk
 from scrapy_dedup.plugin.acknowledgement import _IN_MEMORY, Delivery, Spool
@@ -23,6 +25,15 @@ class OnlyBoats(ItemFilter):
         return bool(item.get("boat"))
 
 
+class Storage:
+    def __init__(self, slot: "Slot") -> None:
+        self._slot = slot
+
+    def store(self, file: None) -> None:  # noqa: ARG002 - as Scrapy calls it
+        if self._slot.fails:
+            raise OSError("no space left on device")
+
+
 class Slot:
     """As far as a feed's slot is looked at."""
 
@@ -30,7 +41,8 @@ class Slot:
         self.uri = uri
         self.uri_template = uri.rstrip("0123456789")
         self.filter = accepts({})
-        self.storage = FileFeedStorage(uri)
+        self.fails = False
+        self.storage: Any = Storage(self)
         self.itemcount = 1
 
 
@@ -44,21 +56,18 @@ class Feeds:
         self.delivery = Delivery(
             self.crawler, follows_feeds=follows, count=lambda what, n: self.counts.update({what: n})
         )
-        self.exporter = cast("Any", SimpleNamespace(slots=[]))
+        self.exporter = cast("Any", SimpleNamespace(slots=[], filters={}))
         # In place of Scrapy's, which would open files.
         self.delivery._exporter = self.exporter
 
     def open(self, *slots: Slot) -> None:
         self.exporter.slots = list(slots)
 
-    def end(self, slot: Slot, *, stored: bool = True, told: bool = True) -> None:
-        """Store a feed; *told*: its signal comes at once."""
-        word = "success" if stored else "failed"
-        self.crawler.stats.inc_value(f"feedexport/{word}_count/FileFeedStorage")
-        if told:
-            self.tell(slot)
-
-    def tell(self, slot: Slot) -> None:
+    def end(self, slot: Slot, *, stored: bool = True) -> None:
+        """Store a feed, as Scrapy does."""
+        slot.fails = not stored
+        with suppress(OSError):
+            asyncio.run(slot.storage.store(None))
         self.crawler.signals.send_catch_log(signals.feed_slot_closed, slot=slot)
 
     def put(self, name: str, slots: set[Any]) -> None:
@@ -78,9 +87,7 @@ class Feeds:
             case "scrape":
                 self.scrape(names[0], boat=names[0] == "boat")
             case "end" | "fail":
-                self.end(slots[names[0]], stored=word == "end", told="untold" not in names)
-            case "tell":
-                self.tell(slots[names[0]])
+                self.end(slots[names[0]], stored=word == "end")
             case "take":
                 self.put(names[0], {slots[names[1]]})
             case "empty":
@@ -149,7 +156,7 @@ def test_feed_that_did_not_take_an_item_is_no_evidence_of_what_it_holds(feeds, b
 
     def export(item: dict[str, Any]) -> None:
         nonlocal open_slot
-        if item["number"] == fails:
+        if open_slot.filter.accepts(item) and item["number"] == fails:
             raise OSError("no space left on device")
         open_slot.itemcount += 1
         if open_slot.itemcount >= batch:
@@ -173,6 +180,48 @@ def test_feed_that_did_not_take_an_item_is_no_evidence_of_what_it_holds(feeds, b
         return
     assert a_snapshot(str(fails)) not in released
     assert feeds.counts["ack/not_taken"] == 1
+
+
+class EverySecond(ItemFilter):
+    """Fails with an item without a number."""
+
+    asked = 0
+
+    def accepts(self, item: Any) -> bool:
+        self.asked += item["number"] > 0
+        return self.asked % 2 == 0
+
+
+@pytest.mark.parametrize("is_first", [True, False], ids=["before-the-exporter", "after-it"])
+def test_filter_is_asked_once_about_each_item_and_one_with_which_it_fails_comes_again(feeds, is_first):
+    slot = Slot("seconds", EverySecond)
+    slot.itemcount = 0
+    feeds.open(slot)
+    connect = feeds.crawler.signals.connect
+    taken = []
+
+    def ours(item: dict[str, Any]) -> None:
+        feeds.put(str(item), feeds.delivery.feeds_of(item))
+
+    def export(item: dict[str, Any]) -> None:
+        if slot.filter.accepts(item):
+            taken.append(item)
+            slot.itemcount += 1
+
+    for receiver in (ours, export) if is_first else (export, ours):
+        connect(receiver, signals.item_scraped, weak=False)
+    feeds.crawler.signals.send_catch_log(signals.spider_opened)
+    one = {"number": 1}
+    for item in (one, one, {}, one):
+        feeds.crawler.signals.send_catch_log(signals.item_scraped, item=item)
+    before = list(feeds.released)
+    feeds.end(slot)
+
+    assert taken == [one]
+    # What the filter refuses is in no feed that could be lost.
+    assert before == [a_snapshot(str(one))] * 2
+    assert feeds.released == [a_snapshot(str(one))] * 3
+    assert feeds.counts == {"ack/not_stored": 1}
 
 
 def test_an_item_is_refused_where_there_are_feeds_and_none_takes_it():
