@@ -130,7 +130,8 @@ class Call(Struct, frozen=True):
         Raises:
             StoreError: it cannot be opened.
         """
-        with Store.open(database_url(self.settings), timeout=self.settings.database_timeout, create=False) as store:
+        url, timeout = database_url(self.settings), self.settings.database_timeout
+        with Store.open(url, timeout=timeout, create=False, write=False) as store:
             yield store
 
     @contextmanager
@@ -152,7 +153,7 @@ class Call(Struct, frozen=True):
             StoreError: the store cannot be opened.
             UnknownProjectError: it has other projects, and not this one: a name was mistyped.
         """
-        with Store.open(database_url(self.settings), timeout=self.settings.database_timeout) as store:
+        with Store.open(database_url(self.settings), timeout=self.settings.database_timeout, write=False) as store:
             if store.project_names():
                 find_project(store, self.project)
             else:

@@ -12,7 +12,15 @@ from sqlalchemy import URL, Engine, select
 from scrapy_dedup.store.engine.codec import column_text
 from scrapy_dedup.store.engine.database import WRITES, Database, make_circuit, make_engine, parse_url
 from scrapy_dedup.store.engine.errors import StoreError, file_of, shown, translated
-from scrapy_dedup.store.engine.schema import Refused, Schema, inspect_connection, inspect_file, migrate, use_log
+from scrapy_dedup.store.engine.schema import (
+    Refused,
+    Schema,
+    inspect_connection,
+    inspect_file,
+    migrate,
+    refused_by_rights,
+    use_log,
+)
 from scrapy_dedup.store.records.records import KeepPolicy
 from scrapy_dedup.store.tables.columns import by_code_point
 from scrapy_dedup.store.tables.models import Project
@@ -35,19 +43,23 @@ class Store:
         self._database = database
 
     @classmethod
-    def open(cls, url: str | URL, *, timeout: timedelta = DEFAULT_TIMEOUT, create: bool = True) -> Self:
+    def open(
+        cls, url: str | URL, *, timeout: timedelta = DEFAULT_TIMEOUT, create: bool = True, write: bool = True
+    ) -> Self:
         """Open the store; create or upgrade its schema if need be.
 
-        *url* names a SQLite file, `sqlite://` one in memory, or a PostgreSQL database; *timeout* is how long to wait
-        for the lock of another process, now and later; *create*: make a store that does not exist, as one in memory
-        never does before.
+        Args:
+            url: a SQLite file, `sqlite://` for one in memory, or a PostgreSQL database.
+            timeout: how long to wait for the lock of another process, now and later.
+            create: make a store that does not exist, as one in memory never does before.
+            write: refuse one that cannot be written to now; without it one that is read-only, or locked, is read.
 
         Raises:
             StoreError: it cannot be opened, or must not be; then it is as it was.
         """
         parsed = parse_url(url)
         with translated(parsed):
-            engine = _open(parsed, timeout, create=create)
+            engine = _open(parsed, timeout, create=create, write=write)
             return cls(Database(parsed, engine, make_circuit(parsed, engine)))
 
     def __repr__(self) -> str:
@@ -98,20 +110,21 @@ class Store:
             return connection.scalars(find).one()
 
 
-def _open(url: URL, timeout: timedelta, *, create: bool) -> Engine:
+def _open(url: URL, timeout: timedelta, *, create: bool, write: bool) -> Engine:
     path = file_of(url)
     found = _allowed(url, inspect_file(path, timeout) if path else inspect_other(url, timeout))
     if found is Schema.EMPTY and not create:
         raise StoreError(f"store {shown(url)}: there is none yet. Run a crawl first, or check DEDUP_DATABASE_URL.")
-    if path:
+    if path and (write or found is not Schema.CURRENT):
         _allowed(url, _prepare_file(path, timeout))
     engine = make_engine(url, timeout)
     try:
         if found is not Schema.CURRENT:
             _allowed(url, migrate(engine))
-        # Only taking the write lock shows whether another process lets go of it in time.
-        with engine.execution_options(**{WRITES: True}).connect() as connection:
-            connection.begin().rollback()
+        if write:
+            # Only taking the write lock shows whether another process lets go of it in time.
+            with engine.execution_options(**{WRITES: True}).connect() as connection:
+                connection.begin().rollback()
     except BaseException:
         engine.dispose()
         raise
@@ -135,6 +148,8 @@ def inspect_other(url: URL, timeout: timedelta) -> Schema | Refused:
 
 
 def _prepare_file(path: Path, timeout: timedelta) -> Refused | None:
+    if refused := refused_by_rights(path):
+        return refused
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

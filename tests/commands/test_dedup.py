@@ -11,6 +11,7 @@ from rich.console import Console
 from scrapy_dedup.commands.dedup import VERBS
 from scrapy_dedup.commands.terminal import print_table
 from tests.commands.running import SECONDS, Shop, here, scrapy
+from tests.databases import locked
 from tests.service.stored_pages import a_url, html_page, put
 from tests.tables import table
 from tests.warm import start_scrapy
@@ -83,6 +84,19 @@ def test_json_is_all_that_a_program_reads(finished_shop, arguments):
     assert (told.code, told.err) == (0, "")
     assert isinstance(told.json, dict)
     assert told.out.isascii()
+
+
+@pytest.mark.parametrize("arguments", READING)
+def test_what_only_reads_waits_for_nobody_and_needs_no_right_to_write(shop, arguments):
+    told = shop.run(*arguments)
+    with locked(shop.file):
+        assert shop.run(*arguments, "-s", "DEDUP_DATABASE_TIMEOUT=0.2") == told
+    shop.file.chmod(0o444)
+    shop.file.parent.chmod(0o555)
+    before = files(shop.folder)
+
+    assert shop.run(*arguments) == told
+    assert (told.code, told.err, files(shop.folder)) == (0, "", before)
 
 
 @pytest.mark.parametrize("arguments", READING)

@@ -135,19 +135,20 @@ def test_a_damaged_store_stays_as_it_is(path, start, end, junk):
     refused(path, "damaged.*Restore a copy")
 
 
-def test_a_read_only_file_is_refused(path):
+@pytest.mark.parametrize(
+    ("place", "match"), [(".", "folder .* is read-only"), ("dedup.db", "read-only.*right to write")]
+)
+def test_what_is_read_only_is_refused_to_whoever_would_write(path, place, match):
     """The mode counts even for root, whom the system would let write."""
-    a_store_file(path).chmod(0o444)
-
-    refused(path, "read-only.*right to write")
-
-
-def test_a_file_in_a_read_only_folder_is_refused(path):
-    a_store_file(path).parent.chmod(0o555)
+    only_read = a_store_file(path).parent / place
+    mode = only_read.stat().st_mode
+    only_read.chmod(mode & 0o555)
     try:
-        refused(path, "folder .* is read-only")
+        refused(path, match)
+        with Store.open(address(path), write=False) as store, pytest.raises(StoreError, match="right to write"):
+            store.project("another")
     finally:
-        path.parent.chmod(0o755)
+        only_read.chmod(mode)
 
 
 @pytest.mark.parametrize(

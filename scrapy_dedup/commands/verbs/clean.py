@@ -96,7 +96,7 @@ def opened_knowledge(call: Call, *, remember: bool) -> Iterator[CleanKnowledge]:
     if not remember and file is not None and not file.exists():
         yield CleanKnowledge(None)
         return
-    with Store.open(url, timeout=call.settings.database_timeout, create=remember) as store:
+    with Store.open(url, timeout=call.settings.database_timeout, create=remember, write=remember) as store:
         policy = keep_policy(call.settings)
         project = store.project(call.project, policy) if remember else store.find_project(call.project)
         yield CleanKnowledge(project, str(file or shown_url(parse_url(url))))

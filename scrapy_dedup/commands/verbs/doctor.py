@@ -45,7 +45,7 @@ from scrapy_dedup.settings.declared import FIELDS
 from scrapy_dedup.settings.parsers import FAMILIES, members
 from scrapy_dedup.store.engine.database import log_of, make_engine, parse_url
 from scrapy_dedup.store.engine.errors import StoreError, file_of, shown, translated
-from scrapy_dedup.store.engine.schema import Refused, Schema, inspect_file
+from scrapy_dedup.store.engine.schema import Refused, Schema, inspect_file, refused_by_rights
 from scrapy_dedup.store.migrations import HEAD
 from scrapy_dedup.store.store import Store, inspect_other
 from scrapy_dedup.teacher import NotShown
@@ -292,7 +292,7 @@ def check_store(url: str, timeout: timedelta) -> DoctorCheck:
 
 def _check(url: URL, timeout: timedelta) -> DoctorCheck:
     path = file_of(url)
-    found = inspect_file(path, timeout) if path else inspect_other(url, timeout)
+    found = (refused_by_rights(path) or inspect_file(path, timeout)) if path else inspect_other(url, timeout)
     if isinstance(found, Refused):
         return DoctorCheck("store", State.WRONG, f"{shown(url)}: {found.reason}", found.way_out)
     if found is Schema.EMPTY:

@@ -1,5 +1,6 @@
 """An open database: its engine, sessions and transactions, and what SQLite and PostgreSQL need to behave alike."""
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
-from sqlalchemy.pool import NullPool, QueuePool, StaticPool
+from sqlalchemy.pool import NullPool, Pool, QueuePool, StaticPool
 
 from scrapy_dedup.store.engine.circuit import Circuit
 from scrapy_dedup.store.engine.codec import column_text, to_json
@@ -70,18 +71,23 @@ def make_engine(url: URL, timeout: timedelta) -> Engine:
             engine = create_engine(url, pool_pre_ping=True, connect_args=_patience(url, timeout), **arguments)
             _prepare_postgresql(engine, timeout)
             return engine
+        path = file_of(url)
+        is_read_only = path is not None and path.exists() and not (is_writable(path) and is_writable(path.parent))
+        # In memory every thread must meet the one connection that holds the data.
+        pool: type[Pool] = QueuePool if path else StaticPool
         engine = create_engine(
             url,
-            # In memory every thread must meet the one connection that holds the data.
-            poolclass=QueuePool if file_of(url) else StaticPool,
+            poolclass=NullPool if is_read_only else pool,
             connect_args={"timeout": timeout.total_seconds(), "check_same_thread": False},
             **arguments,
         )
     except (NoSuchModuleError, ModuleNotFoundError) as error:
         raise StoreError(f"store {shown(url)}: {error}. Run pip install 'scrapy_dedup[postgresql]'.") from error
     _prepare_sqlite(engine)
-    if file_of(url):
+    if path is not None:
         _hold_to_file(engine, url)
+    if path is not None and is_read_only:
+        _only_read(engine, path)
     return engine
 
 
@@ -199,6 +205,26 @@ _PATIENCE_MILLISECONDS = 200
 def log_of(path: Path) -> Path:
     """Return where the log of a database is."""
     return path.with_name(f"{path.name}-wal")
+
+
+def is_writable(path: Path) -> bool:
+    """Return whether a file or folder can be written to; the mode counts for root, too."""
+    return bool(path.stat().st_mode & 0o222) and os.access(path, os.W_OK | (os.X_OK if path.is_dir() else 0))
+
+
+def reading_uri(path: Path) -> str:
+    """Return the URI by which SQLite reads a file now, and creates none beside it."""
+    return f"{path.absolute().as_uri()}?{'mode=ro' if log_of(path).exists() else 'immutable=1'}"
+
+
+def _only_read(engine: Engine, path: Path) -> None:
+    """Read a file as it is; each transaction in a connection of its own, as others may begin to write."""
+
+    def on_connect(_dialect: object, _record: object, arguments: list[Any], named: dict[str, Any]) -> None:
+        arguments[0] = reading_uri(path)
+        named["uri"] = True
+
+    event.listen(engine, "do_connect", on_connect)
 
 
 def is_long(path: Path) -> bool:

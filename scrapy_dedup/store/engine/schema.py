@@ -17,7 +17,7 @@ from pathlib import Path
 from msgspec import Struct
 from sqlalchemy import Connection, Engine, inspect, text
 
-from scrapy_dedup.store.engine.database import WRITES, log_of
+from scrapy_dedup.store.engine.database import WRITES, is_writable, log_of, reading_uri
 from scrapy_dedup.store.engine.errors import FREE_SPACE, advice, is_full
 from scrapy_dedup.store.migrations import HEAD, REVISIONS, written_tables
 from scrapy_dedup.store.tables.models import Base
@@ -177,11 +177,12 @@ _MOVE_AWAY = "Restore a copy of it, or move it away and crawl again."
 
 
 def inspect_file(path: Path, timeout: timedelta) -> Schema | Refused:
-    """Judge a file by the columns of its tables; one that does not exist yet is EMPTY when it could be created."""
+    """Judge a file by the columns of its tables; one that does not exist yet is EMPTY."""
     try:
-        refused = _refused_by_rights(path)
-        if refused or not path.exists():
-            return refused or Schema.EMPTY
+        if not path.exists():
+            return Schema.EMPTY
+        if not path.is_file():
+            return Refused("it is not a file", "Name a file in DEDUP_DATABASE_URL, such as sqlite:///.scrapy/dedup.db.")
         had_log = log_of(path).exists()
         found = _inspect_bytes(path, timeout)
         if isinstance(found, Refused) and not had_log and log_of(path).exists():
@@ -192,18 +193,16 @@ def inspect_file(path: Path, timeout: timedelta) -> Schema | Refused:
     return found
 
 
-def _refused_by_rights(path: Path) -> Refused | None:
-    """Refuse what cannot be written to; the mode counts for root, too, whom the system lets through."""
+def refused_by_rights(path: Path) -> Refused | None:
+    """Refuse a file that cannot be written to, or created."""
     if not path.exists():
         existing = next(folder for folder in path.parents if folder.exists())
         if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
             return Refused(f"it cannot be created in {existing}", "Give this process the right to write there.")
         return None
-    if not path.is_file():
-        return Refused("it is not a file", "Name a file in DEDUP_DATABASE_URL, such as sqlite:///.scrapy/dedup.db.")
-    if not path.stat().st_mode & 0o222 or not os.access(path, os.W_OK):
+    if not is_writable(path):
         return Refused("the file is read-only", "Give this process the right to write to it.")
-    if not path.parent.stat().st_mode & 0o222 or not os.access(path.parent, os.W_OK | os.X_OK):
+    if not is_writable(path.parent):
         return Refused(
             f"its folder {path.parent} is read-only", "SQLite keeps a log beside the file: allow writing there."
         )
@@ -283,7 +282,5 @@ def _refused_by(error: sqlite3.DatabaseError, path: Path, timeout: timedelta) ->
 
 @contextmanager
 def _reading(path: Path, timeout: timedelta) -> Iterator[sqlite3.Connection]:
-    mode = "mode=ro" if log_of(path).exists() else "immutable=1"
-    uri = f"{path.absolute().as_uri()}?{mode}"
-    with closing(sqlite3.connect(uri, uri=True, timeout=timeout.total_seconds())) as connection:
+    with closing(sqlite3.connect(reading_uri(path), uri=True, timeout=timeout.total_seconds())) as connection:
         yield connection
