@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 from msgspec import to_builtins
 from scrapy import Request, signals
+from scrapy.commands import ScrapyCommand
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
@@ -39,7 +40,7 @@ from scrapy_dedup.plugin.requests import Ways, redirected_from
 from scrapy_dedup.plugin.run_state import REPORT_SECONDS, RunState, begin_run, check_queue, database_url
 from scrapy_dedup.plugin.visits import Resilience, Visit, Visits
 from scrapy_dedup.plugin.waiting import Aside, CrawlEndedError, ItemsFirst, ParkingLot, Release, Turn, parking_bounds
-from scrapy_dedup.plugin.write_behind import MOST_BUSY, ROWS_AT_ONCE, WRITE_SECONDS, WriteBehind, writer_of
+from scrapy_dedup.plugin.write_behind import ROWS_AT_ONCE, WRITE_SECONDS, WriteBehind, writer_of
 from scrapy_dedup.service.crawl.crawl import Crawl, counting, load, recall_late
 from scrapy_dedup.service.crawl.drafts import Draft
 from scrapy_dedup.service.crawl.start_check import check_settings
@@ -69,6 +70,8 @@ logger = logging.getLogger(__name__)
 
 _RELEASED_AT_ONCE: Final = 5_000
 _PAUSE_SECONDS: Final = 1.0
+# EX_IOERR of sysexits.h.
+LOST_ROWS_EXIT_CODE: Final = 74
 # M_ARENA_MAX of glibc's malloc.h.
 _ARENA_MAX: Final = -8
 
@@ -413,6 +416,20 @@ class Runtime:
         finally:
             await self.at_end()
             self.store.close()
+            if self.writer.has_given_up:
+                self._tell_of_loss()
+
+    def _tell_of_loss(self) -> None:
+        """Say that the store does not know all that the crawl emitted, for a person and for a program."""
+        # `scrapy` exits with its command's exit code, which is the class's unless something else went wrong.
+        ScrapyCommand.exitcode = ScrapyCommand.exitcode or LOST_ROWS_EXIT_CODE
+        logger.error(
+            "%s rows are not in the store: this crawl ends with exit code %d. Its items were emitted; the next crawl"
+            " emits their pages again, except those that are then as the store knows them. Let it run once without"
+            " DEDUP_UNCHANGED=skip, so that who reads a delta feed misses nothing.",
+            self.crawler.stats.get_value("dedup/store/rows_given_up"),
+            LOST_ROWS_EXIT_CODE,
+        )
 
     async def _end_run(self) -> None:
         """Write everything that waits and how the run ended; what cannot be written is told."""
@@ -441,13 +458,13 @@ class Runtime:
 
     async def _leave_run(self, *, complete: bool) -> None:
         """Leave the run; a server that is away, or busy, is waited for, as long as a worker may be silent."""
-        until, busy = time.monotonic() + self.crawl.settings.shared_lease.total_seconds(), 0
+        until = time.monotonic() + self.crawl.settings.shared_lease.total_seconds()
         while True:
             try:
                 return await run_in_thread(partial(self._write_end, complete=complete))
-            except (AwayStoreError, BusyStoreError) as error:
-                busy += isinstance(error, BusyStoreError)
-                if time.monotonic() > until or busy >= MOST_BUSY:
+            except (AwayStoreError, BusyStoreError):
+                # Where rows are lost it was waited for.
+                if self.writer.has_given_up or time.monotonic() > until:
                     raise
             await run_in_thread(time.sleep, _PAUSE_SECONDS)
 

@@ -121,8 +121,6 @@ _NO_PATIENCE = timedelta(0)
 _BATCHES_WAITING = 8
 # Or so much of the bytes that may wait at all.
 _SHARE_WAITING = 4
-# Others' locks are waited for by the store itself: so many times of that are enough.
-MOST_BUSY = 3
 
 REASON = "dedup_store_full"
 
@@ -235,23 +233,15 @@ class WriteBehind:
 
     async def end(self) -> None:
         """Write everything that waits; errors are told, and what could not be written is counted."""
-        until, busy = time.monotonic() + self._patience.total_seconds(), 0
+        until = time.monotonic() + self._patience.total_seconds()
         await self.catch_up()
-        while self._crawl.rows and self._may_pass(busy) and (self._failed is None or time.monotonic() < until):
-            busy += isinstance(self._failed, BusyStoreError)
+        # Without an error they came while others were written.
+        while self._crawl.rows and (self._failed is None or (_may_pass(self._failed) and time.monotonic() < until)):
             await run_in_thread(time.sleep, _PAUSE_SECONDS)
             await self.catch_up()
         if self._crawl.rows:
             self._lose(self._crawl.rows)
-            logger.error("%d rows could not be written; their pages come again", len(self._crawl.rows))
-
-    def _may_pass(self, busy: int) -> bool:
-        """Say whether trying again may help, after so many tries while others held what is needed."""
-        if self._failed is None:
-            # They came while others were written.
-            return True
-        is_busy = isinstance(self._failed, BusyStoreError) and busy + 1 < MOST_BUSY
-        return is_busy or isinstance(self._failed, AwayStoreError)
+            logger.error("%d rows could not be written at the end: %s", len(self._crawl.rows), self._failed)
 
     async def _write_parts(self, rows: list[Record], noted: int) -> None:
         """Write rows and so many more, and go on while there is enough for a batch."""
@@ -360,6 +350,11 @@ class WriteBehind:
         self.has_given_up = True
         if self.gave_up is not None:
             self.gave_up(_tokens(rows))
+
+
+def _may_pass(error: StoreError) -> bool:
+    """Say whether trying again may help."""
+    return isinstance(error, AwayStoreError | BusyStoreError)
 
 
 def _tokens(rows: Iterable[Record]) -> list[str]:

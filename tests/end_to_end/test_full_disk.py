@@ -104,7 +104,7 @@ def is_told(project: Project) -> bool:
 def test_crawl_goes_on_and_the_next_one_gives_what_could_not_be_noted(project, site, disk):
     crawled = site.crawl(project)
 
-    assert crawled.exit_code == 0
+    assert crawled.exit_code == 74
     assert crawled.stats["finish_reason"] == "finished"
     assert ids_of(crawled) == site.urls
     assert sum("The store's disk is full" in line for line in warnings_of(crawled)) == 1
@@ -140,7 +140,7 @@ def test_crawl_ends_where_that_is_wanted_and_goes_on_later(project, site, disk):
     project.settings |= {"DEDUP_STORE_FULL": "stop", "JOBDIR": "job", "DOWNLOAD_DELAY": 0.05}
     crawled = site.crawl(project)
 
-    assert crawled.exit_code == 0
+    assert crawled.exit_code == 74
     assert crawled.stats["finish_reason"] == "dedup_store_full"
     assert "as DEDUP_STORE_FULL says" in "".join(warnings_of(crawled))
     assert 0 < len(crawled.stored_ids) < PAGES
