@@ -23,13 +23,11 @@ from scrapy_dedup.core.boilerplate.repeats import PageCounts
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.recrawl.verdicts import (
     Change,
-    NumberChurn,
     Repeats,
     Verdict,
     VerdictKind,
     compare,
     main_text,
-    moves,
     page_keys,
     repeats_of,
     same_blocks,
@@ -149,34 +147,30 @@ def main() -> None:
 def judge_afterwards(recrawl: Recrawl) -> Outcome:
     """Judge all pages by what is known when the second crawl is over."""
     repeats = repeats_of([_counts(recrawl.old_pages), _counts(recrawl.new_pages)])
-    churn = NumberChurn()
-    for pair in recrawl.pairs:
-        churn.add(moves(main_text(pair.old, repeats), main_text(pair.new, repeats)))
     outcome = Outcome()
     for pair in recrawl.pairs:
-        outcome.add(pair, _verdict(pair, repeats, churn, recrawl.templates))
+        outcome.add(pair, _verdict(pair, repeats, recrawl.templates))
     return outcome
 
 
 def judge_as_crawled(recrawl: Recrawl) -> Outcome:
     """Judge each page by what is known when it comes: all of the first crawl, and the second until then."""
     earlier, today = _counts(recrawl.old_pages), PageCounts[int]()
-    repeats, churn, outcome = repeats_of([earlier]), NumberChurn(), Outcome()
+    repeats, outcome = repeats_of([earlier]), Outcome()
     for pair in recrawl.pairs:
         if today.pages < LEARN_PAGES:
             today.add(page_keys(pair.new))
             repeats = repeats_of([earlier, today]) if today.pages in RELEARN_AT else repeats
-        churn.add(moves(main_text(pair.old, repeats), main_text(pair.new, repeats)))
-        outcome.add(pair, _verdict(pair, repeats, churn, recrawl.templates))
+        outcome.add(pair, _verdict(pair, repeats, recrawl.templates))
     return outcome
 
 
-def _verdict(pair: Pair, repeats: Repeats, churn: NumberChurn, templates: SiteKnowledge) -> Verdict:
+def _verdict(pair: Pair, repeats: Repeats, templates: SiteKnowledge) -> Verdict:
     if same_blocks(page_keys(pair.old), page_keys(pair.new), repeats.boilerplate):
         return Verdict(VerdictKind.UNCHANGED, Change.NONE, "the same blocks")
     frames = frames_of(pair.old, pair.new, pair.url, templates)
     old, new = (main_text(page, repeats, frame) for page, frame in zip((pair.old, pair.new), frames, strict=True))
-    return compare(old, new, volatile=churn.volatile())
+    return compare(old, new)
 
 
 def _templates(name: str, pages: Iterable[tuple[str, str]]) -> SiteKnowledge:

@@ -381,7 +381,6 @@ class Unchanged:
             visit.audited = known.outcome
         is_sent = judgement.fetched == "get" and "cached" not in response.flags
         judgement.bytes_received = received_bytes(response) if is_sent else 0
-        site.versions.not_modified += judgement.fetched == "304"
         self._check_word(site, plan, judgement)
         if judgement.is_shadow:
             runtime.count(f"shadow/unchanged/{judgement.verdict.kind.value}")
@@ -538,7 +537,7 @@ class Comparing:
             judgement.verdict = BACK
         elif state.content_hash is None and state.blocks is None:
             judgement.verdict = FIRST_VERSION
-        elif found := await self._by_blocks(state.blocks, keys, page, site, change_policy(settings)):
+        elif found := self._by_blocks(state.blocks, keys, site, change_policy(settings)):
             judgement.verdict = found
         else:
             await self._slowly(page, site, judgement, state, settings)
@@ -556,9 +555,7 @@ class Comparing:
         else:
             judgement.verdict = SAME_BYTES if judgement.content == state.content_hash else OTHER_BYTES
 
-    async def _by_blocks(
-        self, blocks: bytes | None, keys: list[int], page: Page, site: Site, policy: ChangePolicy
-    ) -> Verdict | None:
+    def _by_blocks(self, blocks: bytes | None, keys: list[int], site: Site, policy: ChangePolicy) -> Verdict | None:
         if blocks is None:
             return None
         try:
@@ -566,7 +563,7 @@ class Comparing:
         except DamagedError:
             self._count("store/errors", 1)
             return None
-        return await result_of(site.versions.verdict_by_blocks(old, keys, page, policy))
+        return site.versions.verdict_by_blocks(old, keys, policy)
 
     async def _slowly(
         self, page: Page, site: Site, judgement: Judgement, state: StoredState, settings: Settings

@@ -26,14 +26,11 @@ from scrapy_dedup.core.recrawl.verdicts import (
     Change,
     ChangePolicy,
     MainText,
-    Moves,
-    NumberChurn,
     Repeats,
     Verdict,
     VerdictKind,
     compare,
     main_text,
-    moves,
     repeats_of,
     same_blocks,
     unified_diff,
@@ -485,8 +482,6 @@ PAGES_COUNTED = 60
 # new design.
 _RELEARN_AT = (16, 32, PAGES_COUNTED)
 _FEWEST_EVERYWHERE = 3
-# Pages that are the same have numbers that stood still; so many of them are looked at.
-_STILL_PAGES = 200
 # Of fewer, what is done with a page takes 20 ms at most.
 MANY_BLOCKS: Final = 500
 _MANY_KEYS: Final = 15_000
@@ -509,12 +504,8 @@ class SiteVersions(Struct):
     policy: RepeatPolicy
     earlier: PageCounts[int] = field(default_factory=PageCounts)
     repeats: Repeats = field(default_factory=Repeats)
-    churn: NumberChurn = field(default_factory=NumberChurn)
-    not_modified: int = 0
-    """Pages that the server said had not changed: whatever their numbers are, they stood still."""
     _today: "list[array[int]]" = field(default_factory=list)
     """Blocks of pages of today, 8 bytes each: counts would take ten times as much, for each domain of a crawl."""
-    _still: int = 0
     _relearned_from: int = 0
     _everywhere: frozenset[int] = frozenset()
     """What all pages of today have, until it is known what they repeat."""
@@ -532,19 +523,13 @@ class SiteVersions(Struct):
             if len(self._today) in _RELEARN_AT:
                 yield from self._relearn()
 
-    def verdict_by_blocks(
-        self, old: list[int], keys: list[int], page: Page, policy: ChangePolicy
-    ) -> Steps[Verdict | None]:
+    def verdict_by_blocks(self, old: list[int], keys: list[int], policy: ChangePolicy) -> Verdict | None:
         """Return the verdict on a page that has the blocks that it had; None where `compare` has to look closer.
 
-        *old* and *keys* are the `page_keys` of both versions, *page* is today's.
+        *old* and *keys* are the `page_keys` of both versions.
         """
         if not same_blocks(old, keys, self.repeats.boilerplate):
             return None
-        if self._still < _STILL_PAGES:
-            self._still += 1
-            seen = yield from _apart(len(keys) >= MANY_BLOCKS, partial(_stood_still, page, self.repeats))
-            self.churn.add(seen)
         return verdict_of({Change.NONE if old == keys else Change.BOILERPLATE_ONLY}, policy)
 
     def compare(
@@ -557,17 +542,11 @@ class SiteVersions(Struct):
         texts = yield partial(_main_texts, read, self.repeats)
         if texts is None:
             return NOT_KEPT, ""
-        before, after, moved = texts
-        self.churn.add(moved)
-        volatile = self.churn.volatile(elsewhere=self.not_modified)
+        before, after = texts
         # Two pages that changed in one word are no site that did.
         everywhere = self._everywhere if len(self._today) >= _FEWEST_EVERYWHERE else frozenset[int]()
         is_large = max(len(before.passages), len(after.passages)) >= MANY_BLOCKS
-        return (
-            yield from _apart(
-                is_large, partial(_judged, before, after, policy, (volatile, everywhere), with_diff=with_diff)
-            )
-        )
+        return (yield from _apart(is_large, partial(_judged, before, after, policy, everywhere, with_diff=with_diff)))
 
     def _relearn(self) -> Steps[None]:
         today = tuple(self._today)
@@ -595,29 +574,18 @@ def _repeats(earlier: PageCounts[int], today: Iterable[Iterable[int]], policy: R
     return repeats_of([earlier, _counted(today)], policy)
 
 
-def _stood_still(page: Page, repeats: Repeats) -> Moves:
-    text = main_text(page, repeats)
-    return moves(text, text)
-
-
-def _main_texts(read: Callable[[], TwoVersions | None], repeats: Repeats) -> tuple[MainText, MainText, Moves] | None:
+def _main_texts(read: Callable[[], TwoVersions | None], repeats: Repeats) -> tuple[MainText, MainText] | None:
     versions = read()
     if versions is None:
         return None
     old, new, (framed_before, framed_after) = versions
-    before, after = main_text(old, repeats, framed_before), main_text(new, repeats, framed_after)
-    return before, after, moves(before, after)
+    return main_text(old, repeats, framed_before), main_text(new, repeats, framed_after)
 
 
 def _judged(
-    before: MainText,
-    after: MainText,
-    policy: ChangePolicy,
-    known: tuple[AbstractSet[int], AbstractSet[int]],
-    *,
-    with_diff: bool,
+    before: MainText, after: MainText, policy: ChangePolicy, everywhere: AbstractSet[int], *, with_diff: bool
 ) -> tuple[Verdict, str]:
-    verdict = compare(before, after, policy, *known)
+    verdict = compare(before, after, policy, everywhere)
     is_told = with_diff and verdict.kind is VerdictKind.CHANGED
     return verdict, unified_diff(before, after) if is_told else ""
 

@@ -1,5 +1,9 @@
 # ruff: noqa: RUF001 (letters of other alphabets are meant)
-"""What pages say of when they are read: how long ago something was, how many look at it. Tomorrow it is another."""
+"""What pages say of when they are read: how long ago something was, how many look at it. Tomorrow it is another.
+
+Words alone say so. That a number differs on all pages does not: so does what a shop has in stock, or a price without a
+currency.
+"""
 
 import re
 from typing import Final
@@ -78,8 +82,9 @@ _VIEWS: Final = (
     r"|katselukertaa|zobrazení|zhlédnutí|megtekintés|vizualizări|lượt xem|dilihat|προβολές|مشاهد(?:ة|ات)|צפיות"
 )
 _TIMES: Final = (
-    rf"(?:viewed|read) {_COUNTED} times?|(?:{_COUNTED}) ?(?:mal|keer) (?:gelesen|angesehen|bekeken|gelezen)"
-    rf"|gelesen: {_COUNTED}"
+    rf"(?:viewed|read|seen) {_COUNTED} times?|(?:{_COUNTED}) ?(?:mal|keer) (?:gelesen|angesehen|bekeken|gelezen)"
+    rf"|gelesen: {_COUNTED}|(?:hits|clicks|page impressions|zugriffe|visitors (?:today|online|so far)) ?: ?{_COUNTED}"
+    rf"|you are (?:visitor|guest) (?:no\.|number|#) ?{_COUNTED}"
     rf"|(?:vu|lu) {_COUNTED} fois|(?:visto|leído) {_COUNTED} veces|(?:visto|letto) {_COUNTED} volte"
     rf"|visto {_COUNTED} vezes"
 )
@@ -87,12 +92,15 @@ _TIMES: Final = (
 _ENGLISH: Final = r"(?:other |more )?(?:people|persons?|others?|users?|visitors?|customers?|shoppers?|guests?)"
 _LOOK: Final = r"(?:viewing|looking at|watching|browsing)"
 _NOW: Final = r"(?:currently |now |also |right now )?"
+_DID: Final = r"(?:bought|purchased|ordered|booked|viewed|visited|looked at|sold)"
+_LAST: Final = r"(?:last|past) (?:\d{1,2} )?(?:minutes?|hours?|day)"
 _AND_SO_ON: Final = r"\b[^\d]{0,60}"
 _LOOKED_AT: Final = "|".join(
     (
         rf"{_COUNTED} {_ENGLISH} (?:is|are) {_NOW}{_LOOK}{_AND_SO_ON}",
         rf"{_COUNTED} {_ENGLISH} {_NOW}{_LOOK} (?:this|it|now|right now|the same){_AND_SO_ON}",
         rf"{_COUNTED} {_ENGLISH} (?:have|has) (?:this|it) in their (?:cart|basket|bag){_AND_SO_ON}",
+        rf"{_COUNTED} (?:{_ENGLISH} (?:have )?)?{_DID}(?: this| it)?(?: [a-z]+)? in (?:the )?{_LAST}[.!]?",
         rf"{_COUNTED} (?:andere )?(?:Personen|Leute|Kunden|Nutzer|Besucher) (?:sehen|schauen|betrachten){_AND_SO_ON}",
         rf"{_COUNTED} (?:autres )?(?:personnes?|clients?|visiteurs?) (?:regardent|consultent){_AND_SO_ON}",
         rf"{_COUNTED} (?:otras )?(?:personas?|clientes|usuarios) est[áa]n? (?:viendo|mirando){_AND_SO_ON}",
@@ -111,8 +119,18 @@ _LOOKED_AT: Final = "|".join(
         rf"{_COUNTED} ?명이 [^\d]{{0,20}}(?:보고|구경)[^\d]{{0,10}}",
     )
 )
+# What a server says of its answer; a time without a fraction may be that of a recipe.
+_SECONDS: Final = r"(?:\d+[.,]\d+ ?(?:s|sec(?:ond)?s?|sek(?:unden)?|secondes?)|\d+(?:[.,]\d+)? ?(?:ms|milliseconds?))"
+_ANSWER: Final = (
+    rf"(?:this )?(?:page )?(?:was )?(?:generated|rendered|loaded|served|created|processed) in {_SECONDS}"
+    r"(?:,? (?:with|using|and) \d+ (?:[a-z]+ )?quer(?:y|ies))?\.?"
+    rf"|(?:page (?:load|generation)|execution|render(?:ing)?|query) time ?: ?{_SECONDS}\.?"
+    rf"|(?:diese )?seite (?:wurde )?in {_SECONDS} (?:erzeugt|erstellt|generiert|geladen)\.?"
+    rf"|page générée en {_SECONDS}\.?"
+    r"|(?:(?:request|trace|correlation|ray)[ -]?id) ?[:#]? ?[\w.-]{8,64}"
+)
 _WATCHED: Final = re.compile(
-    rf"{_COUNTED} ?(?:{_VIEWS})|(?:{_VIEWS}) ?[:：] ?{_COUNTED}|{_TIMES}|{_LOOKED_AT}", re.IGNORECASE
+    rf"{_COUNTED} ?(?:{_VIEWS})|(?:{_VIEWS}) ?[:：] ?{_COUNTED}|{_TIMES}|{_LOOKED_AT}|{_ANSWER}", re.IGNORECASE
 )
 _STAMP: Final = (
     r"(?:last |page |this page was )*(?:updated?|modified|generated|refreshed|edited|update|revised)(?: on| at)?"
@@ -141,6 +159,8 @@ _STAMPED: Final = re.compile(
     r"(?: ?(?:[AaPp]\.?[Mm]\.?|[A-Z]{2,4}|Uhr))?)?\.?",
     re.IGNORECASE,
 )
+_COPYRIGHT: Final = re.compile(r"©|\(c\)|\bcopyright\b", re.IGNORECASE)
+_YEARS: Final = re.compile(r"\b(?:(?:19|20)\d\d\s?[-–—]\s?)?(?:19|20)\d\d\b")
 _DIGIT: Final = re.compile(r"\d")
 # In a longer text it is told.
 _MOST_CHARS: Final = 100
@@ -149,7 +169,8 @@ _MOST_CHARS: Final = 100
 def timeless(text: str) -> str:
     """Return a short text with `#` for what it says of when it is read; any other as it is.
 
-    How long ago something was, how many have read it or look at it now, and on what day it was last written.
+    How long ago something was, how many have read it or look at it now, on what day it was last written, how long it
+    took to answer, and until which year rights are claimed.
     """
     if len(text) > _MOST_CHARS:
         return text
@@ -157,4 +178,6 @@ def timeless(text: str) -> str:
         is_all = text.casefold() in _DAYS
     else:
         is_all = any(one.fullmatch(text) for one in (_ALONE, _WATCHED, _STAMPED))
+        if not is_all and _COPYRIGHT.search(text) is not None:
+            text = _YEARS.sub("#", text)
     return "#" if is_all else _ELAPSED.sub("#", text)

@@ -12,7 +12,7 @@ from textwrap import dedent
 from typing import Final, NamedTuple
 from zlib import crc32
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from scrapy_dedup.core.boilerplate.repeats import PageCounts, RepeatPolicy
 from scrapy_dedup.core.pages.blocks import FILE, Block, Page, all_shown, picture, shown_in
@@ -51,7 +51,6 @@ _PRICE_OR_PHONE: Final = re.compile(
 )
 # Footers and bylines are shorter; numbers in prose mean something.
 _MOST_CHURNING_CHARS: Final = 300
-_DATE_OR_CLOCK: Final = re.compile(r"\d{4}-\d\d?-\d\d?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}:\d\d(?::\d\d)?+")
 _DATE_OR_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}:\d\d(?::\d\d)?+|[12]\d{3}\b")
 
 
@@ -68,7 +67,7 @@ class Change(StrEnum):
     TITLE = "title"  # the title alone
     FILES = "files"  # pictures, files, addresses to write to or to call, what is struck out
     LINKS = "links"  # where links in the text lead
-    VOLATILE = "volatile"  # dates and counters proven to churn
+    VOLATILE = "volatile"  # what says of when the page is read: how long ago, how many looked at it
     BOILERPLATE_ONLY = "boilerplate_only"
     NONE = "none"
 
@@ -93,7 +92,7 @@ class Passage(NamedTuple):
     is_shown: bool = False
     """A picture, a file, an address, where a link leads, or what is struck out."""
     beside: str = ""
-    """Of where a link leads: the text that it stands in; of a text: one before it that other pages have, too."""
+    """Of where a link leads: the text that it stands in."""
 
     @property
     def is_target(self) -> bool:
@@ -131,13 +130,6 @@ class Passage(NamedTuple):
     def number_key(self) -> int:
         """What stands for it whatever its numbers, dates and times are, or whatever is shown in its place."""
         return block_fingerprint(self.path, self.text[:1] if self.is_shown else mask(self.text))
-
-    @property
-    def churn_key(self) -> int:
-        """What stands for it and what it counts, whatever the number: a day is no count, and "Seen" is not "Liked"."""
-        if self.is_shown or self.path == TITLE:
-            return self.number_key
-        return block_fingerprint(self.path, f"{self.beside}\n{mask(_DATE_OR_CLOCK.sub('@', self.text))}")
 
 
 class MainText(Struct, frozen=True):
@@ -228,13 +220,12 @@ def main_text(page: Page, repeats: Repeats, frame: Sequence[bool] = ()) -> MainT
         whole or not (framed or key in repeats.boilerplate or _names_heading(block, headings))
         for block, key, framed in zip(page.blocks, keys, frame, strict=True)
     ]
-    labels = ["", *(block.text if key in repeats.links else "" for block, key in zip(page.blocks, keys, strict=True))]
     title = [(Passage(TITLE, part), text_key(TITLE, part)) for part in title_parts(page.title)]
     shared += [part for part, key in title if key in repeats.boilerplate]
     rest = [key for key, kept in zip(keys, keep, strict=True) if not kept]
     return MainText(
         title=tuple(part for part, key in title if key not in repeats.boilerplate),
-        passages=tuple(_kept(page, keep, frame, frozenset() if whole else repeats.boilerplate, labels)),
+        passages=tuple(_kept(page, keep, frame, frozenset() if whole else repeats.boilerplate)),
         menus=frozenset() if whole else frozenset(_menus(page.blocks, keys, repeats.links)),
         furniture=number_keys(shared),
         rest=tuple(rest),
@@ -242,13 +233,8 @@ def main_text(page: Page, repeats: Repeats, frame: Sequence[bool] = ()) -> MainT
     )
 
 
-def _kept(
-    page: Page, keep: Sequence[bool], frame: Sequence[bool], boilerplate: AbstractSet[int], labels: Sequence[str]
-) -> Iterator[Passage]:
-    """Yield the blocks that are kept, and after each what it shows; a picture between them goes with one of them.
-
-    *labels* are what stands before each block, as far as other pages have it.
-    """
+def _kept(page: Page, keep: Sequence[bool], frame: Sequence[bool], boilerplate: AbstractSet[int]) -> Iterator[Passage]:
+    """Yield the blocks that are kept, and after each what it shows; a picture between them goes with one of them."""
     pictures = kept_pictures(page, keep)
     here = BODY
     for step in page.walk.steps:
@@ -263,7 +249,7 @@ def _kept(
             block = page.blocks[step]
             path = block.path
             if keep[step]:
-                yield _passage(block, labels[step])
+                yield _passage(block)
                 for target in links_in(block):
                     yield Passage(path, target, _is_link(block), is_shown=True, beside=block.text)
             # Also of what repeats: each page's own file is behind the same "Download".
@@ -332,12 +318,12 @@ def may_churn(text: str) -> bool:
     return not _PRICE_OR_PHONE.search(_DATE_OR_TIME.sub("", text))
 
 
-def _passage(block: Block, label: str) -> Passage:
+def _passage(block: Block) -> Passage:
     code = ""
     if _PREFORMATTED.search(block.path):
         code = " ".join(" ".join(plain(piece) for piece in block.pieces if type(piece) is str).split())
         code += _indentation(block.text)
-    return Passage(block.path, _without_sign(block), _is_link(block), code, beside=label)
+    return Passage(block.path, _without_sign(block), _is_link(block), code)
 
 
 def _indentation(text: str) -> str:
@@ -419,11 +405,7 @@ _DIFF_CHARS: Final = 20_000
 
 
 def compare(
-    old: MainText,
-    new: MainText,
-    policy: ChangePolicy = DEFAULT_POLICY,
-    volatile: AbstractSet[int] = frozenset(),
-    everywhere: AbstractSet[int] = frozenset(),
+    old: MainText, new: MainText, policy: ChangePolicy = DEFAULT_POLICY, everywhere: AbstractSet[int] = frozenset()
 ) -> Verdict:
     """Return whether two versions of a page, both seen under today's knowledge, have the same main text.
 
@@ -433,16 +415,15 @@ def compare(
         old: the version that was seen last.
         new: today's.
         policy: which classes of change count.
-        volatile: churn keys of passages whose numbers are proven to churn, see `NumberChurn`.
         everywhere: page keys that all pages of today's site have so far, before there are enough of them to know what
             it repeats.
     """
     before, after = _differing(old, new, everywhere)
     titles = _trimmed(old.title, new.title)
     words, files, links = (_of(kind, before, after) for kind in (Change.CONTENT, Change.FILES, Change.LINKS))
-    found = {_class_of(*words, volatile)}
-    found |= {_class_of_shown(*shown, kind, volatile) for shown, kind in ((files, Change.FILES), (links, Change.LINKS))}
-    of_title = _class_of(_without_furniture(titles[0], new), _without_furniture(titles[1], old), volatile)
+    found = {_class_of(*words)}
+    found |= {_class_of_shown(*shown, kind) for shown, kind in ((files, Change.FILES), (links, Change.LINKS))}
+    of_title = _class_of(_without_furniture(titles[0], new), _without_furniture(titles[1], old))
     found.add(Change.TITLE if of_title in (Change.CONTENT, Change.NUMBERS) else of_title)
     if (old.passages, old.title, old.rest) != (new.passages, new.title, new.rest):
         found.add(Change.BOILERPLATE_ONLY)
@@ -477,66 +458,6 @@ def unified_diff(old: MainText, new: MainText) -> str:
 
 def _lines(passages: Sequence[Passage]) -> list[str]:
     return [line for one in passages for line in one.text.splitlines()]
-
-
-class Moves(Struct, frozen=True):
-    """What the numbers of a page did between two versions, as churn keys."""
-
-    changed: frozenset[int] = frozenset()
-    """Passages of which the numbers changed and nothing else, nearly all with this key."""
-    still: frozenset[int] = frozenset()
-    """Other passages with numbers."""
-
-
-# Of the passages with one key: where one of ten counters stood still, all count.
-_NEARLY_ALL: Final = 0.9
-
-
-def moves(old: MainText, new: MainText) -> Moves:
-    """Return which passages changed in their numbers alone; prices and phone numbers are never among them."""
-    before, after = _by_churn_key(old), _by_churn_key(new)
-    changed, still = set[int](), set[int]()
-    for key in before.keys() & after.keys():
-        was, now = before[key], after[key]
-        stood = (was & now).total()
-        moved = min(was.total(), now.total()) - stood
-        (changed if moved >= _NEARLY_ALL * (moved + stood) else still).add(key)
-    return Moves(frozenset(changed), frozenset(still))
-
-
-def _by_churn_key(side: MainText) -> dict[int, Counter[str]]:
-    found: dict[int, Counter[str]] = {}
-    for one in (*side.title, *side.passages):
-        if one.is_shown or may_churn(one.text):
-            found.setdefault(one.churn_key, Counter())[one.text] += 1
-    return found
-
-
-class NumberChurn(Struct):
-    """Counts of what the numbers of a site's pages did between two crawls: a date that moved on all is no news.
-
-    Bounded: beyond *most* passages new ones are not counted.
-    """
-
-    most: int = 100_000
-    changed: Counter[int] = field(default_factory=Counter)
-    still: Counter[int] = field(default_factory=Counter)
-
-    def add(self, found: Moves) -> None:
-        """Count one page."""
-        for counts, keys in ((self.changed, found.changed), (self.still, found.still)):
-            counts.update(key for key in keys if key in counts or len(counts) < self.most)
-
-    def volatile(self, elsewhere: int = 0) -> frozenset[int]:
-        """Return the passages whose numbers changed on most pages that have them, and on three at least.
-
-        *elsewhere* counts pages that did not change and were not seen: any of them may have it.
-        """
-        return frozenset(
-            key
-            for key, changed in self.changed.items()
-            if changed >= 3 and changed >= 0.7 * (changed + self.still[key] + elsewhere)
-        )
 
 
 def _differing(
@@ -612,19 +533,17 @@ def _without_furniture(passages: Sequence[Passage], other: MainText) -> Sequence
     return [one for one, text in zip(passages, texts, strict=True) if number_keys([text]).isdisjoint(other.furniture)]
 
 
-def _class_of(before: Sequence[Passage], after: Sequence[Passage], volatile: AbstractSet[int]) -> Change:
+def _class_of(before: Sequence[Passage], after: Sequence[Passage]) -> Change:
     if _joined(before) == _joined(after):
         return Change.NONE
-    if _without_churn(before, volatile) == _without_churn(after, volatile):
+    if _timeless(before) == _timeless(after):
         return Change.VOLATILE
     masked = ("".join(one.masked for one in side) for side in (before, after))
     return Change.NUMBERS if next(masked) == next(masked) else Change.CONTENT
 
 
-def _class_of_shown(
-    before: Sequence[Passage], after: Sequence[Passage], kind: Change, volatile: AbstractSet[int]
-) -> Change:
-    found = _class_of(before, after, volatile)
+def _class_of_shown(before: Sequence[Passage], after: Sequence[Passage], kind: Change) -> Change:
+    found = _class_of(before, after)
     return kind if found in (Change.CONTENT, Change.NUMBERS) else found
 
 
@@ -638,13 +557,9 @@ def _joined(passages: Sequence[Passage]) -> str:
     return "".join(one.form for one in passages)
 
 
-def _without_churn(passages: Sequence[Passage], volatile: AbstractSet[int]) -> str:
+def _timeless(passages: Sequence[Passage]) -> str:
     is_short = len(passages) <= _MOST_TIMELESS
-    forms = [one.timeless if is_short else one.form for one in passages]
-    return "".join(
-        form if form == "#" or one.churn_key not in volatile else one.masked
-        for one, form in zip(passages, forms, strict=True)
-    )
+    return "".join(one.timeless if is_short else one.form for one in passages)
 
 
 def _is_other_design(before: Sequence[Passage], after: Sequence[Passage]) -> bool:
@@ -698,7 +613,7 @@ _REASONS: Final = {
     Change.TITLE: "title differs",
     Change.FILES: "what it shows beside its words differs",
     Change.LINKS: "where links lead differs",
-    Change.VOLATILE: "nothing but dates or counters that churn differs",
+    Change.VOLATILE: "nothing but what it says of when it is read differs",
     Change.BOILERPLATE_ONLY: "main text is the same, boilerplate differs",
     Change.NONE: "main text is the same",
 }

@@ -12,8 +12,6 @@ from scrapy_dedup.core.recrawl.verdicts import (
     Change,
     ChangePolicy,
     MainText,
-    Moves,
-    NumberChurn,
     Passage,
     Repeats,
     VerdictKind,
@@ -22,7 +20,6 @@ from scrapy_dedup.core.recrawl.verdicts import (
     main_text,
     mask,
     may_churn,
-    moves,
     page_keys,
     repeats_of,
     same_blocks,
@@ -62,20 +59,12 @@ def repeats_in(case: Case) -> Repeats:
     return Repeats(keys("boilerplate") | titles | shown, keys("menus"))
 
 
-def churn_of(case: Case) -> frozenset[int]:
-    blocks = [block for page in pages_of(case) for block in page.blocks]
-    texts = [(block.path, block.text) for block in blocks if block.text in case.get("churn", [])]
-    texts += [(TITLE, text) for text in case.get("churn_titles", [])]
-    shown = [Passage(path, text, is_shown=True) for path, text in case.get("churn_shown", [])]
-    return frozenset(one.churn_key for one in [*(Passage(*text) for text in texts), *shown])
-
-
 @pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in CASES])
 def test_verdict(case):
     old, new = (main_text(page, repeats_in(case)) for page in pages_of(case))
     policy = ChangePolicy(frozenset(map(Change, case["classes"]))) if "classes" in case else ChangePolicy()
 
-    verdict = compare(old, new, policy, churn_of(case))
+    verdict = compare(old, new, policy)
 
     assert (verdict.kind, verdict.change) == (case["kind"], case["change"]), f"{case['why']}: {verdict.reason}"
 
@@ -114,26 +103,6 @@ def test_diff_is_bounded(passages, chars):
     assert diff.endswith("...")
 
 
-def test_moves_tells_numbers_that_changed_from_those_that_stood():
-    old = text_of("<p>Posted 1 May 2024", "<p class=n>12 views", "<div>€ 5</div>", "<p>Words", "<dl>030 1234567</dl>")
-    new = text_of("<p>Posted 1 May 2024", "<p class=n>15 views", "<div>€ 6</div>", "<p>Other", "<dl>030 7654321</dl>")
-
-    found = moves(old, new)
-
-    assert found.changed == {Passage("body>p.n", "0 views").churn_key}
-    assert found.still == {Passage("body>p", "Posted 2 June 2025").churn_key}
-
-
-@table("recrawl/counters")
-def test_counters_move_with_all_that_count_the_same(old, new, changed, still):
-    labels = Repeats(links=frozenset({text_key("body>dl>dt", "Likes"), text_key("body>dl>dt", "Posts")}))
-    before, after = (text_of(f"<dl>{html}</dl>", repeats=labels) for html in (old, new))
-
-    found = moves(before, after)
-
-    assert (len(found.changed), len(found.still)) == (changed, still)
-
-
 def test_titles_in_a_list_that_says_more_of_each_are_no_menu():
     def listed(title: str) -> MainText:
         rows = "".join(
@@ -144,25 +113,6 @@ def test_titles_in_a_list_that_says_more_of_each_are_no_menu():
         return main_text(page, Repeats(links=frozenset(block_key(block) for block in page.blocks)))
 
     assert compare(listed("One"), listed("One more")).kind is VerdictKind.CHANGED
-
-
-def test_what_moved_on_most_pages_is_volatile():
-    churn = NumberChurn()
-    for _ in range(3):
-        churn.add(Moves(changed=frozenset({1, 2})))
-    churn.add(Moves(changed=frozenset({1, 3}), still=frozenset({2})))
-    churn.add(Moves(still=frozenset({2})))
-
-    assert churn.volatile() == {1}
-    assert churn.volatile(elsewhere=2) == frozenset()
-
-
-def test_churn_is_bounded():
-    churn = NumberChurn(most=2)
-    churn.add(Moves(changed=frozenset({1, 2})))
-    churn.add(Moves(changed=frozenset({1, 2, 3})))
-
-    assert set(churn.changed) == {1, 2}
 
 
 @table("core/mask_takes_numbers_and_names_of_days_and_months")
@@ -247,13 +197,6 @@ def test_what_comes_beside_boilerplate_where_the_page_says_nothing_of_its_own_is
     verdict = compare(main_text(old, repeats), main_text(new, repeats), everywhere=everywhere)
 
     assert (verdict.kind is VerdictKind.CHANGED) is told
-
-
-def test_counters_that_churn_are_the_same_as_words_for_when():
-    """ "16 days ago" is known to churn, and "yesterday" says the same."""
-    old, new = text_of("<p>Cats.", "<p>16 gün önce"), text_of("<p>Cats.", "<p>dün")
-
-    assert compare(old, new, volatile=frozenset(one.churn_key for one in old.passages)).change is Change.VOLATILE
 
 
 @table("recrawl/elapsed")
