@@ -248,20 +248,32 @@ _PARAMETER = re.compile(r"%\((\w+)\)[-#0 +]*\d*[a-z]")
 
 
 def check_queue(settings: Settings, scrapy_settings: BaseSettings) -> None:
-    """Refuse workers of one crawl that have no queue in common: each would fetch the whole site.
+    """Refuse workers of one crawl that have no queue in common, as each would fetch the whole site, or no server.
 
     Raises:
-        DedupError: the queue is another one; the message has the lines that add it.
+        DedupError: the queue is another one, and the message has the lines that add it; or it does not answer.
     """
-    if not settings.shared_job:
-        return
     for name, needed in (("SCHEDULER", _SCHEDULER), ("SCHEDULER_QUEUE_CLASS", _QUEUE)):
         if needed not in _classes(scrapy_settings.get(name)):
+            if not settings.shared_job:
+                return
             raise DedupError(
                 f"DEDUP_SHARED_JOB={settings.shared_job!r}: its workers need one queue, and"
                 f" {name}={scrapy_settings.get(name)!r} gives them none. Install scrapy_dedup[redis], and write"
                 f" with the address of your Redis server:\n{_LINES}"
             )
+
+    # Not before somebody has such a queue: it is an extra.
+    from redis.exceptions import RedisError  # noqa: PLC0415
+    from scrapy_redis.connection import from_settings  # noqa: PLC0415
+
+    try:
+        with from_settings(scrapy_settings) as server:
+            server.ping()
+    except (RedisError, ValueError) as error:
+        raise DedupError(
+            f"the queue in Redis: {str(error).rstrip('.')}. Start the server, or correct REDIS_URL and REDIS_PARAMS."
+        ) from error
 
 
 def _classes(component: Any) -> set[str]:
