@@ -56,7 +56,7 @@ class LayoutAnswer(Answer):
     kind: Annotated[
         str | None, Field(validation_alias=AliasPath("figures", "template", "kind"), examples=["article"])
     ] = None
-    pages: Annotated[Count, Field(validation_alias=AliasPath("figures", "pages"))]
+    visits: Annotated[Count, Field(validation_alias=AliasPath("figures", "visits"))]
     signatures: Annotated[Count, Field(validation_alias=AliasPath("figures", "signatures"))]
     first_seen_at: Annotated[Instant | None, Field(validation_alias=AliasPath("figures", "first_seen_at"))]
     last_seen_at: Annotated[Instant | None, Field(validation_alias=AliasPath("figures", "last_seen_at"))]
@@ -77,7 +77,7 @@ class AlarmAnswer(Answer):
 
 
 class DomainLayoutsAnswer(Answer):
-    """The layouts of a domain, those with most pages first."""
+    """The layouts of a domain, those with most visits first."""
 
     domain: Domain
     runs: list[DomainRunAnswer]

@@ -426,7 +426,7 @@ class ReportLayout(Struct, frozen=True):
     Attributes:
         layout: 16 hexadecimal digits, or "rest": the pages of no known layout.
         kind: what its pages are: "article", "listing" ...; "" where that is not known.
-        pages: with this design, all visits counted.
+        visits: of pages with this design, in all runs.
         pages_by_run: how many each of the domain's last runs met, oldest first.
         examples: URLs of some.
         url_pattern: an expression that fits this layout's URLs and no other's.
@@ -436,7 +436,7 @@ class ReportLayout(Struct, frozen=True):
 
     layout: str
     kind: str
-    pages: int
+    visits: int
     pages_by_run: tuple[int, ...]
     examples: tuple[str, ...]
     url_pattern: str | None
@@ -449,13 +449,13 @@ class ReportDomainLayouts(Struct, frozen=True):
     """From which designs a domain's pages are built.
 
     Attributes:
-        pages: of all layouts, all visits counted.
-        layouts: some, those with most pages first.
+        visits: of pages of all layouts, in all runs.
+        layouts: some, those with most visits first.
         all_layouts: how many there are.
     """
 
     domain: str
-    pages: int
+    visits: int
     layouts: tuple[ReportLayout, ...]
     all_layouts: int
 

@@ -119,16 +119,16 @@ def a_template(**other: Any) -> ReportTemplate:
 def a_layout(**other: Any) -> ReportLayout:
     examples = ("https://shop.example/notes/green-tea", "https://shop.example/notes/oolong")
     layout = ReportLayout(
-        "05b8c1d2e3f40718", "article", pages=440, pages_by_run=(40, 60, 140, 0, 200), examples=examples,
+        "05b8c1d2e3f40718", "article", visits=440, pages_by_run=(40, 60, 140, 0, 200), examples=examples,
         url_pattern=r"/notes/[^/]+", template=a_template(),
     )  # fmt: skip
     return replace(layout, **other)
 
 
 def a_site(*layouts: ReportLayout, **other: Any) -> ReportDomainLayouts:
-    shown = layouts or (a_layout(), a_layout(layout="rest", kind="", pages=60, url_pattern=None, template=None))
-    pages = sum(each.pages for each in shown)
-    values: dict[str, Any] = {"domain": "shop.example", "pages": pages, "all_layouts": len(shown)}
+    shown = layouts or (a_layout(), a_layout(layout="rest", kind="", visits=60, url_pattern=None, template=None))
+    visits = sum(each.visits for each in shown)
+    values: dict[str, Any] = {"domain": "shop.example", "visits": visits, "all_layouts": len(shown)}
     return ReportDomainLayouts(layouts=shown, **(values | other))
 
 

@@ -39,10 +39,10 @@ def show(domains: Iterable[DomainLayouts]) -> None:
         for each in domain.layouts:
             figures, known = each.figures, each.figures.template
             words = (name_of(figures.layout), known and known.kind, _template(each), _seen(each), figures.example_url)
-            rows.append((*words, figures.pages, trend(each.pages_by_run)))
+            rows.append((*words, figures.visits, trend(each.pages_by_run)))
             if known and known.url_pattern:
                 rows.append(("", "", "", "", shown(known.url_pattern, 300, style="dim"), "", ""))
-        columns = "Layout, Kind, Template, Seen, Example, Pages, In the last runs"
+        columns = "Layout, Kind, Template, Seen, Example, Visits, Pages in the last runs"
         print_table(f"Layouts of {domain.domain}", columns, rows, texts=5)
         for alarm in domain.alarms:
             say(f"Alarm since {alarm.raised_at:%Y-%m-%d %H:%M}: {alarm.cause}", "red")

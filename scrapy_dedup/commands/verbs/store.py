@@ -11,7 +11,17 @@ from typing import Final
 
 from sqlalchemy import URL
 
-from scrapy_dedup.commands.call import DONE, Call, WrongCallError, ago, delete, duration, print_json, refuse_unasked
+from scrapy_dedup.commands.call import (
+    DONE,
+    Call,
+    CommandError,
+    WrongCallError,
+    ago,
+    delete,
+    duration,
+    print_json,
+    refuse_unasked,
+)
 from scrapy_dedup.commands.terminal import output, progress
 from scrapy_dedup.commands.terminal import shown as safe
 from scrapy_dedup.plugin.run_state import database_url
@@ -19,7 +29,7 @@ from scrapy_dedup.report.numbers import count
 from scrapy_dedup.service.projects import Deletion
 from scrapy_dedup.store.engine.copying import copy_store
 from scrapy_dedup.store.engine.database import parse_url
-from scrapy_dedup.store.engine.errors import file_of, shown
+from scrapy_dedup.store.engine.errors import StoreError, file_of, shown
 from scrapy_dedup.store.upkeep.forgetting import find_garbage, remove_garbage
 
 _OLDER_THAN: Final = timedelta(days=180)
@@ -60,20 +70,37 @@ def run(call: Call) -> int:
 def _copy(call: Call) -> int:
     options, store = call.options, parse_url(database_url(call.settings))
     if options.action == "copy":
-        source, target = store, parse_url(options.to)
+        source, target = store, _named(options.to)
     else:
         file = URL.create("sqlite", database=str(Path(options.file).absolute()))
         source, target = (store, file) if options.action == "backup" else (file, store)
     if target is store and (path := file_of(store)):
         # As a crawl does, for the store that its settings name.
         path.parent.mkdir(parents=True, exist_ok=True)
-    rows = copy_store(source, target, call.settings.database_timeout, progress)
+    try:
+        rows = copy_store(source, target, call.settings.database_timeout, progress)
+    except StoreError as error:
+        if str(error).startswith(f"store {shown(store)}:"):
+            raise
+        raise CommandError(_as_option(options.action, error)) from error
     if options.json:
         print_json({"source": shown(source), "target": shown(target), "rows": rows})
     else:
         what = f"{count(rows['projects'], 'project')}, {count(sum(rows.values()), 'row')}"
         output().print(safe(f"Copied: {what}, to {shown(target)}.", 2_000), soft_wrap=True)
     return DONE
+
+
+def _named(url: str) -> URL:
+    try:
+        return parse_url(url)
+    except StoreError as error:
+        raise WrongCallError(_as_option("copy", error)) from error
+
+
+def _as_option(action: str, error: StoreError) -> str:
+    """Return what is wrong with the other store, with the name that it has on the command line."""
+    return str(error).replace("DEDUP_DATABASE_URL", "--to" if action == "copy" else "FILE")
 
 
 def _gc(call: Call) -> int:

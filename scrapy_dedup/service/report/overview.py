@@ -393,7 +393,7 @@ def shown_layouts(
         return ()
     if run_id is not None:
         domains = [each for each in domains if any(run.id == run_id for run in each.runs)]
-    domains.sort(key=lambda each: (-_pages(each), each.domain))
+    domains.sort(key=lambda each: (-_visits(each), each.domain))
     room = _Room()
     return tuple(_layouts_of(store, project, each, room) for each in domains[:DOMAINS])
 
@@ -416,8 +416,8 @@ class _Room(Struct):
         return replace(each, picture=ReportPicture(stored.url, stored.picture, stored.width, stored.height, boxes))
 
 
-def _pages(domain: DomainLayouts) -> int:
-    return sum(each.figures.pages for each in domain.layouts)
+def _visits(domain: DomainLayouts) -> int:
+    return sum(each.figures.visits for each in domain.layouts)
 
 
 def _layouts_of(store: Store, project: ProjectStore, found: DomainLayouts, room: _Room) -> values.ReportDomainLayouts:
@@ -432,7 +432,7 @@ def _layouts_of(store: Store, project: ProjectStore, found: DomainLayouts, room:
         )
         for each in found.layouts[:LAYOUTS]
     )
-    return values.ReportDomainLayouts(found.domain, _pages(found), layouts, len(found.layouts))
+    return values.ReportDomainLayouts(found.domain, _visits(found), layouts, len(found.layouts))
 
 
 def _layout(
@@ -443,7 +443,7 @@ def _layout(
     return values.ReportLayout(
         layout=name_of(figures.layout),
         kind=present.kind if present else "",
-        pages=figures.pages,
+        visits=figures.visits,
         pages_by_run=each.pages_by_run[-RUNS:],
         examples=_examples(figures, urls),
         url_pattern=present.url_pattern if present else None,

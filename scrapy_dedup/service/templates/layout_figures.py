@@ -37,7 +37,7 @@ class DomainLayout(Struct, frozen=True):
 
 
 class DomainLayouts(Struct, frozen=True):
-    """A domain's layouts, those with most pages first.
+    """A domain's layouts, those with most visits first.
 
     Attributes:
         runs: that met pages of the domain, oldest first.

@@ -241,7 +241,7 @@ class _Layout(Struct):
 
 
 def layouts_of(connection: Connection, project_id: uuid.UUID, domain: Domains = None) -> list[LayoutFigures]:
-    """Return the layouts of a domain, of some or of all: in the order of domains, those with most pages first."""
+    """Return the layouts of a domain, of some or of all: in the order of domains, those with most visits first."""
     found: dict[tuple[str, int], _Layout] = {}
     for row in connection.execute(_signature_sums(project_id, domain)):
         found.setdefault((row.domain, row.layout), _Layout()).sums = row
@@ -255,7 +255,7 @@ def layouts_of(connection: Connection, project_id: uuid.UUID, domain: Domains = 
         if layout.template is None or layout.template.state != "live":
             layout.template = version
     figures = [_figures(*names, layout) for names, layout in found.items()]
-    return sorted(figures, key=lambda each: (each.domain, -each.pages, each.layout))
+    return sorted(figures, key=lambda each: (each.domain, -each.visits, each.layout))
 
 
 def some_domains(connection: Connection, project_id: uuid.UUID, limit: int, after: str = "") -> list[str]:
@@ -277,7 +277,7 @@ def _signature_sums(project_id: uuid.UUID, domain: Domains) -> Any:
             LayoutSignature.domain,
             layout,
             func.count().label("signatures"),
-            func.sum(LayoutSignature.seen_count).label("pages"),
+            func.sum(LayoutSignature.seen_count).label("visits"),
             func.min(LayoutSignature.first_seen_at).label("first_seen_at"),
             func.max(LayoutSignature.last_seen_at).label("last_seen_at"),
         )
@@ -304,7 +304,7 @@ def _figures(domain: str, layout: int, found: _Layout) -> LayoutFigures:
         layout,
         signatures=sums.signatures if sums else 0,
         # PostgreSQL's sums of integers are decimals.
-        pages=int(sums.pages) if sums else 0,
+        visits=int(sums.visits) if sums else 0,
         first_seen_at=sums.first_seen_at if sums else None,
         last_seen_at=sums.last_seen_at if sums else None,
         runs=tuple(found.runs),

@@ -251,7 +251,7 @@ class LayoutFigures(Struct, frozen=True):
     Attributes:
         layout: the signature that leads it; to REST belong those that belong to no other.
         signatures: how many of level 1 belong to it.
-        pages: with these signatures, all visits counted.
+        visits: of pages with these signatures, in all runs.
         first_seen_at, last_seen_at: None where only its template is known.
         runs: that met it, oldest first, as far as their counts are kept.
         example_url: None where no run met it.
@@ -261,7 +261,7 @@ class LayoutFigures(Struct, frozen=True):
     domain: str
     layout: int
     signatures: int
-    pages: int
+    visits: int
     first_seen_at: datetime | None
     last_seen_at: datetime | None
     runs: tuple[LayoutCount, ...]

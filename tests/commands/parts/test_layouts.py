@@ -28,7 +28,7 @@ def test_json_is_as_documented(learned_shop):
     assert article == {
         "layout": to_digits(layouts["article"]),
         "kind": "article",
-        "pages": 4,
+        "visits": 4,
         "signatures": 1,
         "first_seen_at": NOON.isoformat(),
         "last_seen_at": NOON.isoformat(),

@@ -24,7 +24,7 @@ def test_figures_are_those_of_the_commands(browser, dashboard):
             text = card.inner_text()
             name = (one["layout"].strip("0") and one["layout"]) or "rest"
             assert name in text
-            assert f"{one['pages']} page" in text
+            assert f"{one['visits']} visit" in text
             assert f"version {one['template']['version']}" in text
             assert one["template"]["state"] in text
         figures = _figures(shown.page.locator(".numbers"))
