@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from itemadapter import ItemAdapter
 from scrapy import Item
@@ -159,7 +159,8 @@ def item_hash(item: Any, left_out: Collection[str], known: Mapping[str, str] = M
     """
 
     def hashed(fields: Mapping[str, Any]) -> bytes | None:
-        return fields_hash({name: value for name, value in fields.items() if name not in left_out} | dict(known))
+        counted = {name: _lasting(value) for name, value in fields.items() if name not in left_out}
+        return fields_hash(counted | dict(known))
 
     adapter = ItemAdapter(item)
     # Items in items become dicts, which takes longer than all else here.
@@ -167,6 +168,22 @@ def item_hash(item: Any, left_out: Collection[str], known: Mapping[str, str] = M
     if found is None:
         found = hashed(adapter.asdict())
     return parts_hash(found, type(item).__qualname__.encode(), size=ITEM_BYTES) if found else found
+
+
+_FILE_STATUSES: Final = frozenset(("downloaded", "uptodate", "cached"))
+
+
+def _lasting(value: Any) -> Any:
+    """Return a field's value without where this crawl had a file from, which a media pipeline says of each."""
+    if isinstance(value, list | tuple) and any(map(_is_file, value)):
+        return [_lasting(one) for one in value]
+    return {**value, "status": None} if _is_file(value) else value
+
+
+def _is_file(value: Any) -> bool:
+    """Say whether a value is what FilesPipeline, or one made of it, says of a file."""
+    is_whole = isinstance(value, dict) and {"url", "path", "checksum", "status"} <= value.keys()
+    return is_whole and isinstance(value["status"], str) and value["status"] in _FILE_STATUSES
 
 
 def detached(item: Any) -> Any:

@@ -42,16 +42,18 @@ def test_feed_order_errors_and_end_are_those_of_the_bare_spider(spider, crawls, 
         assert _told(bare) == _told(crawl)
 
 
-def test_files_of_pipelines_behind_ours_are_fetched(crawls, tmp_path):
-    for number in range(2):
-        chosen = {"ITEM_PIPELINES": {"scrapy.pipelines.files.FilesPipeline": 400}, "MEDIA_ALLOW_REDIRECTS": True}
-        stores = [{**chosen, "FILES_STORE": str(tmp_path / name)} for name in (f"bare {number}", f"on {number}")]
-        bare = crawls.run(_job("Pictures", stores[0]))
-        crawl = crawls.run(_with(_job("Pictures", stores[1]), tmp_path, {}))
+@pytest.mark.parametrize("order", [400, 1], ids=["behind-ours", "before-it"])
+def test_files_of_pipelines_are_fetched_and_the_same_file_is_no_other_item(crawls, tmp_path, order):
+    """Scrapy says of a file that it was downloaded, and in the next crawl that it is up to date."""
+    pipelines = {"ITEM_PIPELINES": {"scrapy.pipelines.files.FilesPipeline": order}, "MEDIA_ALLOW_REDIRECTS": True}
+    stores = {name: {**pipelines, "FILES_STORE": str(tmp_path / name)} for name in ("bare", "on")}
+    for unchanged in ("emit", "skip"):
+        bare = crawls.run(_job("Pictures", stores["bare"]))
+        crawl = crawls.run(_with(_job("Pictures", stores["on"]), tmp_path, {"DEDUP_UNCHANGED": unchanged}))
 
-        assert compare.emitted(bare, crawl) == []
         assert any(item["files"] for item in bare.items)
-        assert _names(tmp_path / f"bare {number}") == _names(tmp_path / f"on {number}")
+        assert _names(tmp_path / "bare") == _names(tmp_path / "on")
+        assert (crawl.items if unchanged == "skip" else compare.emitted(bare, crawl)) == []
 
 
 def test_feeds_with_filters_batches_and_exporters_are_byte_for_byte_the_same(crawls, tmp_path):
