@@ -57,9 +57,10 @@ class Trial:
     crawls: tuple[str, ...] = (FIRST, AGAIN)
     outputs: tuple[str, ...] = OUTPUTS
 
-    def steps(self, fault: str) -> int:
-        """Return how many statements further the next crawl meets a fault."""
-        return self.every if fault == CRASH else self.others_every
+    def places(self, fault: str, statements: int) -> range:
+        """Return before which statements of a crawl a fault is met, each in a crawl of its own."""
+        step = self.every if fault == CRASH else self.others_every
+        return range(1) if fault == CLOCK else range(step // 2 + 1, statements + 1, step)
 
 
 @contextmanager
@@ -115,8 +116,7 @@ def run(
             for fault in trial.faults:
                 if (fault in FILES and databases is not no_database) or (fault == CLOCK and which == FIRST):
                     continue
-                step = trial.steps(fault)
-                places = range(1) if fault == CLOCK else range(step // 2 + 1, counted[name] + 1, step)
+                places = trial.places(fault, counted[name])
                 parts = [places[number :: trial.jobs] for number in range(trial.jobs)]
                 found = Findings()
                 for one in workers.map(lambda each, part, fault=fault: each.meet(fault, part), worlds, parts):

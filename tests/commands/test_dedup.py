@@ -10,11 +10,14 @@ from rich.console import Console
 
 from scrapy_dedup.commands.dedup import VERBS
 from scrapy_dedup.commands.terminal import print_table
+from tests.commands.learned import learned_shop
 from tests.commands.running import SECONDS, Shop, here, scrapy
 from tests.databases import locked
 from tests.service.stored_pages import a_url, html_page, put
 from tests.tables import table
 from tests.warm import start_scrapy
+
+__all__ = ["learned_shop"]
 
 CALLS = {
     "templates analyze": ["templates", "analyze", "--dry-run"],
@@ -51,17 +54,19 @@ def test_every_verb_is_tried_here():
     assert CALLS.keys() | others | {"templates analyze-layout", "templates learn"} == VERBS.keys()
 
 
-@table("wrong_calls/dedup")
-def test_a_wrong_call_is_told_in_one_line(finished_shop, arguments, message):
-    before = finished_shop.file.stat().st_mtime_ns
+@table("wrong_calls/verbs")
+def test_a_wrong_call_is_told_in_one_line_and_changes_nothing(finished_shop, learned_shop, call, code, message):
+    shop = learned_shop[0] if call[:1] == ["templates"] and call[1:2] not in (["analyze"], ["mine"]) else finished_shop
+    before = shop.file.read_bytes()
 
-    told = here("dedup", *arguments, folder=finished_shop.folder)
+    told = shop.run(*call)
 
-    assert (told.code, told.out) == (2, "")
+    assert (told.code, told.out) == (code, "")
     assert message in told.err
     assert told.err.count("\n") == 1
+    assert told.err[:-1].isprintable()
     assert told.err.startswith("scrapy dedup")
-    assert finished_shop.file.stat().st_mtime_ns == before
+    assert shop.file.read_bytes() == before
 
 
 @pytest.mark.parametrize("arguments", SOME)

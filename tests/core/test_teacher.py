@@ -1,6 +1,8 @@
 import copy
+import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,9 +31,31 @@ from scrapy_dedup.core.teacher import (
 )
 from tests.core.builders import parsed
 from tests.core.html_soup import anything
-from tests.core.snapshots import Recorded, recorded
 from tests.growth import assert_in_proportion
 from tests.tables import table
+
+FOLDER = Path(__file__).parents[1] / "data" / "snapshots"
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A page, and how it looked in a window of 1366 by 900 pixels."""
+
+    html: str
+    page: Page
+    numbered: NumberedPage
+    answer: dict[str, Any]
+    snapshot: Snapshot
+
+
+def recorded(name: str) -> Recorded:
+    html = (FOLDER / f"{name}.html").read_text()
+    answer = json.loads((FOLDER / f"{name}.json").read_text())
+    page = parsed(html)
+    shown = numbered(html, page)
+    assert shown is not None
+    return Recorded(html, page, shown, answer, Snapshot.from_json(answer))
+
 
 ANSWER = recorded("article").answer
 

@@ -30,17 +30,20 @@ def test_nothing_is_lost_and_nothing_wrongly_seen_in_four_kills_of_small_crawls(
     assert found.unchanged > 20
 
 
-def met(databases: faults.Databases = faults.no_database, **trial: Any) -> int:
-    """Run the short form of `python -m benchmarks.faults`; return how often a crawl met a fault."""
-    counted, found = faults.run(faults.Trial(pages=5, jobs=1, outputs=(killed_world.PIPELINE,), **trial), databases)
+def assert_nothing_is_lost(databases: faults.Databases = faults.no_database, **chosen: Any) -> None:
+    """Run the short form of `python -m benchmarks.faults`."""
+    trial = faults.Trial(pages=5, jobs=1, outputs=(killed_world.PIPELINE,), **chosen)
+    counted, found = faults.run(trial, databases)
 
-    assert min(counted.values()) > 20
+    assert min(counted.values()) > 50
+    # Another crawl may write in some statements fewer: the last place of each may not be come to.
+    places = [trial.places(fault, count * 9 // 10) for fault in trial.faults for count in counted.values()]
+    assert found.kills >= sum(map(len, places)) >= len(places)
     assert [*found.lost, *found.wrongly_seen, *found.failed, *found.damaged] == []
-    return found.kills
 
 
 def test_nothing_is_lost_where_a_crawl_dies_before_a_statement_of_its_writes():
-    assert met(faults=(failing_store.CRASH,), every=90) > 1
+    assert_nothing_is_lost(faults=(failing_store.CRASH,), every=90)
 
 
 def test_nothing_is_lost_where_a_crawl_dies_before_a_statement_to_a_server(postgresql):
@@ -49,14 +52,14 @@ def test_nothing_is_lost_where_a_crawl_dies_before_a_statement_to_a_server(postg
         with postgresql.new_store() as url:
             yield url.render_as_string(hide_password=False)
 
-    assert met(databases, faults=(failing_store.CRASH,), every=60, crawls=(faults.AGAIN,)) > 0
+    assert_nothing_is_lost(databases, faults=(failing_store.CRASH,), every=60, crawls=(faults.AGAIN,))
 
 
 def test_nothing_is_lost_where_a_store_fails_in_the_middle():
     """The file that is replaced is the one whose log SQLite would have written into the new one."""
     some = ("I/O errors to the end", failing_store.ANSWER_LOST, failing_store.REPLACED, faults.CLOCK)
 
-    assert met(faults=some, others_every=120, crawls=(faults.AGAIN,)) >= len(some)
+    assert_nothing_is_lost(faults=some, others_every=120, crawls=(faults.AGAIN,))
 
 
 def test_version_that_comes_back_after_a_kill_is_emitted_over_the_one_that_went_out(project, server):

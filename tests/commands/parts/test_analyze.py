@@ -39,14 +39,6 @@ def test_a_part_can_be_analysed(shop, arguments, domains):
     assert kept_of_page_0(shop).startswith(BANNER)
 
 
-@table("verb_analyze/a_part_without_pages_is_told")
-def test_a_part_without_pages_is_told(finished_shop, arguments, message):
-    told = finished_shop.run("templates", "analyze", *arguments)
-
-    assert (told.code, told.out) == (1, "")
-    assert message in told.err
-
-
 def test_the_domain_that_loses_most_comes_first(shop):
     with shop.open() as store:
         put(shop.project(store), {f"https://a.example/{n}": html_page(n, BANNER, BANNER + "!") for n in range(6)})

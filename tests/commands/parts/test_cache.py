@@ -171,12 +171,3 @@ class TestTree:
         told = at_a_terminal("dedup", "store", "cache", "export", "x", *shop.settings, folder=shop.folder)
 
         assert (told.code, "3/3" in told.out, "Exported: 3 pages" in told.out) == (0, True, True)
-
-
-@table("wrong_calls/cache")
-def test_a_wrong_call_says_what_to_do(filled_shop, arguments, code, words):
-    told = cache(filled_shop, *arguments)
-
-    assert told.code == code
-    assert words in told.err
-    assert len(told.err.splitlines()) == 1

@@ -4,7 +4,7 @@ from collections.abc import Callable
 import pytest
 
 from scrapy_dedup.core.patterns import KEYS
-from tests.commands.running import Outcome, Shop
+from tests.commands.running import Outcome, Shop, at_a_terminal, here
 from tests.service.stored_pages import DOMAIN, a_url, html_page, put_html
 from tests.tables import table
 
@@ -106,15 +106,6 @@ def test_a_site_is_configured_before_its_first_crawl(run, tmp_path, action):
     assert run("get", DOMAIN, "--json").json["config"][CSS] == [".header"]
 
 
-@table("wrong_calls/config")
-def test_mistakes_are_told_in_one_line(run, words, code, told):
-    found = run(*words)
-
-    assert found.code == code
-    assert told in found.err
-    assert found.err.count("\n") == 1
-
-
 def test_a_file_that_holds_none_is_told(run, tmp_path):
     file = tmp_path / "bad.json"
     file.write_text('{"x": 1}')
@@ -128,3 +119,62 @@ def test_a_file_that_is_not_parsed_is_told(run, tmp_path):
     file.write_text("<div>" * 20_000)
 
     assert "is not parsed: too_deep" in run("test", a_url(1), "--html", str(file)).err
+
+
+ROWS = {
+    "crawl_runs": 1,
+    "crawled_urls": 12,
+    "decisions": 6,
+    "documents": 12,
+    "domain_boilerplate": 2,
+    "layout_templates": 4,
+    "projects": 1,
+    "sources": 12,
+}
+
+
+def names(shop: Shop) -> list[str]:
+    listed = here("dedup", "store", "projects", "list", "--json", folder=shop.folder)
+    return [project["name"] for project in listed.json["projects"]] if listed.code == 0 else []
+
+
+def test_projects_are_listed_with_their_figures(shop):
+    with shop.open() as store:
+        store.project("blog")
+
+    found, table = (here("dedup", "store", "projects", "list", *more, folder=shop.folder) for more in (["--json"], []))
+
+    blog, ours = found.json["projects"]
+    assert (blog["name"], blog["pages"]) == ("blog", 0)
+    assert (ours["name"], ours["pages"], ours["runs"]) == ("shop", 12, 1)
+    assert ours.keys() == {"id", "name", "pages", "runs", "stored_bytes", "created_at"}
+    assert [line.split()[:3] for line in table.out.splitlines()[2:]] == [["blog", "0", "0"], ["shop", "12", "1"]]
+
+
+def test_yes_deletes_without_a_question_and_a_dry_run_nothing_whatever_else_is_said(shop):
+    call = ["dedup", "store", "projects", "delete", "shop", "--yes", "--json"]
+
+    would = here(*call, "--dry-run", folder=shop.folder)
+    assert would.json == {"project": "shop", "deleted": False, "rows": ROWS, "total": 50}
+    assert names(shop) == ["shop"]
+
+    assert here(*call, folder=shop.folder).json == would.json | {"deleted": True}
+    assert names(shop) == []
+
+
+@table("commands/projects_questions")
+def test_at_a_terminal_it_asks(shop, typed, code, left):
+    told = at_a_terminal("dedup", "store", "projects", "delete", "shop", folder=shop.folder, typed=typed)
+
+    assert told.code == code
+    assert "Would be deleted: project shop" in told.out
+    assert "Delete project shop with 50 rows? [y/N]" in told.out
+    assert names(shop) == left
+
+
+@pytest.mark.parametrize("more", [[], ["--json"], ["--dry-run"], ["--yes"]])
+def test_an_unknown_project_is_no_reason_to_delete_another(shop, more):
+    told = here("dedup", "store", "projects", "delete", "shap", *more, folder=shop.folder)
+
+    assert told.code == (1 if more in (["--dry-run"], ["--yes"]) else 2)
+    assert names(shop) == ["shop"]

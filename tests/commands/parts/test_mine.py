@@ -3,7 +3,6 @@ from tests.commands.learned import learned_shop
 from tests.commands.running import Shop, at_a_terminal
 from tests.service.learned_site import FOOTER
 from tests.service.stored_pages import DOMAIN, put
-from tests.tables import table
 
 __all__ = ["learned_shop"]
 
@@ -61,12 +60,3 @@ def test_nothing_that_a_page_says_acts_on_the_terminal(shop):
     assert "hostile.example" in out
     assert "\x1b[2J" not in out
     assert "\u202e" not in out
-
-
-@table("wrong_calls/mine")
-def test_what_cannot_be_mined_is_told_in_one_line(finished_shop, options, code, message):
-    told = finished_shop.run("templates", "mine", *options)
-
-    assert (told.code, told.out) == (code, "")
-    assert message in told.err
-    assert told.err.count("\n") == 1

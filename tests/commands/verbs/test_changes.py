@@ -115,13 +115,3 @@ def test_options_say_which(shop, runs, options, counts):
     assert list(found["counts"].values()) == counts
     assert len(found["changes"]) == sum(counts)
     assert all(change["diff"] is None for change in found["changes"])
-
-
-@table("wrong_calls/changes")
-def test_a_wrong_choice_is_told_in_one_line(shop, options, message):
-    told = shop.run("changes", *options)
-
-    assert (told.code, told.out) == (2, "")
-    assert message in told.err
-    assert told.err.count("\n") == 1
-    assert told.err[:-1].isprintable()

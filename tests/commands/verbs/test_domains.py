@@ -10,7 +10,6 @@ from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.store.records.records import CrawledUrlRecord, DocumentRecord
 from tests.commands.running import Outcome, Shop
 from tests.service.stored_pages import NOON
-from tests.tables import table
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m \u202e[red]"
 
@@ -71,14 +70,6 @@ def test_a_pattern_blacklists_and_takes_off_again(registered):
     assert "<script>" in shown.out
     assert names(off) == ["new.org", "www.example.org"]
     assert {each["status"] for each in off.json["domains"]} == {"DISCOVERED"}
-
-
-@table("wrong_calls/domains")
-def test_what_cannot_be_done_is_told(registered, words, code, message):
-    done = registered.run("domains", *words)
-
-    assert done.code == code
-    assert message in done.err
 
 
 def test_a_pattern_that_fits_nothing_is_no_success(registered):

@@ -3,7 +3,6 @@ import os
 import signal
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from tests.end_to_end.crawling import ADDON, BASE, ROOT, Project, lines_of
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import html_page
 from tests.tables import table
+from tests.waiting import wait_for
 from tests.warm import start_scrapy
 
 pytestmark = [pytest.mark.crawl, pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")]
@@ -27,7 +27,8 @@ SETTINGS: dict[str, Any] = {
     "JOBDIR": "job",
     "CONCURRENT_REQUESTS": 4,
 }
-QUICKLY = ("--hung-after", "5", "--grace", "0.2")
+# Where others have the processors a crawl that goes on may be silent for some seconds.
+QUICKLY = ("--hung-after", "10", "--grace", "0.2")
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +64,7 @@ def test_crawl_that_hangs_is_brought_to_its_end_with_nothing_lost(project, serve
 
     assert (project.folder / "has-hung").exists()
     ended = json.loads(done.out)
-    # Where others have the processors, one that only starts may be silent for as long.
-    assert (ended["exit_code"], ended["reason"], {*ended["restarts"]}) == (0, "it ended by itself", {"it hung"})
+    assert (ended["exit_code"], ended["reason"], ended["restarts"]) == (0, "it ended by itself", ["it hung"])
     assert done.code == 0
     assert "it hung; it is started again in 1 s" in done.err
     fed = {item["url"] for item in lines_of(project.folder / "feed.jsonl")}
@@ -77,9 +77,7 @@ def test_ctrl_c_ends_both_in_good_order(project, server):
         command = crawl(server, "-a", "at=nowhere", "-s", "DOWNLOAD_DELAY=0.3", "-s", 'DEDUP_BATCH={"pages": 3}')
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         run = start_scrapy(["dedup", "supervise", *command], project.folder, environment, stdout=os.devnull, stderr=err)
-        until = time.monotonic() + SECONDS
-        while not lines_of(project.folder / "stored.jsonl") and time.monotonic() < until:
-            time.sleep(0.02)
+        wait_for(lambda: bool(lines_of(project.folder / "stored.jsonl")))
         run.send_signal(signal.SIGINT)
 
         assert run.wait(SECONDS) == 0

@@ -12,7 +12,7 @@ import pytest
 from scrapy_dedup.commands.verbs.supervise import HEARTBEAT, Supervised, Supervisor, Watching
 from scrapy_dedup.core.resilience.stalls import SupervisionPolicy
 from tests.tables import table
-from tests.waiting import is_running
+from tests.waiting import is_running, wait_for
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
@@ -56,8 +56,7 @@ def test_signal_is_handed_on_and_nothing_starts_again(number):
     handler = f"signal.signal({int(number)}, lambda *_: os._exit(75))\n"
 
     def send_when_it_runs() -> None:
-        while not Path("ready").exists():
-            pass
+        wait_for(Path("ready").exists)
         os.kill(os.getpid(), number)
 
     thread = threading.Thread(target=send_when_it_runs)

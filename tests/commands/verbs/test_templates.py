@@ -8,7 +8,6 @@ from tests.commands.learned import learned_shop
 from tests.commands.running import Shop, at_a_terminal
 from tests.service.learned_site import ADVERT
 from tests.service.stored_pages import DOMAIN, a_url
-from tests.tables import table
 
 __all__ = ["learned_shop"]
 
@@ -163,12 +162,3 @@ class TestFiles:
         file.write_bytes(b"\xff")
         assert "templates.json" in shop.run("templates", "import", str(file)).err
         assert shop.run("templates", "import", "no such file").code == 1
-
-
-@table("wrong_calls/templates")
-def test_a_wrong_call_is_told_in_one_line(learned_shop, words, code, message):
-    told = learned_shop[0].run("templates", *words)
-
-    assert (told.code, told.out) == (code, "")
-    assert message in told.err
-    assert told.err.count("\n") == 1

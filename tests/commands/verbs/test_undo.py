@@ -9,7 +9,6 @@ from scrapy_dedup.service.stored.analysis import DomainDedupService
 from scrapy_dedup.settings import Settings
 from tests.commands.running import Outcome, Shop
 from tests.service.stored_pages import BANNER, DOMAIN, a_url, html_page, put
-from tests.tables import table
 
 OTHER = "other.example"
 
@@ -93,16 +92,10 @@ def test_what_is_kept_is_taken_back(run):
     assert run("--list", "--json").json["kept"] == []
 
 
-@table("wrong_calls/undo")
-def test_what_cannot_be_told_is_said(run, words, code, told):
-    found = run(*words)
-
-    assert (found.code, found.out) == (code, "")
-    assert told in found.err
-    assert "\x1b" not in found.err
-
-
-def test_what_two_domains_keep_needs_the_domain_to_be_taken_back(run):
+def test_what_two_domains_have_needs_the_domain_to_be_kept_and_to_be_taken_back(run):
+    refused = run("template: outside")
+    assert (refused.code, refused.out) == (1, "")
+    assert f"on several domains: name one by --domain, of {OTHER}" in refused.err
     for domain in (DOMAIN, OTHER):
         assert run("template: outside", "--domain", domain).code == 0
 
