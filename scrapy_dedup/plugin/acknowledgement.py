@@ -273,9 +273,12 @@ class Delivery:
                 self._released.append(self._held.pop(slots))
 
     def _exporter_closed(self) -> None:
-        """Release what waits for a last batch that stayed empty: that is not stored, and nobody is told of its end."""
+        """Release what waits for a last batch that stayed empty: that is not stored, and nobody is told of its end.
+
+        One that could not be opened is empty, too.
+        """
         for slots in list(self._held):
-            if all(one in self._closed or not one.itemcount for one in slots):
+            if all(one in self._closed or not (one.itemcount or one in self._lost) for one in slots):
                 self._released.append(self._held.pop(slots))
 
 
