@@ -25,7 +25,7 @@ class Verb(NamedTuple):
 
 VERBS: Final = {
     "changes": Verb("verbs.changes", "tell which pages were new, changed or removed since a run or a date"),
-    "clean": Verb("verbs.clean", "clean pages of files: JSON lines, WARC, folders of HTML; learns each site first"),
+    "clean": Verb("verbs.clean", "clean pages of files (JSON lines, WARC, folders of HTML); learns each site first"),
     "clean --spark": Verb("parts.batch", "clean whole corpora on Spark; what comes out is what clean gives"),
     "doctor": Verb("verbs.doctor", "check store, settings, versions, extras and browser, and say what mends them"),
     "domains": Verb(
@@ -38,22 +38,21 @@ VERBS: Final = {
     "runs": Verb("verbs.runs", "list the last runs, and what each found"),
     "serve": Verb("verbs.serve", "show the store as a dashboard and by REST, on this machine, behind a token"),
     "serve --mcp": Verb("parts.mcp", "answer questions of language models, by the Model Context Protocol"),
-    "store": Verb("verbs.store", "look after the store as a whole: backup, restore, copy to another database, gc"),
+    "store": Verb("verbs.store", "look after the store as a whole: backup, restore, copy, gc, forget, projects"),
     "store cache": Verb(
         "parts.cache", "what is held of pages: stats, invalidate, expire, clean, verify, export, import"
     ),
     "store config": Verb("parts.config", "what is decided about sites: get, set, add, unset, import, export, test"),
-    "store forget": Verb("parts.forget", "erase all that is known of a page or a domain, and write the file anew"),
-    "store projects": Verb("parts.projects", "list the projects of the store, or delete one"),
     "supervise": Verb(
         "verbs.supervise", "run the crawl that comes after --, and start it again when it hangs, has stalled or dies"
     ),
-    "templates": Verb("verbs.templates", "how layouts are cut: list, show, diff, override, rollback, export, import"),
+    "templates": Verb(
+        "verbs.templates", "how layouts are cut: layouts, list, show, diff, override, rollback, export, import"
+    ),
     "templates analyze": Verb("parts.analyze", "find what repeats on the stored pages, and store them without it"),
     "templates analyze-layout": Verb(
         "parts.analyze_layout", "show a page in the browser, and draw what is content, what is left out and why"
     ),
-    "templates layouts": Verb("parts.layouts", "list the designs of a domain's pages, and how many each run met"),
     "templates learn": Verb("parts.learn", "show pages of a domain in the browser, and learn how its layouts are cut"),
     "templates mine": Verb("parts.mine", "find kinds of stored pages, what those of a kind share, where they differ"),
     "templates refine": Verb("parts.refine", "clean the stored pages again, and emit those whose text changes"),
@@ -156,9 +155,11 @@ def _which_verb(given: str | None) -> str:
     verbs = f"the verbs are {', '.join(name for name in VERBS if ' ' not in name)}"
     if given is None:
         return verbs
-    by_module = {verb.module.rpartition(".")[2].replace("_", "-"): name for name, verb in VERBS.items()}
-    near = difflib.get_close_matches(given, by_module, n=1)
-    return f"{given!r} is no verb: {f'did you mean {by_module[near[0]]}?' if near else verbs}"
+    actions = {name: verb.does.partition(": ")[2].split(", ") for name, verb in VERBS.items()}
+    called = {action: f"{name} {action}" for name, known in actions.items() for action in known}
+    called |= {verb.module.rpartition(".")[2].replace("_", "-"): name for name, verb in VERBS.items()}
+    near = difflib.get_close_matches(given, called, n=1)
+    return f"{given!r} is no verb: {f'did you mean {called[near[0]]}?' if near else verbs}"
 
 
 def _refuse(message: str) -> NoReturn:

@@ -1,7 +1,9 @@
-"""`scrapy dedup store backup | restore | copy | gc`: the store as a whole.
+"""`scrapy dedup store ACTION`: the store as a whole, its projects, and what is to be forgotten.
 
-JSON of `gc`: `project`; `deleted` (false for a dry run); `rows`, of `pages`, `claims` and `seen_urls`; `total`. JSON of
-the others: `source` and `target`; `rows`, copied, by table.
+JSON of `gc`, `forget` and `projects delete`: `project`; `deleted` (false for a dry run); `rows`, deleted or to be
+deleted, by table; `total`. JSON of `projects list`: `projects`, by name, each with id, name, pages, runs, stored_bytes,
+created_at (ISO 8601). JSON of the others: `source` and `target`; `rows`, copied, by table. The exit code of `forget` is
+1 where nothing is known of the page or the domain.
 """
 
 import argparse
@@ -13,19 +15,27 @@ from sqlalchemy import URL
 
 from scrapy_dedup.commands.call import (
     DONE,
+    NOT_DONE,
+    Action,
     Call,
     CommandError,
     WrongCallError,
+    add_actions,
     ago,
     delete,
     duration,
+    print_answer,
     print_json,
     refuse_unasked,
+    run_action,
 )
-from scrapy_dedup.commands.terminal import output, progress
+from scrapy_dedup.commands.terminal import output, print_table, progress
 from scrapy_dedup.commands.terminal import shown as safe
+from scrapy_dedup.plugin.dupefilter import key_of_page
 from scrapy_dedup.plugin.run_state import database_url
-from scrapy_dedup.report.numbers import count
+from scrapy_dedup.report.numbers import count, short
+from scrapy_dedup.service import projects as stored
+from scrapy_dedup.service.policies import url_rules
 from scrapy_dedup.service.projects import Deletion
 from scrapy_dedup.store.engine.copying import copy_store
 from scrapy_dedup.store.engine.database import parse_url
@@ -37,42 +47,32 @@ _OLDER_THAN: Final = timedelta(days=180)
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what can be done, and the options of each."""
+    add_actions(parser, ACTIONS)
     add = parser.add_argument
-    add("action", choices=("backup", "restore", "copy", "gc"))
-    add("file", nargs="?", metavar="FILE", help="backup: where to, a file that is not there yet; restore: the backup")
     add("--to", metavar="URL", help="copy: a database that holds nothing yet, of either kind")
     add(
         "--older-than",
         type=duration,
-        default=_OLDER_THAN,
         metavar="AGE",
         help="gc: pages that were gone, runs and JOBDIRs that were left so long ago, such as 30d; the default is 180d",
     )
-    add("--dry-run", action="store_true", help="gc: only say what would be removed")
-    add("--yes", action="store_true", help="gc: do not ask")
+    add("--dry-run", action="store_true", help="forget, gc, projects delete: only say what would be removed")
+    add("--yes", action="store_true", help="forget, gc, projects delete: do not ask")
 
 
 def run(call: Call) -> int:
-    """Copy the store, or remove from it what nobody needs."""
-    options = call.options
-    if (options.file is not None) != (options.action in ("backup", "restore")):
-        raise WrongCallError("store backup and store restore need a FILE, and nothing else takes one")
-    if (options.to is not None) != (options.action == "copy"):
-        raise WrongCallError("store copy needs --to URL, and nothing else takes it")
-    if options.action != "gc":
-        if options.older_than != _OLDER_THAN or options.dry_run or options.yes:
-            raise WrongCallError("--older-than, --dry-run and --yes are options of store gc alone")
-        return _copy(call)
-    refuse_unasked(call, "store gc")
-    return _gc(call)
+    """Copy the store, or remove something from it."""
+    return run_action(call, "store", ACTIONS)
 
 
 def _copy(call: Call) -> int:
     options, store = call.options, parse_url(database_url(call.settings))
     if options.action == "copy":
+        if options.to is None:
+            raise WrongCallError("store copy needs --to URL")
         source, target = store, _named(options.to)
     else:
-        file = URL.create("sqlite", database=str(Path(options.file).absolute()))
+        file = URL.create("sqlite", database=str(Path(options.targets[0]).absolute()))
         source, target = (store, file) if options.action == "backup" else (file, store)
     if target is store and (path := file_of(store)):
         # As a crawl does, for the store that its settings name.
@@ -104,7 +104,8 @@ def _as_option(action: str, error: StoreError) -> str:
 
 
 def _gc(call: Call) -> int:
-    before = ago(call.options.older_than)
+    refuse_unasked(call, "store gc")
+    before = ago(call.options.older_than or _OLDER_THAN)
     with call.opened() as (_, project):
 
         def remove(found: Deletion) -> Deletion:
@@ -115,3 +116,72 @@ def _gc(call: Call) -> int:
             return Deletion(call.project, find_garbage(project, before), deleted=False)
 
         return delete(call, f"what nobody needs of project {call.project}", find, remove)
+
+
+def _forget(call: Call) -> int:
+    refuse_unasked(call, "store forget")
+    (target,) = call.options.targets
+    rules = url_rules(call.settings)
+    with call.opened() as (_, project):
+        chosen = stored.choose(project, target, call.settings)
+        named = target if chosen.pages else ", ".join(chosen.domains) or chosen.words[0]
+
+        def erase(found: Deletion) -> Deletion:
+            with progress("rows", found.total) as told:
+                return stored.forget(project, chosen, call.settings, lambda url: key_of_page(url, rules), told)
+
+        what, found = f"{named} of project {call.project}", stored.count(project, chosen)
+        if found.total:
+            return delete(call, what, lambda: found, erase)
+        if not call.options.dry_run:
+            # Other rows may name it yet: an earlier call was interrupted.
+            found = erase(found)
+        if not print_answer(call, "projects", lambda answers: answers.DeletionAnswer.of(found)):
+            output().print(safe(f"Nothing is known of {what}.", 300), soft_wrap=True)
+        return NOT_DONE
+
+
+def _projects(call: Call) -> int:
+    options = call.options
+    action, *names = options.targets
+    if action not in ("list", "delete"):
+        raise WrongCallError(f"store projects knows list and delete, not {action!r}")
+    if action == "list":
+        if names or options.dry_run or options.yes:
+            raise WrongCallError("store projects list takes neither a name nor --dry-run nor --yes")
+        return _list_projects(call)
+    if not names:
+        raise WrongCallError("store projects delete needs the project's name; scrapy dedup store projects list has it")
+    refuse_unasked(call, "store projects delete")
+    with call.store() as store:
+
+        def removed(*, dry_run: bool = False) -> Deletion:
+            return stored.delete_project(store, names[0], dry_run=dry_run)
+
+        return delete(call, f"project {names[0]}", lambda: removed(dry_run=True), lambda _: removed())
+
+
+def _list_projects(call: Call) -> int:
+    with call.store() as store:
+        projects = stored.list_projects(store)
+    if not projects:
+        raise CommandError("the store is empty: run a crawl first, or check DEDUP_DATABASE_URL")
+    if not print_answer(call, "projects", lambda answers: answers.ProjectsAnswer.of(projects=projects)):
+        rows = (
+            (one.name, one.pages, one.runs, short(one.stored_bytes), f"{one.created_at:%Y-%m-%d}") for one in projects
+        )
+        print_table("Projects", "Name, Pages, Runs, Bytes stored, Since", rows)
+    return DONE
+
+
+_ASKED: Final = frozenset({"dry_run", "yes"})
+ACTIONS: Final = {
+    "backup": Action(_copy, "FILE, which is not there yet", 1, 1),
+    "restore": Action(_copy, "FILE, a backup", 1, 1),
+    "copy": Action(_copy, "--to URL and no more", 0, 0, frozenset({"to"})),
+    "gc": Action(_gc, "nothing", 0, 0, _ASKED | {"older_than"}),
+    "forget": Action(
+        _forget, "URL|DOMAIN, a page with all of its addresses or a domain with all below it", 1, 1, _ASKED
+    ),
+    "projects": Action(_projects, "list, or delete NAME", 1, 2, _ASKED),
+}

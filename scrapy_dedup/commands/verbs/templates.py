@@ -4,12 +4,13 @@ LAYOUT is `rest` (the pages of no known layout) or the first digits of a signatu
 `templates list` show them. A template is on probation (it would leave next to nothing), live (pages are cut by it) or
 retired.
 
-JSON: as in `scrapy_dedup.answers.templates`. import: `file`, `dry_run`, `added`, `unchanged`, `domains`. export writes
-JSON by itself; with --json and a FILE: `file`, `templates` (how many).
+JSON: as in `scrapy_dedup.answers.templates`; layout 0000000000000000 are the pages of no known layout. import: `file`,
+`dry_run`, `added`, `unchanged`, `domains`. export writes JSON by itself; with --json and a FILE: `file`, `templates`
+(how many).
 """
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
@@ -27,7 +28,7 @@ from scrapy_dedup.commands.call import (
     text_of,
     write_export,
 )
-from scrapy_dedup.commands.terminal import print_table, say, say_dry_run, say_more
+from scrapy_dedup.commands.terminal import print_table, say, say_dry_run, say_more, shown
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service.stored import template_upkeep as upkeep
 from scrapy_dedup.service.stored.template_upkeep import (
@@ -42,11 +43,12 @@ from scrapy_dedup.service.stored.template_upkeep import (
     import_templates,
     read_templates,
 )
-from scrapy_dedup.service.templates.layout_figures import name_of
+from scrapy_dedup.service.templates.layout_figures import DomainLayout, DomainLayouts, domain_layouts, name_of
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
 _LINES_SHOWN: Final = 40
+_RUNS_SHOWN: Final = 6
 _EFFECTS_SHOWN: Final = 5
 _TEXTS_SHOWN: Final = 3
 
@@ -120,6 +122,40 @@ def _show_trial(trial: TemplateTrial) -> None:
     say_dry_run()
 
 
+def _show_layouts(domains: Iterable[DomainLayouts]) -> None:
+    for domain in domains:
+        rows: list[tuple[object, ...]] = []
+        for each in domain.layouts:
+            figures, known = each.figures, each.figures.template
+            words = (name_of(figures.layout), known and known.kind, _version_of(each), _seen(each), figures.example_url)
+            rows.append((*words, figures.visits, trend(each.pages_by_run)))
+            if known and known.url_pattern:
+                rows.append(("", "", "", "", shown(known.url_pattern, 300, style="dim"), "", ""))
+        columns = "Layout, Kind, Template, Seen, Example, Visits, Pages in the last runs"
+        print_table(f"Layouts of {domain.domain}", columns, rows, texts=5)
+        for alarm in domain.alarms:
+            say(f"Alarm since {alarm.raised_at:%Y-%m-%d %H:%M}: {alarm.cause}", "red")
+        say("")
+    say("scrapy dedup templates show DOMAIN LAYOUT tells how its pages are cut.", "dim")
+
+
+def _version_of(layout: DomainLayout) -> str:
+    template = layout.figures.template
+    return f"{template.version} {template.state}, {template.confidence:.2f}" if template else ""
+
+
+def _seen(layout: DomainLayout) -> str:
+    first, last = layout.figures.first_seen_at, layout.figures.last_seen_at
+    if first is None or last is None:
+        return ""
+    return f"{first:%Y-%m-%d}" if first.date() == last.date() else f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"
+
+
+def trend(pages_by_run: tuple[int, ...]) -> str:
+    """Return how many pages each of the last runs met, oldest first: 12 > 40 > 0."""
+    return " > ".join(map(whole, pages_by_run[-_RUNS_SHOWN:]))
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the actions and their options; which belong together is checked when it runs."""
     add_actions(parser, ACTIONS)
@@ -138,6 +174,16 @@ def _decide(word: Literal["keep", "drop", "forget"]) -> Callable[[str], upkeep.D
 def run(call: Call) -> int:
     """Do what was asked for."""
     return run_action(call, "templates", ACTIONS, {"decisions": "--keep, --drop or --forget"})
+
+
+def _layouts(call: Call) -> int:
+    with call.opened() as (_, project):
+        domains = domain_layouts(project, *map(str.lower, call.options.targets))
+    if not print_answer(
+        call, "templates", lambda answers: answers.LayoutsAnswer.of(project=call.project, domains=domains)
+    ):
+        _show_layouts(domains)
+    return DONE
 
 
 def _list(call: Call) -> int:
@@ -256,6 +302,7 @@ _DECISIONS: Final[dict[Literal["keep", "drop", "forget"], str]] = {
     "forget": "take back what was decided about it",
 }
 ACTIONS: Final = {
+    "layouts": Action(_layouts, "[DOMAIN]", 0, 1),
     "list": Action(_list, "[DOMAIN]", 0, 1),
     "show": Action(_show, "DOMAIN [LAYOUT]", 1, 2, frozenset({"version"})),
     "diff": Action(_diff, "DOMAIN LAYOUT VERSION VERSION", 4, 4),

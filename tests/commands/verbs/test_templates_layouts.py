@@ -1,6 +1,6 @@
 import pytest
 
-from scrapy_dedup.commands.parts.layouts import trend
+from scrapy_dedup.commands.verbs.templates import trend
 from scrapy_dedup.core.pages.fingerprints import to_digits
 from tests.commands.learned import learned_shop
 from tests.commands.running import Shop
