@@ -29,9 +29,9 @@ VERBS: Final = {
     "clean --spark": Verb("parts.batch", "clean whole corpora on Spark; what comes out is what clean gives"),
     "doctor": Verb("verbs.doctor", "check store, settings, versions, extras and browser, and say what mends them"),
     "domains": Verb(
-        "verbs.domains", "look after the registry: list, show, add, blacklist, unblacklist, join, import, export"
+        "verbs.domains",
+        "look after the registry: list, show, add, blacklist, unblacklist, join, import, export, candidates",
     ),
-    "domains candidates": Verb("parts.candidates", "take in what search engines proposed, tell which sites are new"),
     "explain": Verb("verbs.explain", "tell what is known of a URL, and why its blocks were removed"),
     "report": Verb("verbs.report", "sum up what was kept, as a page of HTML if asked for"),
     "report --domains": Verb("parts.stats", "show how much boilerplate each domain has, worst first"),

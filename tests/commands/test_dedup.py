@@ -51,7 +51,7 @@ def files(folder: Path) -> list[Path]:
 def test_every_verb_is_tried_here():
     """All but those that need no store: they have tests of their own."""
     actions = {"store forget", "store projects", "templates layouts"}
-    others = {"clean", "clean --spark", "doctor", "domains candidates", "serve", "serve --mcp", "supervise"}
+    others = {"clean", "clean --spark", "doctor", "serve", "serve --mcp", "supervise"}
     assert CALLS.keys() - actions | others | {"templates analyze-layout", "templates learn"} == VERBS.keys()
 
 

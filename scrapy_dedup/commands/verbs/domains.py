@@ -3,23 +3,32 @@
 PATTERN is a name, in any spelling or as a URL, or has `*` for any characters and `?` for one.
 
 JSON: as in `scrapy_dedup.answers.domains`; of a dry run, domains as they were and would be changed. export with a FILE:
-`file` and `domains` (how many); else it writes JSON lines by itself.
+`file` and `domains` (how many); else it writes JSON lines by itself; candidates tells 100,000 URLs at most.
+
+`candidates` makes domains, and one candidate each, of URLs that search engines proposed. A line of its files is JSON
+with `url` and `engine`, and `title`, `confidence` (0.0 to 1.0) and `rank` if there are any; `-` is standard input. URLs
+come out as new (domain and candidate are added), known (registered, not processed yet), processed, blacklisted, twin
+(the name with or without www. is registered: the domain is added, no candidate) or invalid (no http or https URL).
 """
 
 import argparse
 import getpass
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from msgspec import Struct, field
 from rich.text import Text
 
 from scrapy_dedup.commands.call import (
     DONE,
+    INTERRUPTED,
     NOT_DONE,
+    STANDARD_INPUT,
     Action,
     Call,
     add_actions,
@@ -29,11 +38,17 @@ from scrapy_dedup.commands.call import (
     print_json,
     run_action,
 )
-from scrapy_dedup.commands.terminal import output, print_table, say, say_dry_run, shown
+from scrapy_dedup.commands.terminal import one_line, output, print_table, progress, say, say_dry_run, shown
 from scrapy_dedup.core.domains import CandidateOutcome, DomainStatus, present_status
 from scrapy_dedup.report.dashboard_values import STATUSES
 from scrapy_dedup.report.numbers import count, percent, whole
-from scrapy_dedup.service.domains.candidates import CandidateTally, candidates_of
+from scrapy_dedup.service.domains.candidates import (
+    CandidateIntake,
+    CandidateTally,
+    JudgedCandidate,
+    candidates_of,
+    read_proposals,
+)
 from scrapy_dedup.service.domains.files import BadRow, DomainRow, all_domains, import_rows, read_rows, write_domains
 from scrapy_dedup.service.domains.registry import ChosenDomains, DomainService, UnknownDomainError
 from scrapy_dedup.service.domains.twins import Twins, settle_twins
@@ -47,6 +62,8 @@ _HOURS: Final = {"h": 1, "d": 24, "w": 7 * 24}
 _MOST_LINE_BYTES: Final = 200_000
 _MOST_REFUSED: Final = 1_000
 _ADDED: Final = "added"
+_MOST_TOLD: Final = 100_000
+_MOST_WARNINGS: Final = 20
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +83,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--reason", help="blacklist: why")
     add("--by", help="blacklist: who says so (the user's login name)")
     add("--expires", type=_expires, metavar="AGE|DATE", help="blacklist: until when: 12h, 30d, 8w, 2027-01-31")
-    add("--dry-run", action="store_true", help="add, blacklist, unblacklist, join, import: only say what would happen")
+    add("--engine", metavar="NAME", help="candidates: of results that do not name their engine (the file's name)")
+    add("--session", metavar="NAME", help="candidates: its discovery session; one of that name goes on (time of day)")
+    add("--dry-run", action="store_true", help="all but list, show, export: only say what would happen")
 
 
 def run(call: Call) -> int:
@@ -275,6 +294,86 @@ def _expires(word: str) -> datetime:
     return at
 
 
+def _candidates(call: Call) -> int:
+    """Take the files in; what was taken in before an interruption stays, and is known the next time."""
+    options, at = call.options, datetime.now(UTC)
+    session = options.session or f"{at:%Y-%m-%d %H:%M:%S}"
+    _check(options.targets)
+    with call.filled(dry_run=options.dry_run) as (_, project):
+        listing = _Listing()
+        intake = CandidateIntake(project, call.settings, session, dry_run=options.dry_run)
+        interrupted = _take(call, intake, listing)
+    read = intake.tally.outcomes.total()
+    if not print_answer(
+        call,
+        "domains",
+        lambda answers: answers.CandidatesAnswer.made(call.project, intake, listing.urls, interrupted=interrupted),
+    ):
+        _show_tally(f"Candidates of session {session}", intake.tally)
+        _show_new(intake.tally, [one.url for one in listing.urls if one.outcome is CandidateOutcome.NEW])
+        say_dry_run(dry_run=options.dry_run)
+    if interrupted:
+        return INTERRUPTED
+    return NOT_DONE if read == intake.tally.outcomes[CandidateOutcome.INVALID] else DONE
+
+
+class _Listing(Struct):
+    """What became of the first URLs, and how many warnings there were."""
+
+    urls: list[JudgedCandidate] = field(default_factory=list)
+    warnings: int = 0
+
+    def add(self, judged: JudgedCandidate) -> None:
+        """Keep it, if there is room, and warn of an invalid one."""
+        if len(self.urls) < _MOST_TOLD:
+            self.urls.append(judged)
+        if judged.outcome is CandidateOutcome.INVALID:
+            self.warnings += 1
+            if self.warnings <= _MOST_WARNINGS:
+                url = f"{judged.url}: " if judged.url else ""
+                _warn(f"{judged.where}: {url}{judged.reason}; passed over")
+
+
+def _take(call: Call, intake: CandidateIntake, listing: _Listing) -> bool:
+    """Take all files in; return whether that was interrupted."""
+    interrupted = False
+    try:
+        for name in call.options.targets:
+            with opened_input(name) as file, _progress(name) as advance:
+                proposals = read_proposals(file, name, call.options.engine or _engine(name), advance)
+                for judged in intake.take(proposals, datetime.now(UTC)):
+                    listing.add(judged)
+    except KeyboardInterrupt:
+        interrupted = True
+    intake.finish(datetime.now(UTC))
+    if listing.warnings > _MOST_WARNINGS:
+        _warn(f"and {listing.warnings - _MOST_WARNINGS} more invalid URLs")
+    return interrupted
+
+
+def _check(names: list[str]) -> None:
+    """Look at each file before the first is read: a typing error must not leave half of the work done."""
+    for name in names:
+        if name != STANDARD_INPUT:
+            with opened_input(name):
+                pass
+
+
+def _engine(name: str) -> str:
+    return "standard input" if name == STANDARD_INPUT else Path(name).name.partition(".")[0]
+
+
+def _warn(text: str) -> None:
+    sys.stderr.write(f"scrapy dedup: {one_line(text, 500)}\n")
+
+
+def _progress(name: str) -> AbstractContextManager[Callable[[int], None]]:
+    """Give what moves a bar, where somebody knows how much there is."""
+    if name == STANDARD_INPUT:
+        return nullcontext(lambda _: None)
+    return progress(Path(name).name, Path(name).stat().st_size)
+
+
 _DRY: Final = frozenset({"dry_run"})
 ACTIONS: Final = {
     "list": Action(_list, "[PATTERN]", 0, 1, frozenset({"status", "sort", "descending", "limit", "after"})),
@@ -285,6 +384,7 @@ ACTIONS: Final = {
     "join": Action(_join, "[PATTERN...]", 0, None, _DRY),
     "import": Action(_import, "FILE (- for standard input)", 1, 1, _DRY),
     "export": Action(_export, "[FILE]", 0, 1, frozenset({"status"})),
+    "candidates": Action(_candidates, "FILE... (- for standard input)", 1, None, _DRY | {"engine", "session"}),
 }
 
 
@@ -375,7 +475,7 @@ def _show_twins(found: Sequence[Twins], least: int, *, dry_run: bool) -> None:
     say_dry_run(dry_run=dry_run)
 
 
-def show_tally(title: str, tally: CandidateTally) -> None:
+def _show_tally(title: str, tally: CandidateTally) -> None:
     """Print how many URLs of which engine had which outcome."""
     names = ", ".join(outcome.value.capitalize() for outcome in CandidateOutcome)
     rows = sorted(tally.engines.items())
@@ -384,7 +484,7 @@ def show_tally(title: str, tally: CandidateTally) -> None:
     print_table(title, f"Engine, {names}, All", cells)
 
 
-def show_new(tally: CandidateTally, urls: Sequence[str]) -> None:
+def _show_new(tally: CandidateTally, urls: Sequence[str]) -> None:
     """Print some of the new candidates, and how many sites may have been counted twice."""
     new, twins = tally.outcomes[CandidateOutcome.NEW], tally.outcomes[CandidateOutcome.TWIN]
     say("")
