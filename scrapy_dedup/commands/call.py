@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from errno import ENOSPC
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -25,7 +26,7 @@ from scrapy_dedup.service.store_policies import keep_policy
 from scrapy_dedup.service.views.explain import UrlError
 from scrapy_dedup.settings import NO_BOT_NAME, SettingError, Settings
 from scrapy_dedup.store.engine.database import parse_url
-from scrapy_dedup.store.engine.errors import file_of
+from scrapy_dedup.store.engine.errors import FREE_SPACE, file_of
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -302,6 +303,8 @@ def _words_of(error: Exception) -> str:
     """Return a message; of a file that cannot be used its name and why, without the system's number for it."""
     if isinstance(error, OSError) and error.filename is not None and error.filename2 is None and error.strerror:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    if isinstance(error, OSError) and error.errno == ENOSPC:
+        return f"{error.strerror}. {FREE_SPACE}"
     return str(error)
 
 

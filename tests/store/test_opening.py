@@ -14,9 +14,10 @@ from sqlalchemy import URL, create_engine, text
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.store.engine.database import LONGEST, log_of
-from scrapy_dedup.store.engine.errors import RefusedStoreError, StoreError, translated
+from scrapy_dedup.store.engine.errors import FullStoreError, RefusedStoreError, StoreError, translated
 from scrapy_dedup.store.store import Store
 from tests.databases import change, locked
+from tests.small_disk import MEGABYTE, small_disk
 from tests.store.builders import NOON, a_crawled_url, a_document, a_key, a_source
 from tests.tables import table
 
@@ -149,6 +150,22 @@ def test_what_is_read_only_is_refused_to_whoever_would_write(path, place, match)
             store.project("another")
     finally:
         only_read.chmod(mode)
+
+
+@pytest.mark.parametrize("left", [None, b""], ids=["no-log", "empty-log"])
+def test_a_store_on_a_full_disk_is_read(tmp_path, left):
+    with small_disk(tmp_path / "disk", 4 * MEGABYTE) as disk:
+        path = a_store_file(disk.folder / "dedup.db", pages=2)
+        if left is not None:
+            log_of(path).write_bytes(left)
+        disk.fill()
+
+        with Store.open(address(path), write=False) as store:
+            assert store.project("shop").page(a_key(1)) is not None
+            with pytest.raises(FullStoreError, match="Free space"):
+                store.project("shop").write([a_document(3)])
+        with pytest.raises(StoreError, match="Free space"):
+            Store.open(address(path))
 
 
 @pytest.mark.parametrize(

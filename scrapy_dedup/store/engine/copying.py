@@ -157,7 +157,9 @@ def _reading(url: URL, timeout: timedelta) -> Iterator[Connection]:
     path = file_of(url)
     if path is not None:
         # A pipe gives nothing, and holds whoever opens it.
-        if path.exists() and not path.is_file():
+        if not path.exists():
+            raise StoreError(f"{path}: it is not there. Name another file, or crawl first.")
+        if not path.is_file():
             raise StoreError(f"{path}: it is no regular file. {_ANOTHER_FILE}")
         with path.open("rb") as file:
             if file.read(len(MAGIC)) != MAGIC:

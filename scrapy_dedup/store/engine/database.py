@@ -16,7 +16,7 @@ from sqlalchemy.pool import NullPool, Pool, QueuePool, StaticPool
 
 from scrapy_dedup.store.engine.circuit import Circuit
 from scrapy_dedup.store.engine.codec import column_text, to_json
-from scrapy_dedup.store.engine.errors import AwayStoreError, StoreError, file_of, shown, translated
+from scrapy_dedup.store.engine.errors import AwayStoreError, StoreError, file_of, has_room, shown, translated
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -72,7 +72,7 @@ def make_engine(url: URL, timeout: timedelta) -> Engine:
             _prepare_postgresql(engine, timeout)
             return engine
         path = file_of(url)
-        is_read_only = path is not None and path.exists() and not (is_writable(path) and is_writable(path.parent))
+        is_read_only = path is not None and path.exists() and not _takes_more(path)
         # In memory every thread must meet the one connection that holds the data.
         pool: type[Pool] = QueuePool if path else StaticPool
         engine = create_engine(
@@ -214,7 +214,14 @@ def is_writable(path: Path) -> bool:
 
 def reading_uri(path: Path) -> str:
     """Return the URI by which SQLite reads a file now, and creates none beside it."""
-    return f"{path.absolute().as_uri()}?{'mode=ro' if log_of(path).exists() else 'immutable=1'}"
+    log = log_of(path)
+    # One that is empty needs an index all the same, for which a full disk has no room.
+    has_log = log.exists() and (log.stat().st_size > 0 or has_room(path))
+    return f"{path.absolute().as_uri()}?{'mode=ro' if has_log else 'immutable=1'}"
+
+
+def _takes_more(path: Path) -> bool:
+    return is_writable(path) and is_writable(path.parent) and has_room(path)
 
 
 def _only_read(engine: Engine, path: Path) -> None:

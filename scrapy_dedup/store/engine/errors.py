@@ -19,6 +19,7 @@ FREE_SPACE = "Free space on the disk; what was committed is safe."
 _DISK_FULL: Final = "53100"
 _FULL_WORDS: Final = ("disk is full", "no space left")
 _IO_ERROR: Final = "disk i/o error"
+_READ_ONLY: Final = "readonly"
 _NEXT_TO_NOTHING: Final = 65_536
 # PostgreSQL's codes for a connection that failed, a server that stops, starts, or has too many connections.
 _NO_CONNECTION: Final = ("08", "57P01", "57P02", "57P03", "53300")
@@ -30,7 +31,7 @@ _ADVICE = (
     ("locked", _LOCKED),
     ("lock timeout", _LOCKED),
     ("deadlock", "Another program writes to these tables in its own order; trying again helps."),
-    ("readonly", "Give this process the right to write to the file and to its folder."),
+    (_READ_ONLY, "Give this process the right to write to the file and to its folder."),
     ("read-only", "Give this process the right to write to it."),
     ("disk is full", FREE_SPACE),
     ("no space left", FREE_SPACE),
@@ -134,9 +135,14 @@ def is_full(cause: str, path: Path | None) -> bool:
     """Say whether a driver's message means that there is no room on the disk of the store's file, if it is one."""
     if any(words in cause.lower() for words in _FULL_WORDS):
         return True
-    # SQLite's index of its log cannot grow.
-    free = free_bytes(path) if _IO_ERROR in cause.lower() else None
-    return free is not None and free < _NEXT_TO_NOTHING
+    # SQLite's index of its log cannot grow, or a file was opened to be read for want of room.
+    return path is not None and any(words in cause.lower() for words in (_IO_ERROR, _READ_ONLY)) and not has_room(path)
+
+
+def has_room(path: Path) -> bool:
+    """Say whether there is room beside a file for what SQLite needs there."""
+    free = free_bytes(path)
+    return free is None or free >= _NEXT_TO_NOTHING
 
 
 def _kind_of(error: SQLAlchemyError, url: URL, cause: str) -> type[StoreError]:

@@ -282,7 +282,7 @@ BAD: dict[str, tuple[Callable[[Path], object], str]] = {
     "name-that-is-no-text": (misname, "is damaged"),
     "text": (lambda path: path.write_text("hello" * 1_000), "is no SQLite file"),
     "zeros": (lambda path: path.write_bytes(b"SQLite format 3\0" + bytes(5_000)), "damaged|not a database"),
-    "nothing": (Path.unlink, "No such file"),
+    "nothing": (Path.unlink, "it is not there"),
 }
 HOSTILE: dict[str, tuple[str, str]] = json.loads((CASES / "store" / "hostile_backups.json").read_text("utf-8"))
 
