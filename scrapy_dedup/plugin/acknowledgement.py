@@ -176,9 +176,10 @@ class Delivery:
             taken = feed.taken()
             if feed.given > taken:
                 feed.given = taken
+                if any(slot not in self._lost for slot in feed.slots):
+                    logger.warning("A feed did not take an item: the pages of what it holds come again")
                 self._lost.update(feed.slots)
                 self._count("ack/not_taken", 1)
-                logger.warning("A feed did not take an item: the pages of what it holds come again")
             feed.leave_out(self._closed, slots)
 
     def feeds_of(self, item: Any) -> set[Any]:

@@ -1,7 +1,7 @@
 """Items of any kind: what they bring, and what they can take."""
 
 import logging
-from collections.abc import Collection, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
 from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass, field
@@ -163,10 +163,10 @@ def item_hash(item: Any, left_out: Collection[str], known: Mapping[str, str] = M
         return fields_hash(counted | dict(known))
 
     adapter = ItemAdapter(item)
-    # Items in items become dicts, which takes longer than all else here.
+    # What it takes to compare the rest takes longer than all else here.
     found = hashed(adapter)
     if found is None:
-        found = hashed(adapter.asdict())
+        found = hashed(_as_shown(item))
     return parts_hash(found, type(item).__qualname__.encode(), size=ITEM_BYTES) if found else found
 
 
@@ -184,6 +184,27 @@ def _is_file(value: Any) -> bool:
     """Say whether a value is what FilesPipeline, or one made of it, says of a file."""
     is_whole = isinstance(value, dict) and {"url", "path", "checksum", "status"} <= value.keys()
     return is_whole and isinstance(value["status"], str) and value["status"] in _FILE_STATUSES
+
+
+_EXACT: Final[tuple[tuple[type, Callable[[Any], Any]], ...]] = (
+    (bool, bool),
+    (str, str.__str__),
+    (int, int.__int__),
+    (float, float.__float__),
+)
+
+
+def _as_shown(value: Any) -> Any:
+    """Return a value as a feed shows it: items in it as dicts, and what is of a subclass as what that is made of.
+
+    Texts of BeautifulSoup and lxml, of some enums too, are of subclasses of `str`.
+    """
+    if ItemAdapter.is_item(value):
+        return {name: _as_shown(one) for name, one in ItemAdapter(value).items()}
+    if isinstance(value, list | tuple):
+        return (list if isinstance(value, list) else tuple)(map(_as_shown, value))
+    # Not `str(value)`: that of an enum names its class.
+    return next((exact(value) for kind, exact in _EXACT if isinstance(value, kind)), value)
 
 
 def detached(item: Any) -> Any:
