@@ -341,7 +341,7 @@ class Runtime:
                 self._noted.popitem(last=False)
             domain = extract_domain(alias.url, self.settings.domain_scope) or ""
             self.departed.add(alias.page_key)
-            self.crawl.note_alias(alias, domain, final_key, "redirect", datetime.now(UTC))
+            self.crawl.note_redirect(alias, domain, final_key, datetime.now(UTC))
             self.count("canonical/redirects")
 
     def _request_dropped(self, request: Request) -> None:

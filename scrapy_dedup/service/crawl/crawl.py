@@ -508,12 +508,10 @@ class Crawl:
         if page_key not in self.given:
             self.rows.append(CrawledUrlRecord(page_key, url, domain, "crawled", at, http_status))
 
-    def note_alias(
-        self, alias: Address, domain: str, document_key: bytes, kind: Literal["redirect", "canonical"], at: datetime
-    ) -> None:
-        """Note that a URL is another address of a page."""
+    def note_redirect(self, alias: Address, domain: str, document_key: bytes, at: datetime) -> None:
+        """Note that a URL leads to a page, as another address of it."""
         self.rows.append(
-            CrawledUrlRecord(alias.page_key, alias.url, domain, "alias", at, None, document_key, alias_kind=kind)
+            CrawledUrlRecord(alias.page_key, alias.url, domain, "alias", at, None, document_key, alias_kind="redirect")
         )
 
     def note_drop(self, draft: Draft, layer: str, reason: str, document_key: bytes, at: datetime) -> None:

@@ -124,9 +124,7 @@ class DomainAnalysis:
             method: _Found(count.boilerplate(settled.get(method)), site if method == "template" else None)
             for method, count in counts.items()
         }
-        writer = RecleaningRepository(
-            self._session, self._project_id, layer=LAYERS, keep_decisions=self._settings.keep_decisions
-        )
+        writer = RecleaningRepository(self._session, self._project_id, LAYERS, self._settings.keep_decisions)
         recleaned = self._cut(found)
         while pages := list(islice(recleaned, _PAGES_AT_ONCE)):
             if self._writes:

@@ -111,7 +111,7 @@ def write_refined(store: Store, project: ProjectStore, settings: Settings, pages
         StoreError: the store failed; nothing was written.
     """
     with store.session() as session:
-        repository = RecleaningRepository(session, project.id, layer=LAYERS, keep_decisions=settings.keep_decisions)
+        repository = RecleaningRepository(session, project.id, LAYERS, settings.keep_decisions)
         written = repository.write_refined(pages)
         session.commit()
     return written

@@ -21,13 +21,11 @@ from scrapy_dedup.store.tables.statements import change_in, table_of, upsert
 class RecleaningRepository:
     """Writes the outcome of an analysis; whoever opened the session commits."""
 
-    def __init__(
-        self, session: Session, project_id: uuid.UUID, *, layer: str | Sequence[str], keep_decisions: int
-    ) -> None:
+    def __init__(self, session: Session, project_id: uuid.UUID, layers: Sequence[str], keep_decisions: int) -> None:
         """Take whose decisions are written; what a layer of these no longer says of a page is forgotten."""
         self._session = session
         self._project_id = project_id
-        self._layers = (layer,) if isinstance(layer, str) else tuple(layer)
+        self._layers = layers
         self._bound = decision_bound(project_id, keep_decisions)
 
     def write(self, pages: Sequence[Recleaned]) -> None:
