@@ -67,17 +67,6 @@ def test_a_new_file_is_created_with_its_folders(tmp_path):
         assert store.project("shop").page(a_key(1)) is not None
 
 
-def test_a_store_is_readable_while_another_connection_writes(path):
-    with Store.open(address(path)) as store, closing(sqlite3.connect(path)) as other:
-        project = store.project("shop")
-        assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-        other.execute("BEGIN IMMEDIATE")
-
-        assert project.page(a_key(1)) is None
-
-        other.rollback()
-
-
 def test_of_many_connections_only_the_one_that_writes_has_a_large_cache(path):
     cache = text("PRAGMA cache_size")
     with Store.open(address(path)) as store:
