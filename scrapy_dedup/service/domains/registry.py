@@ -6,6 +6,8 @@ stands for both: what is decided about either holds for both.
 Whatever reads or writes the store raises StoreError where that fails.
 """
 
+import fnmatch
+import re
 import uuid
 from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
@@ -26,6 +28,7 @@ from scrapy_dedup.core.domains import (
     after_run,
     domain_name,
     is_pattern,
+    name_pattern,
     unblacklisted,
 )
 from scrapy_dedup.core.errors import DedupError, InvalidError, MissingError
@@ -126,11 +129,11 @@ class DomainService:
         """
         given = list(patterns)
         names = self._names(each for each in given if not is_pattern(each))
-        matched = {pattern: self.matching([pattern]) for pattern in given if is_pattern(pattern)}
-        found = {each.domain_name: each for some in (self.matching(names), *matched.values()) for each in some}
-        domains = tuple(found[name] for name in sorted(found))
-        new = tuple(name for name in names if name not in found)
-        return ChosenDomains(domains, new, tuple(pattern for pattern, some in matched.items() if not some))
+        globs = dict.fromkeys(filter(is_pattern, given))
+        found = self.matching([*names, *globs])
+        known = dict.fromkeys(each.domain_name for each in found)
+        new = tuple(name for name in names if name not in known)
+        return ChosenDomains(tuple(found), new, tuple(glob for glob in globs if not any(map(_fits(glob), known))))
 
     def list_domains(self, choice: DomainChoice) -> DomainList:
         """Return a page of the list of domains.
@@ -436,3 +439,8 @@ def settle_run(
     if ordered:
         settle_twins(store, ordered, settings, at)
     return set(ordered)
+
+
+def _fits(pattern: str) -> Callable[[str], object]:
+    """Return what says whether a pattern stands for a name, as the store does: brackets are those of IPv6 hosts."""
+    return re.compile(fnmatch.translate(name_pattern(pattern).replace("[", "[[]"))).match
