@@ -30,12 +30,15 @@ def run(call: Call) -> int:
         raise CommandError("serve --mcp needs the MCP SDK: run pip install 'scrapy_dedup[mcp]'") from error
     from scrapy_dedup.mcp_server import Desk  # noqa: PLC0415 (as above)
 
+    host = call.options.host or call.settings.serve_host
+    if call.options.http:
+        check_token(host, call.settings.serve_token)
     with call.served() as store:
-        _serve(call, Desk(store, call.settings, call.project))
+        _serve(call, Desk(store, call.settings, call.project), host)
     return DONE
 
 
-def _serve(call: Call, desk: "Desk") -> None:
+def _serve(call: Call, desk: "Desk", host: str) -> None:
     import anyio  # noqa: PLC0415 (as above)
 
     from scrapy_dedup.mcp_server import make_server, serve_http  # noqa: PLC0415 (as above)
@@ -46,7 +49,5 @@ def _serve(call: Call, desk: "Desk") -> None:
         # On standard output until standard input ends; what else is printed meanwhile goes to standard error.
         anyio.run(server.run_stdio_async)
         return
-    host = options.host or settings.serve_host
-    check_token(host, settings.serve_token)
     port = settings.mcp_port if options.port is None else options.port
     anyio.run(serve_http, server, settings, host, port)

@@ -154,26 +154,3 @@ def test_there_is_nothing_else(serving):
 
         assert httpx.get(url).status_code == 401
         assert httpx.get(url, headers=HEADERS).status_code == 404
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        pytest.param(["--host", "::"], "other machines can reach", id="none-that-somebody-chose"),
-        pytest.param(["-s", 'DEDUP_SERVE={"token": "guessed"}'], "it needs at least 16", id="one-that-can-be-guessed"),
-    ],
-)
-def test_a_token_is_as_the_dashboard_wants_it(filled_shop, options, told):
-    found = filled_shop.run("serve", "--mcp", "--http", "--port", "0", *options)
-
-    assert (found.code, found.out) == (2, "")
-    assert 'DEDUP_SERVE["token"]' in found.err
-    assert told in found.err
-
-
-def test_a_port_that_is_taken_is_told(serving, filled_shop):
-    port = serving.url.removesuffix("/mcp").rpartition(":")[2]
-
-    found = filled_shop.run("serve", "--mcp", "--http", "--port", port)
-    assert found.code == 1
-    assert "Name another by --host and --port" in found.err

@@ -76,36 +76,44 @@ def test_a_store_that_does_not_exist_is_served_empty_by_a_token_of_one_s_own_unt
     assert (code, "Traceback" in (tmp_path / "err").read_text()) == (0, False)
 
 
-@pytest.mark.parametrize("mcp", [[], ["--mcp"]], ids=["serve", "mcp"])
+MCP = pytest.mark.parametrize("mcp", [[], ["--mcp", "--http"]], ids=["serve", "mcp"])
+
+
+@MCP
 def test_a_project_that_is_not_among_others_is_a_slip(finished_shop, mcp):
-    told = scrapy("dedup", "serve", *mcp, "-s", "DEDUP_PROJECT=nosuch", folder=finished_shop.folder)
+    told = scrapy("dedup", "serve", *mcp[:1], "-s", "DEDUP_PROJECT=nosuch", folder=finished_shop.folder)
 
     assert (told.code, told.out) == (1, "")
     assert "no project 'nosuch' in the store: name it by DEDUP_PROJECT; there is 'shop'" in told.err
     assert '"nosuch"' not in scrapy("dedup", "store", "projects", "list", "--json", folder=finished_shop.folder).out
 
 
-def test_other_machines_are_served_only_with_a_token_of_one_s_own(tmp_path):
-    told = scrapy("dedup", "serve", "--host", "0.0.0.0", folder=tmp_path)
+@MCP
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        pytest.param(["--host", "0.0.0.0"], "other machines can reach", id="none-for-other-machines"),
+        pytest.param(["--host", "::"], "other machines can reach", id="none-for-other-machines-by-ipv6"),
+        pytest.param(["-s", 'DEDUP_SERVE={"token": "secret"}'], "has 6 characters: it needs at least 16", id="guessed"),
+    ],
+)
+def test_without_a_token_that_nobody_guesses_nothing_is_served(tmp_path, mcp, options, why):
+    told = scrapy("dedup", "serve", *mcp, *options, folder=tmp_path)
 
     assert (told.code, told.out) == (2, "")
     assert 'DEDUP_SERVE["token"]' in told.err
+    assert why in told.err
     assert not (tmp_path / ".scrapy").exists()
 
 
-def test_a_token_that_is_soon_guessed_is_refused(tmp_path):
-    told = scrapy("dedup", "serve", "-s", 'DEDUP_SERVE={"token": "secret"}', folder=tmp_path)
-
-    assert (told.code, told.out) == (2, "")
-    assert 'DEDUP_SERVE["token"] has 6 characters: it needs at least 16' in told.err
-
-
-def test_a_port_that_is_taken_is_told(tmp_path):
+@MCP
+def test_a_port_that_is_taken_is_told(tmp_path, mcp):
     with socket.create_server(("127.0.0.1", 0)) as other:
-        told = scrapy("dedup", "serve", "--port", str(other.getsockname()[1]), folder=tmp_path)
+        told = scrapy("dedup", "serve", *mcp, "--port", str(other.getsockname()[1]), folder=tmp_path)
 
     assert (told.code, told.out) == (1, "")
     assert "cannot listen on 127.0.0.1" in told.err
+    assert "Name another by --host and --port" in told.err
     assert told.err.count("\n") == 1
 
 
