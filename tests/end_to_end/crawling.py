@@ -28,8 +28,6 @@ BASE: dict[str, Any] = {
     "TELNETCONSOLE_ENABLED": False,
     "REMOTE_CONTROL_ENABLED": False,
     "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
-    # Scrapy makes as many tasks for each response; of its own hundred nearly all have nothing to do.
-    "CONCURRENT_ITEMS": 20,
 }
 Lines = list[dict[str, Any]]
 

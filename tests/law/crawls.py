@@ -206,8 +206,6 @@ def _settings(job: Job, feed: Path) -> dict[str, Any]:
         "TELNETCONSOLE_ENABLED": False,
         "REMOTE_CONTROL_ENABLED": False,
         "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
-        # Scrapy makes as many tasks for each response: a hundred, a fifth of these crawls' time.
-        "CONCURRENT_ITEMS": 20,
         "DOWNLOAD_DELAY": 0,
         "RETRY_TIMES": 1,
         **job.settings,

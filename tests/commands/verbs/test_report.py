@@ -105,13 +105,6 @@ def test_what_the_crawl_found_is_told_once_it_met_known_pages(shop):
     assert "It ran 1 callback and spared 1;" in out
 
 
-def test_a_run_that_is_not_there_is_told(finished_shop):
-    told = finished_shop.run("report", "--run", "yesterday")
-
-    assert (told.code, told.out) == (1, "")
-    assert "has no run 'yesterday': give the id of one, or last" in told.err
-
-
 def test_the_worst_domain_comes_first_then_the_total(finished_shop):
     lines = [line.split() for line in finished_shop.run("report", "--domains").out.splitlines()]
 

@@ -105,14 +105,6 @@ def test_so_many_are_listed(shop, runs, options, number):
     assert len(shop.run("runs", "--json", *options).json["runs"]) == number
 
 
-@pytest.mark.parametrize("number", ["0", "-1", "x", "1.5", "9999999", "²"])
-def test_no_number_of_runs_is_told_in_one_line(finished_shop, number):
-    told = finished_shop.run("runs", "-n", number)
-
-    assert (told.code, told.out) == (2, "")
-    assert told.err.count("\n") == 1
-
-
 def test_a_run_in_the_list_is_one_that_changes_knows(shop, runs):
     shown = shop.run("runs").out.splitlines()[3].split()[0]
 

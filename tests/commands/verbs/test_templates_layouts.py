@@ -55,19 +55,6 @@ def test_a_person_reads_a_table_and_what_is_wrong(learned_shop):
 
 
 @pytest.mark.parametrize(
-    ("domain", "message"),
-    [("other.example", f"knows no layouts of 'other.example': it knows those of {DOMAIN}"), ("\x1b[2J", "⟨U+001B⟩")],
-)
-def test_a_domain_that_is_not_known_is_told_in_one_line(learned_shop, domain, message):
-    told = learned_shop[0].run("templates", "layouts", domain)
-
-    assert (told.code, told.out) == (1, "")
-    assert message in told.err or "\\x1b" in told.err
-    assert told.err.count("\n") == 1
-    assert told.err[:-1].isprintable()
-
-
-@pytest.mark.parametrize(
     ("pages", "shown"), [((), ""), ((12,), "12"), ((1, 2, 3, 4, 5, 0, 7_000), "2 > 3 > 4 > 5 > 0 > 7,000")]
 )
 def test_a_trend_shows_the_last_runs(pages, shown):

@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 
@@ -12,30 +11,17 @@ from scrapy_dedup.service.cache.cache import CacheCheck
 from scrapy_dedup.service.cut.reading import read_again
 from scrapy_dedup.service.stored.analysis import DomainDedupService
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.records import (
-    DecisionRecord,
-    ExtractionRecord,
-    Fetched,
-    SourceRecord,
-    Verdict,
-    VisitRecord,
-)
-from scrapy_dedup.store.records.stored import ExtractionChoice, StoredSource
+from scrapy_dedup.store.records.records import DecisionRecord, Fetched, SourceRecord, Verdict, VisitRecord
+from scrapy_dedup.store.records.stored import StoredSource
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.service.cached import a_page, an_extraction, fill, text_of
+from tests.service.cached import a_page, an_extraction, text_of
 from tests.service.conftest import on_both
 from tests.service.stored_pages import DOMAIN, NOON, a_url, html_page
 from tests.tables import table
 
 NEXT_DAY = NOON + timedelta(days=1)
 KEY = page_key(a_url(1))
-OTHER = "https://docs.other.example/news/1"
-
-
-def extractions(project: ProjectStore) -> Iterator[ExtractionRecord]:
-    for url in (OTHER, *(a_url(name) for name in range(3))):
-        yield from project.extractions_of(page_key(url))
 
 
 def a_visit(
@@ -94,16 +80,6 @@ class TestStats:
             (DOMAIN, 8, 6),
         ]
         assert (stats.total.visits, stats.total.extractions) == (10, 8)
-
-
-class TestRemoval:
-    def test_of_what_no_crawl_would_use(self, project):
-        fill(project)
-
-        assert cache.remove(project, ExtractionChoice(outdated=True), dry_run=False).extractions == 1
-        assert {one.content_hash for one in extractions(project)} == {
-            an_extraction(a_url(name), text_of(name)).content_hash for name in range(3)
-        }
 
 
 def verify(store: Store, project: ProjectStore, *, fix: bool = False) -> CacheCheck:

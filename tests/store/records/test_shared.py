@@ -132,10 +132,6 @@ def crowded(tmp_path_factory) -> Iterator[ProjectStore]:
         yield project
 
 
-def test_of_a_crowded_band_so_many_pages_are_asked_for(crowded):
-    assert len(keys(crowded)) == PAGES_OF_A_BAND
-
-
 def test_a_question_is_answered_by_the_indexes(crowded):
     with plans(crowded._database) as found:
         keys(crowded)
