@@ -31,6 +31,7 @@ from scrapy_dedup.core.recrawl.verdicts import (
     VerdictKind,
     compare,
     main_text,
+    page_keys,
     repeats_of,
     same_blocks,
     unified_diff,
@@ -507,6 +508,10 @@ class SiteVersions(Struct):
     _today: "list[array[int]]" = field(default_factory=list)
     """Blocks of pages of today, 8 bytes each: counts would take ten times as much, for each domain of a crawl."""
     _relearned_from: int = 0
+    _chrome: AbstractSet[int] = frozenset()
+    """What pages that were compared share beside their text."""
+    _amid: AbstractSet[int] = frozenset()
+    """What they share amid it: where it is another the page is another."""
     _everywhere: frozenset[int] = frozenset()
     """What all pages of today have, until it is known what they repeat."""
 
@@ -528,7 +533,7 @@ class SiteVersions(Struct):
 
         *old* and *keys* are the `page_keys` of both versions.
         """
-        if not same_blocks(old, keys, self.repeats.boilerplate):
+        if not same_blocks(old, keys, self.repeats.boilerplate & self._chrome):
             return None
         return verdict_of({Change.NONE if old == keys else Change.BOILERPLATE_ONLY}, policy)
 
@@ -542,7 +547,9 @@ class SiteVersions(Struct):
         texts = yield partial(_main_texts, read, self.repeats)
         if texts is None:
             return NOT_KEPT, ""
-        before, after = texts
+        before, after, met = texts
+        self._amid |= before.amid | after.amid
+        self._chrome = (self._chrome | met) - self._amid
         # Two pages that changed in one word are no site that did.
         everywhere = self._everywhere if len(self._today) >= _FEWEST_EVERYWHERE else frozenset[int]()
         is_large = max(len(before.passages), len(after.passages)) >= MANY_BLOCKS
@@ -574,12 +581,16 @@ def _repeats(earlier: PageCounts[int], today: Iterable[Iterable[int]], policy: R
     return repeats_of([earlier, _counted(today)], policy)
 
 
-def _main_texts(read: Callable[[], TwoVersions | None], repeats: Repeats) -> tuple[MainText, MainText] | None:
+def _main_texts(
+    read: Callable[[], TwoVersions | None], repeats: Repeats
+) -> tuple[MainText, MainText, AbstractSet[int]] | None:
+    """Return both texts, and which keys of what the site repeats the versions have."""
     versions = read()
     if versions is None:
         return None
     old, new, (framed_before, framed_after) = versions
-    return main_text(old, repeats, framed_before), main_text(new, repeats, framed_after)
+    before, after = main_text(old, repeats, framed_before), main_text(new, repeats, framed_after)
+    return before, after, repeats.boilerplate & {*page_keys(old), *page_keys(new)}
 
 
 def _judged(

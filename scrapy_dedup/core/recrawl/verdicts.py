@@ -93,6 +93,8 @@ class Passage(NamedTuple):
     """A picture, a file, an address, where a link leads, or what is struck out."""
     beside: str = ""
     """Of where a link leads: the text that it stands in."""
+    is_shared: bool = False
+    """Other pages have it, too, and it stands amid the page's own text."""
 
     @property
     def is_target(self) -> bool:
@@ -145,6 +147,8 @@ class MainText(Struct, frozen=True):
     """Page keys of all that is not in *passages*, in order."""
     around: frozenset[str] = frozenset()
     """Paths of the elements that hold boilerplate."""
+    amid: frozenset[int] = frozenset()
+    """Page keys of passages that other pages have, too."""
 
     @property
     def words(self) -> tuple[Passage, ...]:
@@ -195,7 +199,7 @@ def title_parts(title: str | None) -> list[str]:
 
 
 def main_text(page: Page, repeats: Repeats, frame: Sequence[bool] = ()) -> MainText:
-    """Return what a page has that its site does not.
+    """Return what a page says: what its site does not repeat, and what stands amid that.
 
     A page that would be left empty is kept whole: copies of one page repeat in all their blocks.
 
@@ -208,18 +212,15 @@ def main_text(page: Page, repeats: Repeats, frame: Sequence[bool] = ()) -> MainT
     frame = frame or [False] * len(keys)
     if all(key in repeats.boilerplate or framed for key, framed in zip(keys, frame, strict=True)):
         frame = [False] * len(keys)
-    shared = [
-        Passage(block.path, block.text)
-        for block, key in zip(page.blocks, keys, strict=True)
-        if key in repeats.boilerplate
-    ]
     whole = all(key in repeats.boilerplate for key in keys)
     headings = {_without_sign(block) for block in page.blocks if _HEADING.search(block.path)}
     headings.update(title_parts(page.title))
-    keep = [
-        whole or not (framed or key in repeats.boilerplate or _names_heading(block, headings))
-        for block, key, framed in zip(page.blocks, keys, frame, strict=True)
+    out = [framed or _names_heading(block, headings) for block, framed in zip(page.blocks, frame, strict=True)]
+    chrome = _chrome(page.blocks, [key in repeats.boilerplate for key in keys], out)
+    shared = [
+        Passage(block.path, block.text) for block, is_chrome in zip(page.blocks, chrome, strict=True) if is_chrome
     ]
+    keep = [whole or not (left or is_chrome) for left, is_chrome in zip(out, chrome, strict=True)]
     title = [(Passage(TITLE, part), text_key(TITLE, part)) for part in title_parts(page.title)]
     shared += [part for part, key in title if key in repeats.boilerplate]
     rest = [key for key, kept in zip(keys, keep, strict=True) if not kept]
@@ -230,7 +231,27 @@ def main_text(page: Page, repeats: Repeats, frame: Sequence[bool] = ()) -> MainT
         furniture=number_keys(shared),
         rest=tuple(rest),
         around=frozenset(_holder(one.path) for one in shared if one.path != TITLE),
+        amid=frozenset(key for key, kept in zip(keys, keep, strict=True) if kept and key in repeats.boilerplate),
     )
+
+
+def _chrome(blocks: Sequence[Block], repeated: Sequence[bool], out: Sequence[bool]) -> list[bool]:
+    """Say of each block whether it is its site's: it repeats, and stands outside the element that holds the own text.
+
+    What repeats amid own text is a page's fact, too: what shipping costs, when a shop is open, that all is sold out.
+    Links there are labels of buttons. *out* says of each block whether it is left out anyway.
+    """
+    surrounds = [_is_link(block) or _SURROUNDS.match(f"{block.path}>") is not None for block in blocks]
+    own = [
+        block.path
+        for block, is_around, repeats, left in zip(blocks, surrounds, repeated, out, strict=True)
+        if not (is_around or repeats or left)
+    ]
+    container = _common_holder(own)
+    return [
+        repeats and (is_around or not block.path.startswith(container))
+        for block, is_around, repeats in zip(blocks, surrounds, repeated, strict=True)
+    ]
 
 
 def _kept(page: Page, keep: Sequence[bool], frame: Sequence[bool], boilerplate: AbstractSet[int]) -> Iterator[Passage]:
@@ -249,8 +270,9 @@ def _kept(page: Page, keep: Sequence[bool], frame: Sequence[bool], boilerplate: 
             block = page.blocks[step]
             path = block.path
             if keep[step]:
-                yield _passage(block)
-                for target in links_in(block):
+                is_shared = block_key(block) in boilerplate
+                yield _passage(block, is_shared=is_shared)
+                for target in () if is_shared else links_in(block):
                     yield Passage(path, target, _is_link(block), is_shown=True, beside=block.text)
             # Also of what repeats: each page's own file is behind the same "Download".
             if not frame[step]:
@@ -318,12 +340,12 @@ def may_churn(text: str) -> bool:
     return not _PRICE_OR_PHONE.search(_DATE_OR_TIME.sub("", text))
 
 
-def _passage(block: Block) -> Passage:
+def _passage(block: Block, *, is_shared: bool) -> Passage:
     code = ""
     if _PREFORMATTED.search(block.path):
         code = " ".join(" ".join(plain(piece) for piece in block.pieces if type(piece) is str).split())
         code += _indentation(block.text)
-    return Passage(block.path, _without_sign(block), _is_link(block), code)
+    return Passage(block.path, _without_sign(block), _is_link(block), code, is_shared=is_shared)
 
 
 def _indentation(text: str) -> str:
@@ -471,6 +493,8 @@ def _differing(
         sides.append(own or list(side.passages))
     before, after = _trimmed(*sides)
     if (before or after) and _is_other_design(*sides):
+        # Beside its own text each design has labels of its own.
+        sides = [[one for one in side if not one.is_shared] or side for side in sides]
         before, after = _trimmed(*_in_the_same_place(*sides))
     before, after = _without_furniture(before, new), _without_furniture(after, old)
     return _trimmed(before, _without_what_came_around(after, old, sides, everywhere) if after else after)
