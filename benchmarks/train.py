@@ -48,7 +48,7 @@ _ROUNDS: Final = 400
 _SETTINGS: Final[dict[str, Any]] = {
     "objective": "cross_entropy", "learning_rate": 0.06, "num_leaves": 8, "max_depth": 4, "min_data_in_leaf": 40,
     "feature_fraction": 0.15, "bagging_fraction": 0.7, "bagging_freq": 1, "lambda_l2": 20.0, "max_bin": 63,
-    "verbose": -1, "num_threads": 1, "deterministic": True, "force_row_wise": True,
+    "verbose": -1, "num_threads": 1, "deterministic": True, "force_col_wise": True,
 }  # fmt: skip
 # Out of the calibration what is certain already.
 _CLIP: Final = 6.0
