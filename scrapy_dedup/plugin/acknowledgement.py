@@ -129,7 +129,7 @@ class _Feed(Struct):
 
 
 _NO_FEED: Final = object()
-"""What an item waits for in vain that a filter failed with: it is in no feed."""
+"""What an item waits for in vain that is in no feed: a filter failed with it, or it came to a file that is done."""
 
 
 class Delivery:
@@ -194,7 +194,10 @@ class Delivery:
             said = slot.filter.says(item)
             if isinstance(said, Exception):
                 return {_NO_FEED}
-            if said and (slot not in self._closed or slot in self._lost):
+            if said and slot in self._closed and slot in after:
+                # Another feed failed when this one had begun a new batch: the exporter goes on with a file that is done.
+                took.add(_NO_FEED)
+            elif said and (slot not in self._closed or slot in self._lost):
                 took.add(slot)
         return took
 
