@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred, DeferredLock
 
 from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.pages.render import render
-from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
+from scrapy_dedup.core.urls.normal_form import extract_domain, page_key, target_of
 from scrapy_dedup.plugin.items import SOURCE_GROUP, text_field, url_of
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit, content_type_of
@@ -79,14 +79,13 @@ class Intake:
         """Return the page that an item brings, parsed, or why it is left alone."""
         runtime = self._runtime
         url = url_of(adapter, runtime.settings)
-        key = page_key(url, runtime.rules) if url else None
         visit = runtime.visits.of_item(item, url)
         settings = visit.settings if visit is not None else runtime.settings
         if not settings.enabled:
             return SkippedItem(ItemSkipReason.DISABLED)
         if url is None and visit is None:
             return SkippedItem(ItemSkipReason.NO_URL, is_told=True)
-        stands = visit is not None and (url is None or self._names(visit, key))
+        stands = visit is not None and (url is None or self._names(visit, url))
         own_url = url if url is not None and not stands else None
         draft = self._draft(adapter, visit, own_url, settings, names_page=url is not None)
         if isinstance(draft, SkippedItem):
@@ -99,15 +98,19 @@ class Intake:
         """Say whether an item has no text of its own, and gets that of its response."""
         settings = visit.settings
         url = url_of(adapter, settings)
-        if url is None or not settings.attach_response or not self._names(visit, page_key(url, self._runtime.rules)):
+        if url is None or not settings.attach_response or not self._names(visit, url):
             return False
         has_own = any(text_field(adapter, name) for name in (settings.html_field, settings.content_field))
         return not has_own and (visit.html() is not None or visit.pdf_body() is not None)
 
-    def _names(self, visit: Visit, key: bytes | None) -> bool:
-        """Say whether a key is the visit's page, or a URL that led there."""
+    def _names(self, visit: Visit, url: str) -> bool:
+        """Say whether a URL, relative perhaps, is that of the visit's page, or one that led there."""
         rules = self._runtime.rules
-        return key == visit.page_key or any(page_key(url, rules) == key for url in visit.redirected_from)
+        key = page_key(url, rules)
+        if key == visit.page_key or any(page_key(one, rules) == key for one in visit.redirected_from):
+            return True
+        target = target_of(url, visit.url)
+        return target is not None and page_key(target, rules) == visit.page_key
 
     def _draft(
         self, adapter: ItemAdapter, visit: Visit | None, own_url: str | None, settings: Settings, *, names_page: bool

@@ -107,7 +107,7 @@ def test_items_with_odd_fields_all_go_out(fields):
 
 
 def test_item_without_a_url_stands_for_its_response_and_one_whose_url_has_no_domain_is_flagged(fields):
-    for name in ("url-none", "url-empty", "url-number"):
+    for name in ("url-none", "url-empty", "url-number", "url-relative"):
         assert str(fields.reports[name]["url"]).endswith("/page")
     for name in ("url-words", "url-brackets", "url-script", "url-port"):
         assert fields.reports[name] == {"left": "no_domain"}

@@ -49,6 +49,7 @@ URLS: dict[str, Any] = {
     "url-none": None,
     "url-empty": "",
     "url-number": 5,
+    "url-relative": "/page",
     "url-words": "not a url",
     "url-brackets": "http://[bad",
     "url-script": "javascript:alert(1)",
