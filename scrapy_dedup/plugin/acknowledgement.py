@@ -195,7 +195,7 @@ class Delivery:
             if isinstance(said, Exception):
                 return {_NO_FEED}
             if said and slot in self._closed and slot in after:
-                # Another feed failed when this one had begun a new batch: the exporter goes on with a file that is done.
+                # Another feed failed as this one began a new batch: the exporter goes on with a file that is done.
                 took.add(_NO_FEED)
             elif said and (slot not in self._closed or slot in self._lost):
                 took.add(slot)

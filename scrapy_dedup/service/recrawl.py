@@ -30,8 +30,8 @@ from scrapy_dedup.core.recrawl.verdicts import (
     Verdict,
     VerdictKind,
     compare,
+    frame_keys,
     main_text,
-    page_keys,
     repeats_of,
     same_blocks,
     unified_diff,
@@ -509,9 +509,7 @@ class SiteVersions(Struct):
     """Blocks of pages of today, 8 bytes each: counts would take ten times as much, for each domain of a crawl."""
     _relearned_from: int = 0
     _chrome: AbstractSet[int] = frozenset()
-    """What pages that were compared share beside their text."""
-    _amid: AbstractSet[int] = frozenset()
-    """What they share amid it: where it is another the page is another."""
+    """Of what the site repeats: what is known to be its frame, from pages that were compared."""
     _everywhere: frozenset[int] = frozenset()
     """What all pages of today have, until it is known what they repeat."""
 
@@ -548,8 +546,7 @@ class SiteVersions(Struct):
         if texts is None:
             return NOT_KEPT, ""
         before, after, met = texts
-        self._amid |= before.amid | after.amid
-        self._chrome = (self._chrome | met) - self._amid
+        self._chrome |= met
         # Two pages that changed in one word are no site that did.
         everywhere = self._everywhere if len(self._today) >= _FEWEST_EVERYWHERE else frozenset[int]()
         is_large = max(len(before.passages), len(after.passages)) >= MANY_BLOCKS
@@ -584,13 +581,13 @@ def _repeats(earlier: PageCounts[int], today: Iterable[Iterable[int]], policy: R
 def _main_texts(
     read: Callable[[], TwoVersions | None], repeats: Repeats
 ) -> tuple[MainText, MainText, AbstractSet[int]] | None:
-    """Return both texts, and which keys of what the site repeats the versions have."""
+    """Return both texts, and which keys of the site's frame the versions have."""
     versions = read()
     if versions is None:
         return None
     old, new, (framed_before, framed_after) = versions
-    before, after = main_text(old, repeats, framed_before), main_text(new, repeats, framed_after)
-    return before, after, repeats.boilerplate & {*page_keys(old), *page_keys(new)}
+    met = repeats.boilerplate & (frame_keys(old) | frame_keys(new))
+    return main_text(old, repeats, framed_before), main_text(new, repeats, framed_after), met
 
 
 def _judged(

@@ -201,14 +201,22 @@ def test_number_that_differs_on_all_pages_is_told_of_each(fact):
     ("was", "now"),
     [("Shipping € 5.90", "Shipping € 6.90"), ("4 in stock", "0 in stock"), ("In stock", "Sold out"), ("", "Closed")],
 )
-def test_what_became_the_same_on_all_pages_amid_their_text_is_told_of_each(was, now):
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "<main><h1>{0}</h1><div><p>{2}</p><p>{1}</p></div></main>",
+        "<div class=page><header><h1>{0}</h1></header><div><p>{1}</p></div><div class=fact>{2}</div></div>",
+        "<article><div><p>{1}</p></div><div class=fact>{2}</div></article>",
+        "<main><h1>{0}</h1><p class='fact {2:.2}'>{2}, or so it is said by those who know and say it</p></main>",
+    ],
+    ids=["amid", "below-a-header", "one-own-element", "its-class-says-it"],
+)
+def test_what_became_the_same_on_all_pages_amid_their_text_is_told_of_each(was, now, shape):
     """Whichever pages share it: the cut text of each says it. A new line of the footer is no page's."""
 
     def version(number: int, fact: str, line: str) -> Page:
-        return parsed(
-            f"<title>{number}</title><main><h1>All about {number}</h1><div><p>{fact}</p><p>Weight {number} stones</p>"
-            f"</div></main><footer><p>{line}</p></footer>"
-        )
+        own, weight = f"All about {number}", f"Weight {number} stones, {number} inches"
+        return parsed(f"<title>{number}</title>{shape.format(own, weight, fact)}<footer><p>{line}</p></footer>")
 
     site, pages = SiteVersions(RepeatPolicy()), range(40)
     at_once(site.recall([page_keys(version(number, was, "Our firm")) for number in pages]))

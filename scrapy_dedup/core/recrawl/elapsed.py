@@ -82,8 +82,8 @@ _VIEWS: Final = (
     r"|katselukertaa|zobrazení|zhlédnutí|megtekintés|vizualizări|lượt xem|dilihat|προβολές|مشاهد(?:ة|ات)|צפיות"
 )
 _TIMES: Final = (
-    rf"(?:viewed|read|seen) {_COUNTED} times?|(?:{_COUNTED}) ?(?:mal|keer) (?:gelesen|angesehen|bekeken|gelezen)"
-    rf"|gelesen: {_COUNTED}|(?:hits|clicks|page impressions|zugriffe|visitors (?:today|online|so far)) ?: ?{_COUNTED}"
+    rf"(?:viewed|read) {_COUNTED} times?|(?:{_COUNTED}) ?(?:mal|keer) (?:gelesen|angesehen|bekeken|gelezen)"
+    rf"|gelesen: {_COUNTED}|(?:page impressions|zugriffe|visitors (?:today|online|so far)) ?: ?{_COUNTED}"
     rf"|you are (?:visitor|guest) (?:no\.|number|#) ?{_COUNTED}"
     rf"|(?:vu|lu) {_COUNTED} fois|(?:visto|leído) {_COUNTED} veces|(?:visto|letto) {_COUNTED} volte"
     rf"|visto {_COUNTED} vezes"
@@ -122,12 +122,12 @@ _LOOKED_AT: Final = "|".join(
 # What a server says of its answer; a time without a fraction may be that of a recipe.
 _SECONDS: Final = r"(?:\d+[.,]\d+ ?(?:s|sec(?:ond)?s?|sek(?:unden)?|secondes?)|\d+(?:[.,]\d+)? ?(?:ms|milliseconds?))"
 _ANSWER: Final = (
-    rf"(?:this )?(?:page )?(?:was )?(?:generated|rendered|loaded|served|created|processed) in {_SECONDS}"
+    rf"(?:this )?page (?:was )?(?:generated|rendered|loaded|served|created|processed) in {_SECONDS}"
     r"(?:,? (?:with|using|and) \d+ (?:[a-z]+ )?quer(?:y|ies))?\.?"
-    rf"|(?:page (?:load|generation)|execution|render(?:ing)?|query) time ?: ?{_SECONDS}\.?"
+    rf"|page (?:load|generation) time ?: ?{_SECONDS}\.?"
     rf"|(?:diese )?seite (?:wurde )?in {_SECONDS} (?:erzeugt|erstellt|generiert|geladen)\.?"
     rf"|page générée en {_SECONDS}\.?"
-    r"|(?:(?:request|trace|correlation|ray)[ -]?id) ?[:#]? ?[\w.-]{8,64}"
+    r"|(?:(?:request|trace|correlation|ray)[ -]?id) ?[:#]? ?(?=[\w.-]*[a-f])[\w.-]{8,64}"
 )
 _WATCHED: Final = re.compile(
     rf"{_COUNTED} ?(?:{_VIEWS})|(?:{_VIEWS}) ?[:：] ?{_COUNTED}|{_TIMES}|{_LOOKED_AT}|{_ANSWER}", re.IGNORECASE
@@ -159,8 +159,13 @@ _STAMPED: Final = re.compile(
     r"(?: ?(?:[AaPp]\.?[Mm]\.?|[A-Z]{2,4}|Uhr))?)?\.?",
     re.IGNORECASE,
 )
-_COPYRIGHT: Final = re.compile(r"©|\(c\)|\bcopyright\b", re.IGNORECASE)
-_YEARS: Final = re.compile(r"\b(?:(?:19|20)\d\d\s?[-–—]\s?)?(?:19|20)\d\d\b")
+_YEARS: Final = r"(?:(?:19|20)\d\d\s?[-–—]\s?)?(?:19|20)\d\d\b"
+# Right after the sign or, where nothing follows that says more, after a name. Other years are facts.
+_COPYRIGHT: Final = re.compile(
+    rf"((?:©|\(c\)|\bcopyright\b)[\s:,]*(?:©|\(c\))?\s*){_YEARS}"
+    rf"|(©[^\d]{{1,40}}){_YEARS}(?=[\s.|]*(?:all rights reserved)?\.?$)",
+    re.IGNORECASE,
+)
 _DIGIT: Final = re.compile(r"\d")
 # In a longer text it is told.
 _MOST_CHARS: Final = 100
@@ -178,6 +183,5 @@ def timeless(text: str) -> str:
         is_all = text.casefold() in _DAYS
     else:
         is_all = any(one.fullmatch(text) for one in (_ALONE, _WATCHED, _STAMPED))
-        if not is_all and _COPYRIGHT.search(text) is not None:
-            text = _YEARS.sub("#", text)
+        text = _COPYRIGHT.sub(lambda found: f"{found[1] or found[2]}#", text)
     return "#" if is_all else _ELAPSED.sub("#", text)

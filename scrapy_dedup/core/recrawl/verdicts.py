@@ -147,8 +147,6 @@ class MainText(Struct, frozen=True):
     """Page keys of all that is not in *passages*, in order."""
     around: frozenset[str] = frozenset()
     """Paths of the elements that hold boilerplate."""
-    amid: frozenset[int] = frozenset()
-    """Page keys of passages that other pages have, too."""
 
     @property
     def words(self) -> tuple[Passage, ...]:
@@ -231,7 +229,6 @@ def main_text(page: Page, repeats: Repeats, frame: Sequence[bool] = ()) -> MainT
         furniture=number_keys(shared),
         rest=tuple(rest),
         around=frozenset(_holder(one.path) for one in shared if one.path != TITLE),
-        amid=frozenset(key for key, kept in zip(keys, keep, strict=True) if kept and key in repeats.boilerplate),
     )
 
 
@@ -241,17 +238,28 @@ def _chrome(blocks: Sequence[Block], repeated: Sequence[bool], out: Sequence[boo
     What repeats amid own text is a page's fact, too: what shipping costs, when a shop is open, that all is sold out.
     Links there are labels of buttons. *out* says of each block whether it is left out anyway.
     """
-    surrounds = [_is_link(block) or _SURROUNDS.match(f"{block.path}>") is not None for block in blocks]
+    surrounds = [_is_around(block) for block in blocks]
     own = [
         block.path
         for block, is_around, repeats, left in zip(blocks, surrounds, repeated, out, strict=True)
-        if not (is_around or repeats or left)
+        if not (repeats or left or (is_around and (_is_link(block) or not _HEADING.search(block.path))))
     ]
     container = _common_holder(own)
+    if (content := _CONTENT.match(container)) is not None:
+        container = content[0]
     return [
         repeats and (is_around or not block.path.startswith(container))
         for block, is_around, repeats in zip(blocks, surrounds, repeated, strict=True)
     ]
+
+
+def _is_around(block: Block) -> bool:
+    return _is_link(block) or _SURROUNDS.match(f"{block.path}>") is not None
+
+
+def frame_keys(page: Page) -> AbstractSet[int]:
+    """Return the page keys of what is the site's on each page, where it repeats: all but blocks amid text."""
+    return {*page_keys(page)} - {block_key(block) for block in page.blocks if not _is_around(block)}
 
 
 def _kept(page: Page, keep: Sequence[bool], frame: Sequence[bool], boilerplate: AbstractSet[int]) -> Iterator[Passage]:
@@ -492,9 +500,10 @@ def _differing(
         own = [one for one in side.passages if not (one.is_link and one.path in menus)]
         sides.append(own or list(side.passages))
     before, after = _trimmed(*sides)
-    if (before or after) and _is_other_design(*sides):
-        # Beside its own text each design has labels of its own.
-        sides = [[one for one in side if not one.is_shared] or side for side in sides]
+    # Beside its own text each design has labels of its own.
+    unshared = [[one for one in side if not one.is_shared] or side for side in sides]
+    if (before or after) and _is_other_design(*unshared):
+        sides = unshared
         before, after = _trimmed(*_in_the_same_place(*sides))
     before, after = _without_furniture(before, new), _without_furniture(after, old)
     return _trimmed(before, _without_what_came_around(after, old, sides, everywhere) if after else after)
@@ -502,6 +511,8 @@ def _differing(
 
 # Where a site puts what surrounds its content, unless it is part of that.
 _SURROUNDS: Final = re.compile(r"body(?:>(?!main\b|article\b)[^>]*)*?>(?:footer|nav|header)\b[^>]*>")
+# All in it is content, however little of it is the page's own.
+_CONTENT: Final = re.compile(r"body(?:>(?!main\b|article\b)[^>]*)*?>(?:main|article)\b[^>]*>")
 
 
 def _without_what_came_around(

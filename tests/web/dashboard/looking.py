@@ -31,7 +31,7 @@ def a_changed_page(dashboard: Dashboard) -> ListedPage:
 def layout_of(dashboard: Dashboard) -> str:
     """Return the layout of the harbour's pages."""
     told = dashboard.json("templates", "layouts", HARBOUR)
-    return str(max(told["domains"][0]["layouts"], key=lambda one: one["pages"])["layout"])
+    return str(max(told["domains"][0]["layouts"], key=lambda one: one["visits"])["layout"])
 
 
 def page_path(dashboard: Dashboard, page: ListedPage) -> str:
