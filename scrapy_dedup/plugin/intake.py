@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from scrapy.http import TextResponse
 from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import maybe_deferred_to_future
+from scrapy.utils.response import get_base_url
 from twisted.internet.defer import Deferred, DeferredLock
 
 from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
@@ -109,7 +110,10 @@ class Intake:
         key = page_key(url, rules)
         if key == visit.page_key or any(page_key(one, rules) == key for one in visit.redirected_from):
             return True
-        target = target_of(url, visit.url)
+        # Relative to what the page says, if it does.
+        response = visit.response()
+        base = get_base_url(response) if isinstance(response, TextResponse) else visit.url
+        target = target_of(url, base)
         return target is not None and page_key(target, rules) == visit.page_key
 
     def _draft(

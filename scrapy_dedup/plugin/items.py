@@ -177,7 +177,7 @@ def _lasting(value: Any) -> Any:
     """Return a field's value without where this crawl had a file from, which a media pipeline says of each."""
     if isinstance(value, list | tuple) and any(map(_is_file, value)):
         return [_lasting(one) for one in value]
-    return {**value, "status": None} if _is_file(value) else value
+    return {**value, "status": "downloaded"} if _is_file(value) else value
 
 
 def _is_file(value: Any) -> bool:

@@ -208,7 +208,6 @@ def test_number_that_differs_on_all_pages_is_told_of_each(fact):
         "<div class=page><header><h1>{0}</h1></header><div><p>{1}</p></div><div class=fact>{2}</div></div>",
         "<article><div><p>{1}</p></div><div class=fact>{2}</div></article>",
     ],
-    ids=["amid", "below-a-header", "one-own-element"],
 )
 def test_what_became_the_same_on_all_pages_amid_their_text_is_told_of_each(was, now, shape):
     """Whichever pages share it: the cut text of each says it. A new line of the footer is no page's."""
@@ -254,17 +253,3 @@ def test_a_page_that_is_visited_again_and_again_is_not_forgotten_for_others():
     for other in (b"one", b"two", b"three"):
         pages.of(other, b"parse")
         assert pages.of(b"polled", b"parse") is polled
-
-
-def test_a_class_that_says_what_all_pages_do_makes_no_other_design():
-    def version(number: int, state: str, fact: str) -> Page:
-        own = f"<div><h1>Chair {number}</h1></div><div><p>Nr {number}</p><p class='stock {state}'>{fact}</p></div>"
-        return parsed(f"<title>Chair {number}</title><main>{own}</main><footer><p>Our firm</p></footer>")
-
-    was, now = ("in-stock", "In stock, ready to ship"), ("out-of-stock", "Sold out until further notice")
-    site = SiteVersions(RepeatPolicy())
-    at_once(site.recall([page_keys(version(number, *was)) for number in range(10, 70)]))
-    for number in range(10, 70):
-        at_once(site.meet(page_keys(version(number, *now))))
-
-    assert compared(site, version(3, *was), version(3, *now)).kind is VerdictKind.CHANGED

@@ -105,7 +105,8 @@ def _as_option(action: str, error: StoreError) -> str:
 
 def _gc(call: Call) -> int:
     refuse_unasked(call, "store gc")
-    before = ago(call.options.older_than or _OLDER_THAN)
+    older_than = call.options.older_than
+    before = ago(_OLDER_THAN if older_than is None else older_than)
     with call.opened() as (_, project):
 
         def remove(found: Deletion) -> Deletion:
