@@ -30,7 +30,6 @@ from scrapy_dedup.core.recrawl.verdicts import (
     Verdict,
     VerdictKind,
     compare,
-    frame_keys,
     main_text,
     repeats_of,
     same_blocks,
@@ -508,8 +507,6 @@ class SiteVersions(Struct):
     _today: "list[array[int]]" = field(default_factory=list)
     """Blocks of pages of today, 8 bytes each: counts would take ten times as much, for each domain of a crawl."""
     _relearned_from: int = 0
-    _chrome: AbstractSet[int] = frozenset()
-    """Of what the site repeats: what is known to be its frame, from pages that were compared."""
     _everywhere: frozenset[int] = frozenset()
     """What all pages of today have, until it is known what they repeat."""
 
@@ -531,7 +528,7 @@ class SiteVersions(Struct):
 
         *old* and *keys* are the `page_keys` of both versions.
         """
-        if not same_blocks(old, keys, self.repeats.boilerplate & self._chrome):
+        if not same_blocks(old, keys, self.repeats.boilerplate):
             return None
         return verdict_of({Change.NONE if old == keys else Change.BOILERPLATE_ONLY}, policy)
 
@@ -545,8 +542,7 @@ class SiteVersions(Struct):
         texts = yield partial(_main_texts, read, self.repeats)
         if texts is None:
             return NOT_KEPT, ""
-        before, after, met = texts
-        self._chrome |= met
+        before, after = texts
         # Two pages that changed in one word are no site that did.
         everywhere = self._everywhere if len(self._today) >= _FEWEST_EVERYWHERE else frozenset[int]()
         is_large = max(len(before.passages), len(after.passages)) >= MANY_BLOCKS
@@ -578,16 +574,12 @@ def _repeats(earlier: PageCounts[int], today: Iterable[Iterable[int]], policy: R
     return repeats_of([earlier, _counted(today)], policy)
 
 
-def _main_texts(
-    read: Callable[[], TwoVersions | None], repeats: Repeats
-) -> tuple[MainText, MainText, AbstractSet[int]] | None:
-    """Return both texts, and which keys of the site's frame the versions have."""
+def _main_texts(read: Callable[[], TwoVersions | None], repeats: Repeats) -> tuple[MainText, MainText] | None:
     versions = read()
     if versions is None:
         return None
     old, new, (framed_before, framed_after) = versions
-    met = repeats.boilerplate & (frame_keys(old) | frame_keys(new))
-    return main_text(old, repeats, framed_before), main_text(new, repeats, framed_after), met
+    return main_text(old, repeats, framed_before), main_text(new, repeats, framed_after)
 
 
 def _judged(

@@ -93,8 +93,6 @@ class Passage(NamedTuple):
     """A picture, a file, an address, where a link leads, or what is struck out."""
     beside: str = ""
     """Of where a link leads: the text that it stands in."""
-    is_shared: bool = False
-    """Other pages have it, too, and it stands amid the page's own text."""
 
     @property
     def is_target(self) -> bool:
@@ -197,7 +195,7 @@ def title_parts(title: str | None) -> list[str]:
 
 
 def main_text(page: Page, repeats: Repeats, frame: Sequence[bool] = ()) -> MainText:
-    """Return what a page says: what its site does not repeat, and what stands amid that.
+    """Return what a page has that its site does not.
 
     A page that would be left empty is kept whole: copies of one page repeat in all their blocks.
 
@@ -210,15 +208,18 @@ def main_text(page: Page, repeats: Repeats, frame: Sequence[bool] = ()) -> MainT
     frame = frame or [False] * len(keys)
     if all(key in repeats.boilerplate or framed for key, framed in zip(keys, frame, strict=True)):
         frame = [False] * len(keys)
+    shared = [
+        Passage(block.path, block.text)
+        for block, key in zip(page.blocks, keys, strict=True)
+        if key in repeats.boilerplate
+    ]
     whole = all(key in repeats.boilerplate for key in keys)
     headings = {_without_sign(block) for block in page.blocks if _HEADING.search(block.path)}
     headings.update(title_parts(page.title))
-    out = [framed or _names_heading(block, headings) for block, framed in zip(page.blocks, frame, strict=True)]
-    chrome = _chrome(page.blocks, [key in repeats.boilerplate for key in keys], out)
-    shared = [
-        Passage(block.path, block.text) for block, is_chrome in zip(page.blocks, chrome, strict=True) if is_chrome
+    keep = [
+        whole or not (framed or key in repeats.boilerplate or _names_heading(block, headings))
+        for block, key, framed in zip(page.blocks, keys, frame, strict=True)
     ]
-    keep = [whole or not (left or is_chrome) for left, is_chrome in zip(out, chrome, strict=True)]
     title = [(Passage(TITLE, part), text_key(TITLE, part)) for part in title_parts(page.title)]
     shared += [part for part, key in title if key in repeats.boilerplate]
     rest = [key for key, kept in zip(keys, keep, strict=True) if not kept]
@@ -230,36 +231,6 @@ def main_text(page: Page, repeats: Repeats, frame: Sequence[bool] = ()) -> MainT
         rest=tuple(rest),
         around=frozenset(_holder(one.path) for one in shared if one.path != TITLE),
     )
-
-
-def _chrome(blocks: Sequence[Block], repeated: Sequence[bool], out: Sequence[bool]) -> list[bool]:
-    """Say of each block whether it is its site's: it repeats, and stands outside the element that holds the own text.
-
-    What repeats amid own text is a page's fact, too: what shipping costs, when a shop is open, that all is sold out.
-    Links there are labels of buttons. *out* says of each block whether it is left out anyway.
-    """
-    surrounds = [_is_around(block) for block in blocks]
-    own = [
-        block.path
-        for block, is_around, repeats, left in zip(blocks, surrounds, repeated, out, strict=True)
-        if not (repeats or left or (is_around and (_is_link(block) or not _HEADING.search(block.path))))
-    ]
-    container = _common_holder(own)
-    if (content := _CONTENT.match(container)) is not None:
-        container = content[0]
-    return [
-        repeats and (is_around or not block.path.startswith(container))
-        for block, is_around, repeats in zip(blocks, surrounds, repeated, strict=True)
-    ]
-
-
-def _is_around(block: Block) -> bool:
-    return _is_link(block) or _SURROUNDS.match(f"{block.path}>") is not None
-
-
-def frame_keys(page: Page) -> AbstractSet[int]:
-    """Return the page keys of what is the site's on each page, where it repeats: all but blocks amid text."""
-    return {*page_keys(page)} - {block_key(block) for block in page.blocks if not _is_around(block)}
 
 
 def _kept(page: Page, keep: Sequence[bool], frame: Sequence[bool], boilerplate: AbstractSet[int]) -> Iterator[Passage]:
@@ -278,9 +249,8 @@ def _kept(page: Page, keep: Sequence[bool], frame: Sequence[bool], boilerplate: 
             block = page.blocks[step]
             path = block.path
             if keep[step]:
-                is_shared = block_key(block) in boilerplate
-                yield _passage(block, is_shared=is_shared)
-                for target in () if is_shared else links_in(block):
+                yield _passage(block)
+                for target in links_in(block):
                     yield Passage(path, target, _is_link(block), is_shown=True, beside=block.text)
             # Also of what repeats: each page's own file is behind the same "Download".
             if not frame[step]:
@@ -348,12 +318,12 @@ def may_churn(text: str) -> bool:
     return not _PRICE_OR_PHONE.search(_DATE_OR_TIME.sub("", text))
 
 
-def _passage(block: Block, *, is_shared: bool) -> Passage:
+def _passage(block: Block) -> Passage:
     code = ""
     if _PREFORMATTED.search(block.path):
         code = " ".join(" ".join(plain(piece) for piece in block.pieces if type(piece) is str).split())
         code += _indentation(block.text)
-    return Passage(block.path, _without_sign(block), _is_link(block), code, is_shared=is_shared)
+    return Passage(block.path, _without_sign(block), _is_link(block), code)
 
 
 def _indentation(text: str) -> str:
@@ -500,10 +470,7 @@ def _differing(
         own = [one for one in side.passages if not (one.is_link and one.path in menus)]
         sides.append(own or list(side.passages))
     before, after = _trimmed(*sides)
-    # Beside its own text each design has labels of its own.
-    unshared = [[one for one in side if not one.is_shared] or side for side in sides]
-    if (before or after) and _is_other_design(*unshared):
-        sides = unshared
+    if (before or after) and _is_other_design(*sides):
         before, after = _trimmed(*_in_the_same_place(*sides))
     before, after = _without_furniture(before, new), _without_furniture(after, old)
     return _trimmed(before, _without_what_came_around(after, old, sides, everywhere) if after else after)
@@ -511,8 +478,6 @@ def _differing(
 
 # Where a site puts what surrounds its content, unless it is part of that.
 _SURROUNDS: Final = re.compile(r"body(?:>(?!main\b|article\b)[^>]*)*?>(?:footer|nav|header)\b[^>]*>")
-# All in it is content, however little of it is the page's own.
-_CONTENT: Final = re.compile(r"body(?:>(?!main\b|article\b)[^>]*)*?>(?:main|article)\b[^>]*>")
 
 
 def _without_what_came_around(
