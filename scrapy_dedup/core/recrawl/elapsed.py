@@ -133,7 +133,8 @@ _WATCHED: Final = re.compile(
     rf"{_COUNTED} ?(?:{_VIEWS})|(?:{_VIEWS}) ?[:：] ?{_COUNTED}|{_TIMES}|{_LOOKED_AT}|{_ANSWER}", re.IGNORECASE
 )
 _STAMP: Final = (
-    r"(?:last |page |this page was )*(?:updated?|modified|generated|refreshed|edited|update|revised)(?: on| at)?"
+    r"(?:last |page |this page was |documentation )*"
+    r"(?:updated?|modified|generated|refreshed|edited|update|revised)(?: on| at)?"
     r"|(?:zuletzt |letzte )?(?:aktualisiert|geändert|bearbeitet|aktualisierung|änderung)(?: am)?|stand"
     r"|(?:dernière )?(?:mise? à jour|modification|modifié)(?: le)?|(?:última )?(?:actualización|actualizado"
     r"|modificación)(?: el)?"
@@ -156,7 +157,7 @@ _DAY: Final = (
 _STAMPED: Final = re.compile(
     rf"(?:{_STAMP})[ :：]{{0,3}}(?:[^\W\d]{{2,10}},? )?{_DAY}(?:[T, ]{{0,3}}(?:um|at|à|a las|alle|kl\.?|o"
     rf"|-)? ?\d\d?[:.]\d\d(?:[:.]\d\d)?"
-    r"(?: ?(?:[AaPp]\.?[Mm]\.?|[A-Z]{2,4}|Uhr))?)?\.?",
+    r"(?: ?[AaPp]\.?[Mm]\.?)?(?: ?(?:[A-Z]{2,4}|Uhr))?)?\.?",
     re.IGNORECASE,
 )
 _YEARS: Final = r"(?:(?:19|20)\d\d\s?[-–—]\s?)?(?:19|20)\d\d\b"
@@ -183,5 +184,8 @@ def timeless(text: str) -> str:
         is_all = text.casefold() in _DAYS
     else:
         is_all = any(one.fullmatch(text) for one in (_ALONE, _WATCHED, _STAMPED))
+        before, point, last = text.rpartition(". ")
+        if point and _STAMPED.fullmatch(last):
+            text = f"{before}. #"
         text = _COPYRIGHT.sub(lambda found: f"{found[1] or found[2]}#", text)
     return "#" if is_all else _ELAPSED.sub("#", text)
