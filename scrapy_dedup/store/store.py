@@ -117,7 +117,7 @@ def _open(url: URL, timeout: timedelta, *, create: bool, write: bool) -> Engine:
         raise StoreError(f"store {shown(url)}: there is none yet. Run a crawl first, or check DEDUP_DATABASE_URL.")
     if path and (write or found is not Schema.CURRENT):
         _allowed(url, _prepare_file(path, timeout))
-    engine = make_engine(url, timeout)
+    engine = make_engine(url, timeout, write=write)
     try:
         if found is not Schema.CURRENT:
             _allowed(url, migrate(engine))

@@ -82,7 +82,7 @@ def _parts(rows: Result[Any], table: str, url: URL) -> Iterator[list[dict[str, A
 @contextmanager
 def _transaction(url: URL, timeout: timedelta, named: URL, *, writes: bool) -> Iterator[Connection]:
     """Give a connection in a transaction, which an exception undoes; its errors name a store that may be another."""
-    engine = make_engine(url, timeout)
+    engine = make_engine(url, timeout, write=writes)
     try:
         with translated(named), engine.execution_options(**{WRITES: writes}).begin() as connection:
             yield connection

@@ -59,8 +59,10 @@ def parse_url(url: str | URL) -> URL:
     return parsed
 
 
-def make_engine(url: URL, timeout: timedelta) -> Engine:
+def make_engine(url: URL, timeout: timedelta, *, write: bool = True) -> Engine:
     """Return an engine for use by several threads.
+
+    Without *write* a file that takes no more is read as it is, for as long as the engine is used.
 
     Raises:
         StoreError: the driver is not installed.
@@ -72,7 +74,7 @@ def make_engine(url: URL, timeout: timedelta) -> Engine:
             _prepare_postgresql(engine, timeout)
             return engine
         path = file_of(url)
-        is_read_only = path is not None and path.exists() and not _takes_more(path)
+        is_read_only = not write and path is not None and path.exists() and not _takes_more(path)
         # In memory every thread must meet the one connection that holds the data.
         pool: type[Pool] = QueuePool if path else StaticPool
         engine = create_engine(
