@@ -40,7 +40,7 @@ CHANGES = {
     "title": "The title changed",
     "files": "Pictures, files or addresses changed",
     "links": "Links lead elsewhere",
-    "volatile": "Dates or counters changed",
+    "volatile": "Nothing but its age or its views changed",
     "boilerplate_only": "Boilerplate changed",
 }
 """Classes of change, for readers."""

@@ -45,12 +45,12 @@ _DATE_WORDS: Final = (
 )
 _NUMBER: Final = re.compile(rf"\d++(?:[.,:/-]\d++)*+|\b(?:{_DATE_WORDS})\b", re.IGNORECASE)
 _DIGIT: Final = re.compile(r"\d")
-# What somebody pays or dials is never a counter: a sign or code of a currency, two decimals, or seven digits in a row.
+# What somebody pays or dials is a fact: a sign or code of a currency, two decimals, or seven digits in a row.
 _PRICE_OR_PHONE: Final = re.compile(
     CURRENCY + r"|(?<![\d.,])\d++(?:[.,]\d{3})*+[.,]\d\d(?![.,]?\d)|(?:\d[ ()/.\u00a0-]{0,3}){7}", re.IGNORECASE
 )
 # Footers and bylines are shorter; numbers in prose mean something.
-_MOST_CHURNING_CHARS: Final = 300
+_MOST_FURNITURE_CHARS: Final = 300
 _DATE_OR_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}:\d\d(?::\d\d)?+|[12]\d{3}\b")
 
 
@@ -303,7 +303,7 @@ def same_blocks(old: Sequence[int], new: Sequence[int], ignoring: AbstractSet[in
 
 def number_keys(passages: Iterable[Passage]) -> frozenset[int]:
     """Return the number keys of those that have numbers which may come and go, and of all that is shown."""
-    return frozenset(one.number_key for one in passages if one.is_shown or may_churn(one.text))
+    return frozenset(one.number_key for one in passages if one.is_shown or may_be_furniture(one.text))
 
 
 def mask(text: str) -> str:
@@ -311,9 +311,9 @@ def mask(text: str) -> str:
     return "".join(_NUMBER.sub("#", text).split())
 
 
-def may_churn(text: str) -> bool:
+def may_be_furniture(text: str) -> bool:
     """Whether a text has numbers that are neither prices nor phone numbers, and is no prose."""
-    if len(text) > _MOST_CHURNING_CHARS or not _DIGIT.search(text):
+    if len(text) > _MOST_FURNITURE_CHARS or not _DIGIT.search(text):
         return False
     return not _PRICE_OR_PHONE.search(_DATE_OR_TIME.sub("", text))
 

@@ -19,7 +19,7 @@ from scrapy_dedup.core.recrawl.verdicts import (
     compare,
     main_text,
     mask,
-    may_churn,
+    may_be_furniture,
     page_keys,
     repeats_of,
     same_blocks,
@@ -120,9 +120,9 @@ def test_mask_takes_numbers_and_names_of_days_and_months(text, masked):
     assert mask(text) == masked
 
 
-@table("text/churn")
-def test_numbers_that_somebody_pays_or_dials_never_churn(text, *, churns):
-    assert may_churn(text) is churns
+@table("text/furniture")
+def test_numbers_that_somebody_pays_or_dials_are_no_furniture(text, *, is_furniture):
+    assert may_be_furniture(text) is is_furniture
 
 
 def test_repeats_are_those_of_all_versions():
