@@ -5,7 +5,9 @@ are one row. International names are spelt as Scrapy requests them: by IDNA 2003
 2008 would name a host that a crawl never asks.
 """
 
-from collections.abc import Mapping
+import fnmatch
+import re
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from enum import StrEnum
 from ipaddress import AddressValueError, IPv6Address
@@ -285,6 +287,11 @@ def name_pattern(text: str) -> str:
     if len(text) > _MOST_PATTERN_CHARS or text.count("*") > _MOST_STARS:
         return ""
     return ".".join(map(_ascii_label, text.lower().split(".")))
+
+
+def named_by(pattern: str) -> Callable[[str], object]:
+    """Return what says whether a pattern stands for a name, as the store does: brackets are those of IPv6 hosts."""
+    return re.compile(fnmatch.translate(name_pattern(pattern).replace("[", "[[]"))).match
 
 
 def is_pattern(text: str) -> bool:

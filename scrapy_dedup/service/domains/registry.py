@@ -6,8 +6,6 @@ stands for both: what is decided about either holds for both.
 Whatever reads or writes the store raises StoreError where that fails.
 """
 
-import fnmatch
-import re
 import uuid
 from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
@@ -28,7 +26,7 @@ from scrapy_dedup.core.domains import (
     after_run,
     domain_name,
     is_pattern,
-    name_pattern,
+    named_by,
     unblacklisted,
 )
 from scrapy_dedup.core.errors import DedupError, InvalidError, MissingError
@@ -133,7 +131,7 @@ class DomainService:
         found = self.matching([*names, *globs])
         known = dict.fromkeys(each.domain_name for each in found)
         new = tuple(name for name in names if name not in known)
-        return ChosenDomains(tuple(found), new, tuple(glob for glob in globs if not any(map(_fits(glob), known))))
+        return ChosenDomains(tuple(found), new, tuple(glob for glob in globs if not any(map(named_by(glob), known))))
 
     def list_domains(self, choice: DomainChoice) -> DomainList:
         """Return a page of the list of domains.
@@ -439,8 +437,3 @@ def settle_run(
     if ordered:
         settle_twins(store, ordered, settings, at)
     return set(ordered)
-
-
-def _fits(pattern: str) -> Callable[[str], object]:
-    """Return what says whether a pattern stands for a name, as the store does: brackets are those of IPv6 hosts."""
-    return re.compile(fnmatch.translate(name_pattern(pattern).replace("[", "[[]"))).match
