@@ -427,7 +427,7 @@ class Runtime:
             "%s rows are not in the store: this crawl ends with exit code %d. Its items were emitted; the next crawl"
             " emits their pages again, except those that are then as the store knows them. Let it run once without"
             " DEDUP_UNCHANGED=skip, so that who reads a delta feed misses nothing.",
-            self.crawler.stats.get_value("dedup/store/rows_given_up"),
+            self.crawler.stats.get_value("dedup/store/rows_given_up") or "Some",
             LOST_ROWS_EXIT_CODE,
         )
 
