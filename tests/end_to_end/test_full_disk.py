@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from scrapy_dedup.store.engine.errors import FullStoreError
+from scrapy_dedup.store.store import Store
 from tests.databases import postgresql
 from tests.end_to_end.crawling import ADDON, Crawled, Project
 from tests.server import Answer, WebServer, serving
@@ -220,6 +222,12 @@ def test_server_whose_disk_is_full_takes_the_rows_later(make_project, site, open
         site.server.site[f"{site.origin}/p0"] = Answer(page(0), until=is_clear)
         running = project.start("pages", "-a", f"start={site.origin}/hub", DOWNLOAD_DELAY=0.05, DEDUP_WRITE_EVERY=20)
         running.wait_for(lambda: is_told(project))
+        # Without it a new connection finds no room to write it anew, which is another message.
+        for cache in space.rglob("pg_internal.init"):
+            cache.unlink()
+        disk.fill()
+        with pytest.raises(FullStoreError, match="Free space"):
+            Store.open(url)
         disk.clear()
         is_clear.set()
         crawled = running.finish()

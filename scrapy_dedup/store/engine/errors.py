@@ -17,7 +17,8 @@ _CHANGED = "The database was changed by something else: restore a copy, or move 
 FREE_SPACE = "Free space on the disk; what was committed is safe."
 # PostgreSQL's code for a full disk; of SQLite's messages the first is plain, the second may mean anything.
 _DISK_FULL: Final = "53100"
-_FULL_WORDS: Final = ("disk is full", "no space left")
+_FULL_WORDS: Final = ("disk is full", "no space left", "could not write init file")
+"""The last are PostgreSQL's where a new connection finds no room for its cache of the catalogue."""
 _IO_ERROR: Final = "disk i/o error"
 _READ_ONLY: Final = "readonly"
 _NEXT_TO_NOTHING: Final = 65_536
