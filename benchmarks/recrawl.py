@@ -30,7 +30,6 @@ from scrapy_dedup.core.recrawl.verdicts import (
     main_text,
     page_keys,
     repeats_of,
-    same_blocks,
 )
 from scrapy_dedup.service.cut.site_cleaning import frames_of
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
@@ -166,7 +165,7 @@ def judge_as_crawled(recrawl: Recrawl) -> Outcome:
 
 
 def _verdict(pair: Pair, repeats: Repeats, templates: SiteKnowledge) -> Verdict:
-    if same_blocks(page_keys(pair.old), page_keys(pair.new), repeats.boilerplate):
+    if page_keys(pair.old) == page_keys(pair.new):
         return Verdict(VerdictKind.UNCHANGED, Change.NONE, "the same blocks")
     frames = frames_of(pair.old, pair.new, pair.url, templates)
     old, new = (main_text(page, repeats, frame) for page, frame in zip((pair.old, pair.new), frames, strict=True))

@@ -36,6 +36,7 @@ from scrapy_dedup.core.recrawl.plan import (
     matches,
 )
 from scrapy_dedup.core.recrawl.verdicts import NEW, ChangePolicy, Verdict, VerdictKind, page_keys
+from scrapy_dedup.core.templates.layouts import skeleton_of
 from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
 from scrapy_dedup.core.urls.seen import KeyTable
 from scrapy_dedup.plugin.domains import Site, Sites
@@ -71,7 +72,7 @@ from scrapy_dedup.service.recrawl import (
     wire_key,
     word_kept,
 )
-from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
+from scrapy_dedup.service.templates.site_knowledge import REST, SiteKnowledge
 from scrapy_dedup.service.templates.site_records import site_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.codec import pack_fingerprints, unpack_fingerprints
@@ -537,7 +538,7 @@ class Comparing:
             judgement.verdict = BACK
         elif state.content_hash is None and state.blocks is None:
             judgement.verdict = FIRST_VERSION
-        elif found := self._by_blocks(state.blocks, keys, site, change_policy(settings)):
+        elif found := await self._by_blocks(page, keys, state, site, change_policy(settings)):
             judgement.verdict = found
         else:
             await self._slowly(page, site, judgement, state, settings)
@@ -555,15 +556,20 @@ class Comparing:
         else:
             judgement.verdict = SAME_BYTES if judgement.content == state.content_hash else OTHER_BYTES
 
-    def _by_blocks(self, blocks: bytes | None, keys: list[int], site: Site, policy: ChangePolicy) -> Verdict | None:
-        if blocks is None:
+    async def _by_blocks(
+        self, page: Page, keys: list[int], state: StoredState, site: Site, policy: ChangePolicy
+    ) -> Verdict | None:
+        if state.blocks is None:
             return None
         try:
-            old = unpack_fingerprints(blocks)
-        except DamagedError:
+            old = unpack_fingerprints(state.blocks)
+            if not site.versions.differ_in_repeats(old, keys):
+                return None
+            layout = REST if old == keys else _layout_of(page, await self._knowledge_of(state.domain))
+        except (StoreError, DamagedError):
             self._count("store/errors", 1)
             return None
-        return site.versions.verdict_by_blocks(old, keys, policy)
+        return site.versions.verdict_by_blocks(old, keys, layout, policy)
 
     async def _slowly(
         self, page: Page, site: Site, judgement: Judgement, state: StoredState, settings: Settings
@@ -593,7 +599,9 @@ class Comparing:
 
     def _both(self, page: Page, state: StoredState, knowledge: SiteKnowledge | None) -> TwoVersions | None:
         old = self._old_page(state)
-        return TwoVersions(old, page, frames_of(old, page, state.url, knowledge)) if old is not None else None
+        if old is None:
+            return None
+        return TwoVersions(old, page, frames_of(old, page, state.url, knowledge), _layout_of(page, knowledge))
 
     def _old_page(self, state: StoredState) -> Page | None:
         """Return the version that the last acknowledged change left."""
@@ -694,3 +702,7 @@ class TitleCheck:
 
 def _nothing(response: Response) -> Iterator[Any]:  # noqa: ARG001 (Scrapy's signature)
     yield from ()
+
+
+def _layout_of(page: Page, knowledge: SiteKnowledge | None) -> int:
+    return REST if knowledge is None else knowledge.layout_of(skeleton_of(page))

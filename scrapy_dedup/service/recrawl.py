@@ -23,8 +23,10 @@ from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.core.recrawl.plan import GONE, Fetch, PageState, Revalidate, Skip, says_unchanged
 from scrapy_dedup.core.recrawl.verdicts import (
     NEW,
+    NO_FRAME,
     Change,
     ChangePolicy,
+    Frame,
     MainText,
     Repeats,
     Verdict,
@@ -39,6 +41,7 @@ from scrapy_dedup.core.recrawl.verdicts import (
 from scrapy_dedup.core.runs import Lead, Unfound, missed
 from scrapy_dedup.core.urls.seen import KeyTable
 from scrapy_dedup.service.learning import Steps
+from scrapy_dedup.service.templates.site_knowledge import REST
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import DamagedStoreError
 from scrapy_dedup.store.pages.contents import HeldText
@@ -488,14 +491,28 @@ _MANY_KEYS: Final = 15_000
 
 
 class TwoVersions(NamedTuple):
-    """A page as it was, and as it is.
-
-    *frames* says of each version's blocks which are no content, see `core.recrawl.verdicts.main_text`.
-    """
+    """A page as it was, and as it is."""
 
     old: Page
     new: Page
-    frames: tuple[Sequence[bool], Sequence[bool]] = ((), ())
+    frames: tuple[Frame, Frame] = (NO_FRAME, NO_FRAME)
+    layout: int = REST
+    """Of the page as it is."""
+
+
+class _Shared(Struct):
+    """Page keys of what the pages of a layout share."""
+
+    chrome: set[int] = field(default_factory=set)
+    said: set[int] = field(default_factory=set)
+    """Each of them says it: where it is another the page is another."""
+
+    def add(self, text: MainText) -> None:
+        self.said |= text.shared
+        self.chrome = (self.chrome | text.chrome) - self.said
+
+
+_NOTHING_SHARED: Final = _Shared()
 
 
 class SiteVersions(Struct):
@@ -507,6 +524,8 @@ class SiteVersions(Struct):
     _today: "list[array[int]]" = field(default_factory=list)
     """Blocks of pages of today, 8 bytes each: counts would take ten times as much, for each domain of a crawl."""
     _relearned_from: int = 0
+    _shared: dict[int, "_Shared"] = field(default_factory=dict)
+    """Of each layout what pages that were compared share."""
     _everywhere: frozenset[int] = frozenset()
     """What all pages of today have, until it is known what they repeat."""
 
@@ -523,14 +542,21 @@ class SiteVersions(Struct):
             if len(self._today) in _RELEARN_AT:
                 yield from self._relearn()
 
-    def verdict_by_blocks(self, old: list[int], keys: list[int], policy: ChangePolicy) -> Verdict | None:
+    def differ_in_repeats(self, old: list[int], keys: list[int]) -> bool:
+        """Whether two versions of a page, given by their `page_keys`, differ in nothing but what its site repeats."""
+        return same_blocks(old, keys, self.repeats.boilerplate)
+
+    def verdict_by_blocks(self, old: list[int], keys: list[int], layout: int, policy: ChangePolicy) -> Verdict | None:
         """Return the verdict on a page that has the blocks that it had; None where `compare` has to look closer.
 
-        *old* and *keys* are the `page_keys` of both versions.
+        *old* and *keys* are the `page_keys` of both versions, *layout* is today's.
         """
-        if not same_blocks(old, keys, self.repeats.boilerplate):
+        if old == keys:
+            return verdict_of({Change.NONE}, policy)
+        known = self._shared.get(layout, _NOTHING_SHARED)
+        if not same_blocks(old, keys, self.repeats.boilerplate & known.chrome):
             return None
-        return verdict_of({Change.NONE if old == keys else Change.BOILERPLATE_ONLY}, policy)
+        return verdict_of({Change.BOILERPLATE_ONLY}, policy)
 
     def compare(
         self, read: Callable[[], TwoVersions | None], policy: ChangePolicy, *, with_diff: bool
@@ -542,7 +568,9 @@ class SiteVersions(Struct):
         texts = yield partial(_main_texts, read, self.repeats)
         if texts is None:
             return NOT_KEPT, ""
-        before, after = texts
+        before, after, layout = texts
+        for text in (before, after):
+            self._shared.setdefault(layout, _Shared()).add(text)
         # Two pages that changed in one word are no site that did.
         everywhere = self._everywhere if len(self._today) >= _FEWEST_EVERYWHERE else frozenset[int]()
         is_large = max(len(before.passages), len(after.passages)) >= MANY_BLOCKS
@@ -574,12 +602,12 @@ def _repeats(earlier: PageCounts[int], today: Iterable[Iterable[int]], policy: R
     return repeats_of([earlier, _counted(today)], policy)
 
 
-def _main_texts(read: Callable[[], TwoVersions | None], repeats: Repeats) -> tuple[MainText, MainText] | None:
+def _main_texts(read: Callable[[], TwoVersions | None], repeats: Repeats) -> tuple[MainText, MainText, int] | None:
     versions = read()
     if versions is None:
         return None
-    old, new, (framed_before, framed_after) = versions
-    return main_text(old, repeats, framed_before), main_text(new, repeats, framed_after)
+    before, after = versions.frames
+    return main_text(versions.old, repeats, before), main_text(versions.new, repeats, after), versions.layout
 
 
 def _judged(

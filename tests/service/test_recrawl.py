@@ -1,5 +1,6 @@
 import uuid
 from collections import Counter
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
 from scrapy_dedup.core.duplicates import ITEM_BYTES, NO_FIELDS
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.recrawl.verdicts import DEFAULT_POLICY, Change, ChangePolicy, Verdict, VerdictKind, page_keys
+from scrapy_dedup.service.cut.site_cleaning import frames_of
 from scrapy_dedup.service.learning import Steps, at_once, done
 from scrapy_dedup.service.recrawl import (
     MANY_BLOCKS,
@@ -28,10 +30,14 @@ from scrapy_dedup.service.recrawl import (
     was_met,
     wire_key,
 )
+from scrapy_dedup.service.templates.site_knowledge import REST
+from scrapy_dedup.service.templates.site_learning import learn_site
+from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import DeliveryRecord, Record
 from scrapy_dedup.store.records.stored import Run
 from scrapy_dedup.store.writer import ProjectStore
 from tests.core.builders import parsed
+from tests.service.site_pages import url_of, words
 from tests.store.builders import DOMAIN, NOON, a_crawled_url, a_document, a_key, a_time, a_url, an_answer, an_extraction
 
 CONTENT = b"c" * 32
@@ -161,8 +167,8 @@ def test_page_in_a_new_frame_is_unchanged_once_both_frames_are_known():
 
     assert compared(unknown, old, new).kind is VerdictKind.CHANGED
     for kind, counted in ((VerdictKind.UNCHANGED, ChangePolicy()), (VerdictKind.CHANGED, ALL)):
-        told = known.verdict_by_blocks(page_keys(old), page_keys(new), counted)
-        assert told == compared(known, old, new, counted)
+        told = compared(known, old, new, counted)
+        assert told == known.verdict_by_blocks(page_keys(old), page_keys(new), REST, counted)
         assert (told.kind, told.change) == (kind, Change.BOILERPLATE_ONLY)
 
 
@@ -195,6 +201,42 @@ def test_number_that_differs_on_all_pages_is_told_of_each(fact):
     for number in range(1, 20):
         old, new = (page_of(number, footer=f"<p>{fact.format(one)}</p>") for one in (number, number + 1))
         assert compared(site, old, new).change is Change.NUMBERS
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [("Shipping € 5.90", "Shipping € 6.90"), ("4 in stock", "0 in stock"), ("In stock", "Sold out"), ("", "Closed")],
+)
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "<main><h1>{0}</h1><div><p>{1}</p><p>{2}</p></div></main>",
+        "<div><h1>{0}</h1><table><tr><th>Weight<td>{0}<tr><th>State<td>{2}</table><p>{1}</p></div>",
+        "<main><h1>{0}</h1><p>{1}</p><p class='stock {3}'>{2}</p></main>",
+    ],
+)
+def test_what_became_the_same_on_all_pages_is_told_where_their_template_keeps_it(was, now, shape):
+    """The cut text of each page says it; of a banner and a footer none says anything."""
+
+    def html(number: int, fact: str, year: int, state: str) -> str:
+        body = shape.format(f"Boat {number}", words(number, 30), fact, state)
+        return f"<title>{number}</title><b>Nets since {year}</b>{body}<footer><p>Our firm {year}</p></footer>"
+
+    pages, site = range(30), SiteVersions(RepeatPolicy())
+    before = [html(number, was, 2024, "in-stock") for number in pages]
+    known = learn_site(DOMAIN, [(url_of("a", number), before[number]) for number in pages], Settings())
+    old = [parsed(one) for one in before]
+    at_once(site.recall(map(page_keys, old)))
+    for number in pages:
+        is_new = number % 3 > 0
+        new = parsed(html(number, now if is_new else was, 2025, "out-of-stock" if is_new else "in-stock"))
+        at_once(site.meet(page_keys(new)))
+        read = partial(TwoVersions, old[number], new, frames_of(old[number], new, url_of("a", number), known))
+        told = [
+            site.verdict_by_blocks(page_keys(old[number]), page_keys(new), REST, DEFAULT_POLICY),
+            at_once(site.compare(read, DEFAULT_POLICY, with_diff=False))[0],
+        ]
+        assert {one.kind for one in told if one} == {VerdictKind.CHANGED if is_new else VerdictKind.UNCHANGED}
 
 
 GIVER = a_key("parse")

@@ -93,6 +93,8 @@ class Passage(NamedTuple):
     """A picture, a file, an address, where a link leads, or what is struck out."""
     beside: str = ""
     """Of where a link leads: the text that it stands in."""
+    is_shared: bool = False
+    """Other pages have it, too, and the template of their layout keeps it."""
 
     @property
     def is_target(self) -> bool:
@@ -132,6 +134,18 @@ class Passage(NamedTuple):
         return block_fingerprint(self.path, self.text[:1] if self.is_shown else mask(self.text))
 
 
+class Frame(Struct, frozen=True):
+    """What the template of a page's layout says of its blocks, one value each; nothing where it does not fit."""
+
+    cards: Sequence[bool] = ()
+    """Whether it stands where its site puts what is of other pages."""
+    kept: Sequence[bool] = ()
+    """Whether it is kept: where all pages have it, each says it."""
+
+
+NO_FRAME: Final = Frame()
+
+
 class MainText(Struct, frozen=True):
     """What is left of a page when that which it shares with its site is gone."""
 
@@ -145,6 +159,10 @@ class MainText(Struct, frozen=True):
     """Page keys of all that is not in *passages*, in order."""
     around: frozenset[str] = frozenset()
     """Paths of the elements that hold boilerplate."""
+    shared: frozenset[int] = frozenset()
+    """Page keys of what the site repeats and each page says."""
+    chrome: frozenset[int] = frozenset()
+    """Page keys of what the site repeats and no page says; none of a page that is kept whole."""
 
     @property
     def words(self) -> tuple[Passage, ...]:
@@ -194,46 +212,46 @@ def title_parts(title: str | None) -> list[str]:
     return [part for part in _TITLE_SEPARATOR.split(folded) if part]
 
 
-def main_text(page: Page, repeats: Repeats, frame: Sequence[bool] = ()) -> MainText:
-    """Return what a page has that its site does not.
+def main_text(page: Page, repeats: Repeats, frame: Frame = NO_FRAME) -> MainText:
+    """Return what a page says: what its site does not repeat, and of what it does that which its template keeps.
 
     A page that would be left empty is kept whole: copies of one page repeat in all their blocks.
-
-    Args:
-        page: a version of it.
-        repeats: what its site repeats.
-        frame: of each block whether it stands where its site puts what is not the page's own; nothing for no block.
     """
     keys = [block_key(block) for block in page.blocks]
-    frame = frame or [False] * len(keys)
-    if all(key in repeats.boilerplate or framed for key, framed in zip(keys, frame, strict=True)):
-        frame = [False] * len(keys)
-    shared = [
-        Passage(block.path, block.text)
-        for block, key in zip(page.blocks, keys, strict=True)
-        if key in repeats.boilerplate
-    ]
+    cards, nothing = frame.cards or [False] * len(keys), [False] * len(keys)
+    if all(key in repeats.boilerplate or in_card for key, in_card in zip(keys, cards, strict=True)):
+        cards = nothing
     whole = all(key in repeats.boilerplate for key in keys)
     headings = {_without_sign(block) for block in page.blocks if _HEADING.search(block.path)}
     headings.update(title_parts(page.title))
+    chrome = [
+        key in repeats.boilerplate and (not kept or _is_link(block))
+        for block, key, kept in zip(page.blocks, keys, frame.kept or nothing, strict=True)
+    ]
+    shared = [
+        Passage(block.path, block.text) for block, is_chrome in zip(page.blocks, chrome, strict=True) if is_chrome
+    ]
     keep = [
-        whole or not (framed or key in repeats.boilerplate or _names_heading(block, headings))
-        for block, key, framed in zip(page.blocks, keys, frame, strict=True)
+        whole or not (in_card or is_chrome or _names_heading(block, headings))
+        for block, is_chrome, in_card in zip(page.blocks, chrome, cards, strict=True)
     ]
     title = [(Passage(TITLE, part), text_key(TITLE, part)) for part in title_parts(page.title)]
     shared += [part for part, key in title if key in repeats.boilerplate]
     rest = [key for key, kept in zip(keys, keep, strict=True) if not kept]
+    said = frozenset(key for key, out in zip(keys, chrome, strict=True) if not out and key in repeats.boilerplate)
     return MainText(
         title=tuple(part for part, key in title if key not in repeats.boilerplate),
-        passages=tuple(_kept(page, keep, frame, frozenset() if whole else repeats.boilerplate)),
+        passages=tuple(_kept(page, keep, cards, frozenset() if whole else repeats.boilerplate)),
         menus=frozenset() if whole else frozenset(_menus(page.blocks, keys, repeats.links)),
         furniture=number_keys(shared),
         rest=tuple(rest),
         around=frozenset(_holder(one.path) for one in shared if one.path != TITLE),
+        shared=said,
+        chrome=frozenset(() if whole else (key for key in page_keys(page) if key in repeats.boilerplate)) - said,
     )
 
 
-def _kept(page: Page, keep: Sequence[bool], frame: Sequence[bool], boilerplate: AbstractSet[int]) -> Iterator[Passage]:
+def _kept(page: Page, keep: Sequence[bool], cards: Sequence[bool], boilerplate: AbstractSet[int]) -> Iterator[Passage]:
     """Yield the blocks that are kept, and after each what it shows; a picture between them goes with one of them."""
     pictures = kept_pictures(page, keep)
     here = BODY
@@ -249,11 +267,12 @@ def _kept(page: Page, keep: Sequence[bool], frame: Sequence[bool], boilerplate: 
             block = page.blocks[step]
             path = block.path
             if keep[step]:
-                yield _passage(block)
-                for target in links_in(block):
+                is_shared = block_key(block) in boilerplate
+                yield _passage(block, is_shared=is_shared)
+                for target in () if is_shared else links_in(block):
                     yield Passage(path, target, _is_link(block), is_shown=True, beside=block.text)
             # Also of what repeats: each page's own file is behind the same "Download".
-            if not frame[step]:
+            if not cards[step]:
                 found = shown_in(block)
         for text in found:
             if text_key(path, text) not in boilerplate:
@@ -318,12 +337,12 @@ def may_be_furniture(text: str) -> bool:
     return not _PRICE_OR_PHONE.search(_DATE_OR_TIME.sub("", text))
 
 
-def _passage(block: Block) -> Passage:
+def _passage(block: Block, *, is_shared: bool) -> Passage:
     code = ""
     if _PREFORMATTED.search(block.path):
         code = " ".join(" ".join(plain(piece) for piece in block.pieces if type(piece) is str).split())
         code += _indentation(block.text)
-    return Passage(block.path, _without_sign(block), _is_link(block), code)
+    return Passage(block.path, _without_sign(block), _is_link(block), code, is_shared=is_shared)
 
 
 def _indentation(text: str) -> str:
@@ -564,7 +583,8 @@ def _timeless(passages: Sequence[Passage]) -> str:
 
 def _is_other_design(before: Sequence[Passage], after: Sequence[Passage]) -> bool:
     """Whether most text stands at paths that the other version does not have."""
-    before, after = ([one for one in side if not one.is_target] for side in (before, after))
+    # Of what all pages say a class may say what it is, such as "Sold out".
+    before, after = ([one for one in side if not (one.is_target or one.is_shared)] for side in (before, after))
     before_paths, after_paths = {one.path for one in before}, {one.path for one in after}
     return (
         _share_at(before, after_paths) < _SAME_DESIGN and _share_at(after, before_paths) < _SAME_DESIGN

@@ -17,7 +17,7 @@ from scrapy_dedup.core.metadata import Metadata, metadata_of
 from scrapy_dedup.core.pages.blocks import Block, Page, shown_in
 from scrapy_dedup.core.pages.marking import marked_blocks
 from scrapy_dedup.core.pages.tags import BODY, Place, Tag, plain
-from scrapy_dedup.core.recrawl.verdicts import mask
+from scrapy_dedup.core.recrawl.verdicts import NO_FRAME, Frame, mask
 from scrapy_dedup.core.templates.layouts import Skeleton, skeleton_of
 from scrapy_dedup.core.templates.templates import MORE_CAUTION, Cut, Template, Why, cut, template_of
 from scrapy_dedup.core.urls.normal_form import page_key, target_of
@@ -115,18 +115,18 @@ def cut_page(
     return SiteCut(cleaned, metadata_of(page, url), how, skeleton, layout, misfit)
 
 
-def frames_of(old: Page, new: Page, url: str, knowledge: SiteKnowledge | None) -> tuple[Sequence[bool], Sequence[bool]]:
-    """Return of each block of two versions whether it stands in a card of another page, and that came, went or stayed.
+def frames_of(old: Page, new: Page, url: str, knowledge: SiteKnowledge | None) -> tuple[Frame, Frame]:
+    """Return what the template of its layout says of the blocks of two versions: what it keeps, and cards of others.
 
     Such cards come and go: what others bought, what is read most. A template keeps nothing of them, but what else it
     leaves out, such as a list of facts in a side column, may be told of no other page; so may a card that leads where
-    it led and says something else, such as the price of the page's own ware above the button that sells it. Empty where
-    no template is live, where it may not be made for such pages, and where people have changed it.
+    it led and says something else, such as the price of the page's own ware above the button that sells it. Nothing
+    where no template is live, where it may not be made for such pages, and where people have changed it.
     """
-    ours, theirs = _cards(old, url, knowledge), _cards(new, url, knowledge)
+    (kept, ours), (kept_now, theirs) = _cards(old, url, knowledge), _cards(new, url, knowledge)
     if not ours or not theirs:
-        return (), ()
-    return _come_or_stayed(ours, theirs), _come_or_stayed(theirs, ours)
+        return NO_FRAME, NO_FRAME
+    return Frame(_come_or_stayed(ours, theirs), kept), Frame(_come_or_stayed(theirs, ours), kept_now)
 
 
 # By 0.9, cards that all others of a kind leave out stay; by 0.5, some of listings go.
@@ -170,15 +170,18 @@ def _come_or_stayed(cards: Sequence[_Card | None], others: Sequence[_Card | None
     ]
 
 
-def _cards(page: Page, url: str, knowledge: SiteKnowledge | None) -> list[_Card | None]:
-    """Return the card of each block; None for a block that is in none, or in one of which something may be kept."""
+def _cards(page: Page, url: str, knowledge: SiteKnowledge | None) -> tuple[list[bool], list[_Card | None]]:
+    """Return whether each block is kept, and its card; None where it is in none, or in one of which some may be kept.
+
+    Nothing where the template does not fit.
+    """
     chosen = knowledge.template_for(knowledge.layout_of(skeleton_of(page)), url) if knowledge is not None else None
     if chosen is None or chosen.overrides:
-        return []
+        return [], []
     template = chosen.template.at(_FRAME_CAUTION)
     found = cut(page, template)
     if found.own < _MOST_OF_IT or _misfit(page, template, found) or _doubt(found):
-        return []
+        return [], []
     out = [why is not None for why in found.removed]
     smallest, largest = _elements_with_links(page)
     spans = [
@@ -197,7 +200,7 @@ def _cards(page: Page, url: str, knowledge: SiteKnowledge | None) -> list[_Card 
         # Alone amid the page's own text: who wrote it, not what else there is.
         if span is not None and card is not None and boxes[card.path] == 1 and kept[0] < span[0] < kept[-1]:
             made[span] = None
-    return [made[span] for span in spans]
+    return [not gone for gone in out], [made[span] for span in spans]
 
 
 def _card(blocks: Sequence[Block], links: frozenset[str], common: AbstractSet[str], url: str) -> _Card | None:

@@ -17,7 +17,9 @@ from scrapy_dedup.core.pages.blocks import Unparsed, parse_page
 from scrapy_dedup.core.pages.fingerprints import from_hex
 from scrapy_dedup.core.recrawl.verdicts import MainText, Passage, Repeats, block_key, main_text, unified_diff
 from scrapy_dedup.service.crawl.commits import LAYER
+from scrapy_dedup.service.cut.site_cleaning import frames_of
 from scrapy_dedup.service.policies import parse_limits
+from scrapy_dedup.service.templates.site_records import site_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import DamagedError
 from scrapy_dedup.store.records.records import HTML_FIELDS
@@ -176,11 +178,11 @@ def _between_versions(
     known = [content for at, content in versions if until is None or at <= until]
     if len(known) < 2:
         return None, NOT_KEPT
-    repeated = _repeated(project, source.domain)
-    new, old = (_text(content, source, repeated, settings) for content in known[:2])
-    if old is None or new is None:
+    new, old = known[:2]
+    texts = _texts(project, old, new, source, settings) if source.field in HTML_FIELDS else (_lines(old), _lines(new))
+    if texts is None:
         return None, NO_TEXT
-    diff = unified_diff(old, new)
+    diff = unified_diff(*texts)
     return (diff, None) if diff else (None, NO_PASSAGE)
 
 
@@ -191,11 +193,20 @@ def _repeated(project: ProjectStore, domain: str) -> frozenset[int]:
     return frozenset(from_hex(digits) for digits in of_html.boilerplate_hashes) if of_html else frozenset()
 
 
-def _text(content: str, source: StoredSource, repeated: frozenset[int], settings: Settings) -> MainText | None:
-    if source.field not in HTML_FIELDS:
-        return MainText(passages=tuple(Passage("", line) for line in content.splitlines() if line.strip()))
-    page = parse_page(content, parse_limits(settings))
-    if isinstance(page, Unparsed):
+def _lines(content: str) -> MainText:
+    return MainText(passages=tuple(Passage("", line) for line in content.splitlines() if line.strip()))
+
+
+def _texts(
+    project: ProjectStore, before: str, after: str, source: StoredSource, settings: Settings
+) -> tuple[MainText, MainText] | None:
+    """Return what two versions of a page say; None where one cannot be parsed."""
+    old, new = (parse_page(content, parse_limits(settings)) for content in (before, after))
+    if isinstance(old, Unparsed) or isinstance(new, Unparsed):
         return None
+    repeated = _repeated(project, source.domain)
     # What is known of a domain takes letters of either case for one; what compares two versions does not.
-    return main_text(page, Repeats(frozenset(block_key(one) for one in page.blocks if one.fingerprint in repeated)))
+    keys = (block_key(one) for page in (old, new) for one in page.blocks if one.fingerprint in repeated)
+    repeats = Repeats(frozenset(keys))
+    was, now = frames_of(old, new, source.url, site_of(source.domain, project.templates(source.domain)))
+    return main_text(old, repeats, was), main_text(new, repeats, now)

@@ -115,7 +115,7 @@ class TestFrame:
     def framed(self, html: str, known: SiteKnowledge | None, url: str = URL, *, was: str = "") -> list[str]:
         page = page_of(html)
         _, frame = frames_of(page_of(was or html), page, url, known)
-        return [block.text for block, out in zip(page.blocks, frame, strict=False) if out]
+        return [block.text for block, out in zip(page.blocks, frame.cards, strict=False) if out]
 
     def test_links_to_other_pages_are_framed_and_the_article_is_not(self, known):
         found = self.framed(article(99), known)
@@ -224,6 +224,6 @@ def test_what_leads_where_it_led_and_says_something_else_is_told(learned, change
     old, new = page_of(sold(99, 777)), page_of(changed)
     frames = frames_of(old, new, URL, known)
 
-    assert any(frames[1])
+    assert any(frames[1].cards)
     before, after = (main_text(page, repeats_of([]), frame) for page, frame in zip((old, new), frames, strict=True))
     assert compare(before, after).kind is VerdictKind.CHANGED
