@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Final
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from msgspec import to_builtins
 from scrapy import Request, signals
@@ -22,6 +22,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 from scrapy.utils.asyncio import create_looping_call, run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from scrapy.utils.reactor import is_reactor_installed
 from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.errors import DedupError
@@ -39,7 +40,16 @@ from scrapy_dedup.plugin.recrawl.reuse import Recorder, Reuse
 from scrapy_dedup.plugin.requests import Ways, redirected_from
 from scrapy_dedup.plugin.run_state import REPORT_SECONDS, RunState, begin_run, check_queue, database_url
 from scrapy_dedup.plugin.visits import Resilience, Visit, Visits
-from scrapy_dedup.plugin.waiting import Aside, CrawlEndedError, ItemsFirst, ParkingLot, Release, Turn, parking_bounds
+from scrapy_dedup.plugin.waiting import (
+    Aside,
+    CrawlEndedError,
+    ItemsFirst,
+    ParkingLot,
+    Release,
+    Turn,
+    parking_bounds,
+    pause,
+)
 from scrapy_dedup.plugin.write_behind import ROWS_AT_ONCE, WRITE_SECONDS, WriteBehind, writer_of
 from scrapy_dedup.service.crawl.crawl import Crawl, counting, load, recall_late
 from scrapy_dedup.service.crawl.drafts import Draft
@@ -70,6 +80,9 @@ logger = logging.getLogger(__name__)
 
 _RELEASED_AT_ONCE: Final = 5_000
 _PAUSE_SECONDS: Final = 1.0
+# For so long the second of two interrupts waits, and looks so often whether it need not.
+_LAST_SECONDS: Final = 5.0
+_LOOK_SECONDS: Final = 0.02
 # EX_IOERR of sysexits.h.
 LOST_ROWS_EXIT_CODE: Final = 74
 # M_ARENA_MAX of glibc's malloc.h.
@@ -115,6 +128,8 @@ class Runtime:
     _arrived = 0
     """How many pages came."""
     _ended = False
+    _stopped = False
+    """All is written, and the store closed."""
     _others_ended: ClassVar = False
     """Crawls of this process ended since the last one began."""
 
@@ -236,6 +251,12 @@ class Runtime:
         if self.guard is not None:
             self._every(REPORT_SECONDS, self.guard.explain)
             self._every(self.settings.domain_refresh.total_seconds(), self.guard.look_again)
+        if is_reactor_installed():
+            # Some of Scrapy's modes have none, and fail where it is imported.
+            from twisted.internet import reactor  # noqa: PLC0415
+
+            first = partial(_end_first, ref(self))
+            reactor.addSystemEventTrigger("before", "shutdown", first)  # type: ignore[arg-type]  # no self in zope's
 
     def _every(self, interval_seconds: float, call: Callable[[], None]) -> None:
         if interval_seconds:
@@ -401,6 +422,16 @@ class Runtime:
         document = stored.document if stored is not None else None
         return document.url if document is not None else key.hex()
 
+    async def end_first(self) -> None:
+        """Hold up the second of two interrupts for a while: Scrapy saves its queue, and we what was given, at the end.
+
+        Without us the crawl may have ended before the second one came.
+        """
+        until = time.monotonic() + _LAST_SECONDS
+        ends = self._finishing is not None or self._engine.closing()
+        while ends and not self._stopped and time.monotonic() < until:
+            await pause(_LOOK_SECONDS)
+
     async def _engine_stopped(self) -> None:
         for loop in self._loops:
             if loop.running:
@@ -416,6 +447,7 @@ class Runtime:
         finally:
             await self.at_end()
             self.store.close()
+            self._stopped = True
             if self.writer.has_given_up:
                 self._tell_of_loss()
 
@@ -479,6 +511,12 @@ class Runtime:
             self.state.end(ending.status)
         if ending.is_last and ending.status == "finished":
             self.crawl.store.forget_claims(self.crawl.run.id)
+
+
+def _end_first(known: "ref[Runtime]") -> "Deferred[None] | None":
+    """Return what the reactor waits for before it stops; it never forgets whom it asks."""
+    runtime = known()
+    return deferred_from_coro(runtime.end_first()) if runtime is not None else None
 
 
 def acknowledge(crawler: Crawler, *items: Any) -> None:
