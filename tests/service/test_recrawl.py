@@ -213,10 +213,11 @@ def test_number_that_differs_on_all_pages_is_told_of_each(fact):
         "<main><h1>{0}</h1><div><p>{1}</p><p>{2}</p></div></main>",
         "<div><h1>{0}</h1><table><tr><th>Weight<td>{0}<tr><th>State<td>{2}</table><p>{1}</p></div>",
         "<main><h1>{0}</h1><p>{1}</p><p class='stock {3}'>{2}</p></main>",
+        "<main><h1>{0}</h1><div><p>{1}</p><ul class={3}><li>{2}</ul></div></main>",
     ],
 )
-def test_what_became_the_same_on_all_pages_is_told_where_their_template_keeps_it(was, now, shape):
-    """The cut text of each page says it; of a banner and a footer none says anything."""
+def test_what_became_the_same_on_all_pages_is_told_amid_what_their_template_keeps(was, now, shape):
+    """It is a fact of each page; a banner and a footer are not."""
 
     def html(number: int, fact: str, year: int, state: str) -> str:
         body = shape.format(f"Boat {number}", words(number, 30), fact, state)

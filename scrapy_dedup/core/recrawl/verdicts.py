@@ -8,6 +8,7 @@ from difflib import unified_diff as _unified_diff
 from enum import StrEnum
 from functools import lru_cache
 from itertools import accumulate, takewhile
+from operator import or_
 from textwrap import dedent
 from typing import Final, NamedTuple
 from zlib import crc32
@@ -94,7 +95,7 @@ class Passage(NamedTuple):
     beside: str = ""
     """Of where a link leads: the text that it stands in."""
     is_shared: bool = False
-    """Other pages have it, too, and the template of their layout keeps it."""
+    """Other pages have it, too, amid what the template of their layout keeps."""
 
     @property
     def is_target(self) -> bool:
@@ -140,7 +141,7 @@ class Frame(Struct, frozen=True):
     cards: Sequence[bool] = ()
     """Whether it stands where its site puts what is of other pages."""
     kept: Sequence[bool] = ()
-    """Whether it is kept: where all pages have it, each says it."""
+    """Whether it is kept: where all pages have it, each says it; so does what stands amid it."""
 
 
 NO_FRAME: Final = Frame()
@@ -213,21 +214,19 @@ def title_parts(title: str | None) -> list[str]:
 
 
 def main_text(page: Page, repeats: Repeats, frame: Frame = NO_FRAME) -> MainText:
-    """Return what a page says: what its site does not repeat, and of what it does that which its template keeps.
+    """Return what a page says: what its site does not repeat, and what stands amid what its template keeps.
 
     A page that would be left empty is kept whole: copies of one page repeat in all their blocks.
     """
     keys = [block_key(block) for block in page.blocks]
     cards, nothing = frame.cards or [False] * len(keys), [False] * len(keys)
-    if all(key in repeats.boilerplate or in_card for key, in_card in zip(keys, cards, strict=True)):
+    repeated = [key in repeats.boilerplate for key in keys]
+    if all(map(or_, repeated, cards)):
         cards = nothing
-    whole = all(key in repeats.boilerplate for key in keys)
+    whole = all(repeated)
     headings = {_without_sign(block) for block in page.blocks if _HEADING.search(block.path)}
     headings.update(title_parts(page.title))
-    chrome = [
-        key in repeats.boilerplate and (not kept or _is_link(block))
-        for block, key, kept in zip(page.blocks, keys, frame.kept or nothing, strict=True)
-    ]
+    chrome = _chrome(page.blocks, repeated, frame.kept or nothing)
     shared = [
         Passage(block.path, block.text) for block, is_chrome in zip(page.blocks, chrome, strict=True) if is_chrome
     ]
@@ -238,7 +237,9 @@ def main_text(page: Page, repeats: Repeats, frame: Frame = NO_FRAME) -> MainText
     title = [(Passage(TITLE, part), text_key(TITLE, part)) for part in title_parts(page.title)]
     shared += [part for part, key in title if key in repeats.boilerplate]
     rest = [key for key, kept in zip(keys, keep, strict=True) if not kept]
-    said = frozenset(key for key, out in zip(keys, chrome, strict=True) if not out and key in repeats.boilerplate)
+    said = frozenset(
+        key for key, is_repeated, out in zip(keys, repeated, chrome, strict=True) if is_repeated and not out
+    )
     return MainText(
         title=tuple(part for part, key in title if key not in repeats.boilerplate),
         passages=tuple(_kept(page, keep, cards, frozenset() if whole else repeats.boilerplate)),
@@ -249,6 +250,20 @@ def main_text(page: Page, repeats: Repeats, frame: Frame = NO_FRAME) -> MainText
         shared=said,
         chrome=frozenset(() if whole else (key for key in page_keys(page) if key in repeats.boilerplate)) - said,
     )
+
+
+def _chrome(blocks: Sequence[Block], repeated: Sequence[bool], kept: Sequence[bool]) -> list[bool]:
+    """Say of each block whether its site repeats it around the element that holds what is kept of the page's own."""
+    own = [
+        block.path
+        for block, repeats, stays in zip(blocks, repeated, kept, strict=True)
+        if stays and not (repeats or _is_link(block))
+    ]
+    container = _common_holder(own)
+    return [
+        repeats and (_is_link(block) or not (stays or (container and block.path.startswith(container))))
+        for block, repeats, stays in zip(blocks, repeated, kept, strict=True)
+    ]
 
 
 def _kept(page: Page, keep: Sequence[bool], cards: Sequence[bool], boilerplate: AbstractSet[int]) -> Iterator[Passage]:
