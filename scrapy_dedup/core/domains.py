@@ -85,6 +85,8 @@ class DomainStatus(StrEnum):
     BLACKLISTED = "BLACKLISTED"
 
 
+STATUSES: Final = {one.value: one.removeprefix("PROCESSED_").replace("_", " ").lower() for one in DomainStatus}
+"""What the registry calls a status, and what a reader does."""
 PROCESSED: Final = (DomainStatus.PROCESSED_HIGH_QUALITY, DomainStatus.PROCESSED_LOW_QUALITY)
 # Of two, the one that a pair keeps: what a person decided, then the better one.
 _STRONGEST_FIRST: Final = (DomainStatus.BLACKLISTED, *PROCESSED, DomainStatus.DISCOVERED)

@@ -20,9 +20,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from msgspec import Struct, field
 
-from scrapy_dedup.core.domains import is_blacklisted, present_status
+from scrapy_dedup.core.domains import STATUSES, is_blacklisted, present_status
 from scrapy_dedup.report import charts, layout_picture, numbers
-from scrapy_dedup.report.dashboard_values import STATUSES
 from scrapy_dedup.report.markup import is_web, told, visible
 from scrapy_dedup.report.values import ExplainedPage, Report, ReportLocator, ReportPicture, boxes_from
 
@@ -210,6 +209,19 @@ def fitting(blocks: Sequence[Any], most: int, longest: int, chars: int) -> Seque
     return blocks[:most]
 
 
+def list_query(choice: Any, **changed: str | bool) -> dict[str, str]:
+    """Return the query of a list of domains, without what it needs not say; another order or filter begins at the top.
+
+    *choice* has pattern, status, sort and descending.
+    """
+    said = {"q": choice.pattern, "status": choice.status, "sort": choice.sort, "descending": choice.descending}
+    asked = said | changed
+    shown = {name: str(asked[name]) for name in ("q", "status", "after") if asked.get(name)}
+    if asked["sort"] != "name" or asked["descending"]:
+        shown |= {"sort": str(asked["sort"]), "order": "down" if asked["descending"] else "up"}
+    return shown
+
+
 def _shown(value: Any) -> Any:
     """Return what stands in the place of `{{ value }}`, before it is escaped."""
     return told(value) if isinstance(value, str) and not isinstance(value, Markup) else value
@@ -230,6 +242,7 @@ _FILTERS: Final = (
 )
 _FUNCTIONS: Final = (
     fitting,
+    list_query,
     neighbours,
     fitting_hunks,
     hunks,

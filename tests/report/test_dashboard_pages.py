@@ -1,7 +1,9 @@
 """The dashboard's pages: what they say, and that nothing foreign gets out of its place."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from types import MappingProxyType
 from uuid import UUID
 
 import pytest
@@ -12,16 +14,15 @@ from msgspec.structs import replace
 from scrapy_dedup.core.boilerplate.repeats import Removal, RemovalRule
 from scrapy_dedup.core.boilerplate.verdict_model import VerdictChange
 from scrapy_dedup.core.patterns import ConfigTrial, HeldBack, SiteConfig
-from scrapy_dedup.report.dashboard_values import FrontPage, RunRow, Step, TableChoice
 from scrapy_dedup.service.jobs import Job, JobState
 from scrapy_dedup.service.patterns import PatternEffect
-from scrapy_dedup.service.report.dashboard import RunPage
+from scrapy_dedup.service.report.dashboard import FrontPage, RunPage, RunRow, Step
 from scrapy_dedup.service.stored.template_upkeep import SelectorLine, ShownTemplate, TemplateDiff, TemplateTrial
 from scrapy_dedup.service.stored.template_upkeep import TrialEffect as PageEffect
 from scrapy_dedup.service.views.changes import PageChange
 from scrapy_dedup.service.views.undoing import KeptEntry, KeptKind, Undone
-from scrapy_dedup.store.domains.lists import DomainCounts, DomainList
-from scrapy_dedup.store.records.stored import StoredVisit
+from scrapy_dedup.store.domains.lists import DomainChoice, DomainCounts, DomainList
+from scrapy_dedup.store.records.stored import RunFigures, StoredRun, StoredVisit
 from scrapy_dedup.web.dashboard.config import ConfigView, Preview, PreviewBlock, Typed
 from scrapy_dedup.web.dashboard.frame import Button, Flash, Nav
 from scrapy_dedup.web.dashboard.page import PageView
@@ -35,23 +36,23 @@ NAV = Nav("0c3d", ALL, (("0c3d", ALL), ("other", ALL * 1000)))
 LONG = 10_000_000
 
 
-def a_run(**changes: object) -> RunRow:
-    values = {"id": "7" * 32, "spider": ALL, "status": ALL, "reason": ALL, "began_at": NOON, **changes}
-    return RunRow(**values)  # type: ignore[arg-type]
+def a_run(status: str = ALL, verdicts: Mapping[str, int] = MappingProxyType({}), **stats: float) -> RunRow:
+    run = StoredRun(UUID(int=7), ALL, None, status, ALL, NOON, None, {ALL: 1.5, **stats})
+    return RunRow.of(RunFigures(run, verdicts, 0, 0, 0, 0.0), NOON + timedelta(hours=1))
 
 
 @cache
 def hostile_pages() -> dict[str, tuple[str, dict[str, object]]]:
     """Return templates of all pages and pieces, with hostile text in every field that can hold text."""
     ledger = a_hostile_ledger()
-    run = a_run(status="running", silent=timedelta(hours=1), verdicts={ALL: 1, "new": 2}, counts={ALL: 1.5, "x": 2})
+    run = a_run("running", {ALL: 1, "new": 2}, x=2)
     visit = StoredVisit(b"\0" * 16, NOON, "get", "new", ALL, change_class=ALL)  # type: ignore[arg-type]
     changes = (PageChange(visit, ALL, ALL), PageChange(visit, None, None))
     row = a_registered("BLACKLISTED", domain_name=ALL, joined_to=ALL, twin=ALL, blacklist_reason=ALL, errors=1)
     long = replace(row, domain_name="d" * LONG, joined_to="j" * LONG, blacklist_reason="r" * LONG)
     table = DomainList((row, long), ALL, 2)
     counts = DomainCounts({ALL: 1, "DISCOVERED": 2}, 2, 1)
-    choice = TableChoice(ALL, ALL, ALL, descending=True, after=ALL)
+    choice = DomainChoice(ALL, ALL, ALL, descending=True, after=ALL)  # type: ignore[arg-type]
     job = Job(UUID(int=1), ALL, ALL, NOON, JobState.RUNNING, 3, 10, error="e" * LONG)
     failed = replace(job, state=JobState.FAILED)
     front = FrontPage(
@@ -138,5 +139,5 @@ def test_any_text_leaves_the_page_whole(name, reason, pattern):
     counts = DomainCounts({"BLACKLISTED": 1}, 0, 0)
 
     checked(
-        drawn("domains.html", table=DomainList((row,), None, 1), counts=counts, choice=TableChoice(pattern), at=NOON)
+        drawn("domains.html", table=DomainList((row,), None, 1), counts=counts, choice=DomainChoice(pattern), at=NOON)
     )

@@ -39,8 +39,7 @@ from scrapy_dedup.commands.call import (
     run_action,
 )
 from scrapy_dedup.commands.terminal import one_line, output, print_table, progress, say, say_dry_run, shown
-from scrapy_dedup.core.domains import CandidateOutcome, DomainStatus, present_status
-from scrapy_dedup.report.dashboard_values import STATUSES
+from scrapy_dedup.core.domains import STATUSES, CandidateOutcome, DomainStatus, present_status
 from scrapy_dedup.report.numbers import count, percent, whole
 from scrapy_dedup.service.domains.candidates import (
     CandidateIntake,

@@ -6,23 +6,25 @@ Whatever reads or writes the store raises StoreError where that fails.
 """
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from itertools import islice, takewhile
-from typing import Final, Literal
+from typing import Final, Literal, Self
 from uuid import UUID
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
-from scrapy_dedup.core.domains import DomainStatus, domain_name, is_blacklisted, is_pattern
+from scrapy_dedup.core.domains import STATUSES, domain_name, is_blacklisted, is_pattern
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.report.dashboard_values import STATUSES, FrontPage, RunRow, Step, TableChoice
-from scrapy_dedup.report.values import Ledger, ReportDomain
+from scrapy_dedup.report.charts import Columns, Series, columns
+from scrapy_dedup.report.numbers import NO_BREAK, count, short, whole
+from scrapy_dedup.report.values import Alarm, Ledger, ReportDomain
 from scrapy_dedup.service.domains.registry import DomainService
 from scrapy_dedup.service.report.ledger import counts_of_run, make_ledger
 from scrapy_dedup.service.report.overview import MUCH, open_alarms, overview
 from scrapy_dedup.service.views.changes import VERDICTS, ChangesChoice, PageChange, Since, iterate_changes
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.domains.lists import SORTS, DomainChoice, DomainList, domain_sums, list_domains
+from scrapy_dedup.store.domains.lists import DomainChoice, domain_sums, list_domains
 from scrapy_dedup.store.domains.registry import StoredDomain
 from scrapy_dedup.store.records.stored import RunFigures
 from scrapy_dedup.store.store import Store
@@ -33,6 +35,148 @@ TREND_RUNS: Final = 24
 WORST_DOMAINS: Final = 8
 CHANGES_SHOWN: Final = 100
 _RUNS_SUMMED: Final = 10_000
+VERDICTS_SHOWN: Final = ("new", "changed", "unchanged", "removed")
+
+
+class RunRow(RunFigures, frozen=True, kw_only=True):
+    """A run as of an instant, as a reader is told of it."""
+
+    at: datetime
+
+    @classmethod
+    def of(cls, figures: RunFigures, at: datetime) -> Self:
+        """Return a run as of an instant."""
+        return cls(**asdict(figures), at=at)
+
+    @property
+    def id(self) -> str:
+        """Its id, as it stands in paths."""
+        return str(self.run.id)
+
+    @property
+    def silent(self) -> timedelta | None:
+        """For how long nothing was heard of one that is said to run; None while it is heard of."""
+        return self.run.silence(self.at)
+
+    @property
+    def chars(self) -> tuple[int, int]:
+        """Characters of the pages it sent out, before and after; 0 where it counted none."""
+        counts = counts_of_run(self.run)
+        return int(counts.get("pages/chars_in", 0)), int(counts.get("pages/chars_out", 0))
+
+    @property
+    def counts(self) -> dict[str, float]:
+        """Numbers of Scrapy's stats, by their names."""
+        return {name: number for name, number in self.run.stats.items() if isinstance(number, int | float)}
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has not ended, as far as anybody said."""
+        return self.run.status == "running"
+
+    @property
+    def state(self) -> str:
+        """Its status, or that it has gone silent."""
+        return "silent" if self.silent else self.run.status
+
+    @property
+    def why(self) -> str:
+        """Why it ended, where its status does not say so."""
+        reason = self.run.reason
+        return reason if reason and reason != self.run.status else ""
+
+    @property
+    def found(self) -> list[int]:
+        """How many pages it found of each verdict, in the order of VERDICTS_SHOWN."""
+        return [self.verdicts.get(one, 0) for one in VERDICTS_SHOWN]
+
+    @property
+    def told_found(self) -> str:
+        """What it found, in a line; "" for nothing."""
+        return ", ".join(f"{whole(number)}{NO_BREAK}{one}" for one, number in self._some_found)
+
+    @property
+    def _some_found(self) -> list[tuple[str, int]]:
+        return [(one, number) for one, number in zip(VERDICTS_SHOWN, self.found, strict=True) if number]
+
+    @property
+    def progress(self) -> list[tuple[str, str]]:
+        """How far it is, as large figures."""
+        shown = [("pages so far", whole(self.visits)), *((one, whole(number)) for one, number in self._some_found)]
+        counts = self.counts
+        if "scheduler/enqueued" in counts:
+            queued = counts["scheduler/enqueued"] - counts.get("scheduler/dequeued", 0)
+            shown.append(("requests waiting", whole(int(max(queued, 0)))))
+        if "item_scraped_count" in counts:
+            shown.append(("items", whole(int(counts["item_scraped_count"]))))
+        return [*shown, ("bytes received", short(self.bytes_received))]
+
+    @property
+    def figures(self) -> list[tuple[str, str]]:
+        """What it did, as large figures."""
+        shown = [(f"pages {one}", whole(number)) for one, number in zip(VERDICTS_SHOWN, self.found, strict=True)]
+        shown += [("callbacks run", whole(self.callbacks)), ("bytes received", short(self.bytes_received))]
+        if self.chars[0]:
+            shown += zip(("characters in", "characters kept"), map(short, self.chars), strict=True)
+        return shown
+
+    @property
+    def said(self) -> str:
+        """How far it is, for who cannot see it."""
+        if self.silent:
+            return "The run has gone silent."
+        return f"{count(self.visits, 'page')} so far." if self.is_running else f"The run has ended: {self.run.status}."
+
+
+class FrontPage(Struct, frozen=True):
+    """What the first page shows of a project.
+
+    Attributes:
+        at: as of when; aware, shown in UTC.
+        domains: how many have pages; above: how many of them have more than a tenth of boilerplate.
+        worst: those with the largest share of boilerplate, worst first.
+        ledger: as the report has it, without its lists; None where no run left counts.
+        steps: the last runs, oldest first.
+        is_quick: the sums are those of the ends of runs; those over all documents are still being made.
+    """
+
+    at: datetime
+    domains: int
+    above: int
+    pages: int
+    chars_in: int
+    chars_out: int
+    worst: Sequence[ReportDomain] = ()
+    ledger: Ledger | None = None
+    steps: Sequence[RunRow] = ()
+    alarms: Sequence[Alarm] = ()
+    is_quick: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was ever crawled."""
+        return not self.pages and not self.steps
+
+    @property
+    def labels(self) -> list[str]:
+        """When each of the runs began, in UTC."""
+        return [f"{step.run.started_at.astimezone(UTC):%Y-%m-%d %H:%M}" for step in self.steps]
+
+    @property
+    def pages_by_run(self) -> Columns:
+        """The pages of each of the runs by verdict, to be drawn."""
+        parts = zip(*(step.found for step in self.steps), strict=True)
+        series = [Series(name, name, numbers) for name, numbers in zip(VERDICTS_SHOWN, parts, strict=True)]
+        return columns(self.labels, series, unit="pages")
+
+    @property
+    def text_by_run(self) -> Columns:
+        """The text of each of the runs, to be drawn."""
+        kept = Series("kept", "kept", [step.chars[1] for step in self.steps])
+        left = Series(
+            "left out", "removed", [max(before - after, 0) for before, after in (step.chars for step in self.steps)]
+        )
+        return columns(self.labels, [kept, left], unit="characters")
 
 
 class RunPage(Struct, frozen=True):
@@ -65,7 +209,7 @@ def front_page(store: Store, project: ProjectStore, settings: Settings, at: date
             for one in stored.domains[:WORST_DOMAINS]
         ),
         ledger=make_ledger(store, project, settings, project.last_runs(_RUNS_SUMMED), None, lists=False),
-        steps=tuple(run_row(each, at) for each in reversed(project.runs(TREND_RUNS))),
+        steps=tuple(RunRow.of(each, at) for each in reversed(project.runs(TREND_RUNS))),
         alarms=open_alarms(project),
     )
 
@@ -86,7 +230,7 @@ def quick_front_page(store: Store, project: ProjectStore, at: datetime) -> Front
         worst=tuple(
             ReportDomain(one.domain_name, one.pages, one.chars_in, one.chars_out, {}) for one in worst if one.pages
         ),
-        steps=tuple(run_row(each, at) for each in reversed(project.runs(TREND_RUNS))),
+        steps=tuple(RunRow.of(each, at) for each in reversed(project.runs(TREND_RUNS))),
         alarms=open_alarms(project),
         is_quick=True,
     )
@@ -101,35 +245,13 @@ def run_page(
         return None
     shown = verdict if verdict in VERDICTS else next((one for one in VERDICTS if found.verdicts.get(one)), VERDICTS[0])
     changes = _changes(project, settings, found, shown)
-    return RunPage(run_row(found, at), _ledger(store, project, settings, found), shown, changes)
+    return RunPage(RunRow.of(found, at), _ledger(store, project, settings, found), shown, changes)
 
 
 def live_run(project: ProjectStore, at: datetime, run_id: str) -> RunRow | None:
     """Return how far a run is; None where there is no such run."""
     found = _find(project, run_id)
-    return run_row(found, at) if found else None
-
-
-def run_row(figures: RunFigures, at: datetime) -> RunRow:
-    """Return a run with what it says of itself, as of an instant."""
-    run, counts = figures.run, counts_of_run(figures.run)
-    return RunRow(
-        id=str(run.id),
-        spider=run.spider,
-        status=run.status,
-        reason=run.reason,
-        began_at=run.started_at,
-        ended_at=run.finished_at,
-        seen_at=run.seen_at,
-        silent=run.silence(at),
-        verdicts=figures.verdicts,
-        visits=figures.visits,
-        callbacks=figures.callbacks,
-        bytes_received=figures.bytes_received,
-        chars_in=int(counts.get("pages/chars_in", 0)),
-        chars_out=int(counts.get("pages/chars_out", 0)),
-        counts={name: number for name, number in run.stats.items() if isinstance(number, int | float)},
-    )
+    return RunRow.of(found, at) if found else None
 
 
 def _find(project: ProjectStore, run_id: str) -> RunFigures | None:
@@ -167,6 +289,19 @@ class DomainFormError(DedupError):
     """A field of a form says nothing that can be done."""
 
 
+class Step(Struct, frozen=True):
+    """What a write would do to one name, before it is done.
+
+    Attributes:
+        happens: in words, such as "will be blacklisted".
+        is_refused: nothing happens; why says so.
+    """
+
+    name: str
+    happens: str
+    is_refused: bool = False
+
+
 class ChangePlan(Struct, frozen=True):
     """What a change would do.
 
@@ -180,24 +315,6 @@ class ChangePlan(Struct, frozen=True):
     names: tuple[str, ...]
     steps: tuple[Step, ...]
     before: tuple[StoredDomain, ...]
-
-
-def domain_table(service: DomainService, choice: TableChoice) -> DomainList:
-    """Return the part of the registry that was asked for; what cannot be asked for is left out of the question.
-
-    Raises:
-        CursorError: `after` is no cursor of this list.
-    """
-    return service.list_domains(
-        DomainChoice(
-            pattern=choice.pattern or None,
-            status=DomainStatus(choice.status) if choice.status in STATUSES else None,
-            sort=next((one for one in SORTS if one == choice.sort), "name"),
-            descending=choice.descending,
-            limit=choice.limit,
-            after=choice.after or None,
-        )
-    )
 
 
 def plan_change(

@@ -9,9 +9,9 @@ from fastapi import APIRouter
 from msgspec import Struct
 from starlette.responses import Response
 
+from scrapy_dedup.core.domains import STATUSES, DomainStatus
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.patterns import KEYS, SiteConfig
-from scrapy_dedup.report.dashboard_values import TableChoice
 from scrapy_dedup.report.drawing import layout_svg
 from scrapy_dedup.report.numbers import count
 from scrapy_dedup.report.values import ReportPicture, boxes_from
@@ -22,7 +22,6 @@ from scrapy_dedup.service.report.dashboard import (
     DomainFormError,
     Verb,
     carry_out,
-    domain_table,
     plan_change,
     read_until,
     take_back,
@@ -38,6 +37,7 @@ from scrapy_dedup.service.views.page_lists import PageChoice, PageList, list_pag
 from scrapy_dedup.service.views.undoing import KeptEntry, KeptKind, find, find_kept, foresee, kept_things, undo
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains.layouts import PictureFacts
+from scrapy_dedup.store.domains.lists import SORTS, DomainChoice
 from scrapy_dedup.store.domains.registry import StoredDomain
 from scrapy_dedup.store.engine.codec import CursorError
 from scrapy_dedup.store.pages.reads import Reads
@@ -144,7 +144,6 @@ _LONGEST_REASON: Final = 400
 # An image may load nothing, and run nothing if somebody opens it alone.
 _PICTURE_POLICY: Final = "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'none'"
 _DONE: Final = {"blacklist": "blacklisted", "unblacklist": "taken off the blacklist", "register": "registered"}
-_AT_ONCE: Final = 50
 _LONGEST_PATTERN: Final = 200
 
 
@@ -152,16 +151,17 @@ _LONGEST_PATTERN: Final = 200
 def domain_list(here: Here) -> Response:
     """Return the table of domains: `q`, `status`, `sort`, `order` (up, down) and `after` say which part of it."""
     sort, _, order = (here.asked("sort") or "name").partition(".")
-    choice = TableChoice(
-        pattern=here.asked("q", _LONGEST_PATTERN),
-        status=here.asked("status"),
-        sort=sort,
+    status = here.asked("status")
+    # What cannot be asked for is left out of the question.
+    choice = DomainChoice(
+        here.asked("q", _LONGEST_PATTERN) or None,
+        DomainStatus(status) if status in STATUSES else None,
+        next((one for one in SORTS if one == sort), "name"),
         descending=(here.asked("order") or order) == "down",
-        after=here.asked("after"),
-        limit=_AT_ONCE,
+        after=here.asked("after") or None,
     )
     try:
-        table = domain_table(here.domains, choice)
+        table = here.domains.list_domains(choice)
     except CursorError:
         return here.back_to(here.path("domains"), Flash("That part of the list is gone.", "wrong"))
     return here.show("domains.html", table=table, counts=here.domains.counts(), choice=choice, at=datetime.now(UTC))

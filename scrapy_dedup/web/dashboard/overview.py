@@ -12,9 +12,8 @@ from msgspec import Struct
 from starlette.responses import RedirectResponse, Response
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.report.dashboard_values import FrontPage
 from scrapy_dedup.service.jobs import Job
-from scrapy_dedup.service.report.dashboard import front_page, live_run, quick_front_page, run_page, run_row
+from scrapy_dedup.service.report.dashboard import FrontPage, RunRow, front_page, live_run, quick_front_page, run_page
 from scrapy_dedup.web.dashboard.frame import Flash, Here, Opened
 from scrapy_dedup.web.problems import ProblemError
 
@@ -126,7 +125,7 @@ _JOBS_SHOWN: Final = 20
 def run_list(here: Here, limit: int = _AT_ONCE) -> Response:
     """Return all runs, newest first, and the jobs."""
     limit = min(max(limit, 1), _MOST)
-    runs = [run_row(each, datetime.now(UTC)) for each in here.project.runs(limit + 1)]
+    runs = [RunRow.of(each, datetime.now(UTC)) for each in here.project.runs(limit + 1)]
     older = [("Older runs", f"{here.path('runs')}?limit={min(2 * limit, _MOST)}")] if len(runs) > limit else []
     return here.show("runs.html", runs=runs[:limit], jobs=_jobs(here), older=older)
 
