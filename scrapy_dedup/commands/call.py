@@ -3,7 +3,6 @@
 import argparse
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,11 +19,13 @@ from scrapy_dedup.commands.terminal import errors, one_line, output, print_table
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.plugin.run_state import database_url
 from scrapy_dedup.report.numbers import count
+from scrapy_dedup.service.files.output import replacing_alone
 from scrapy_dedup.service.packed_files import MOST_BYTES, FileRefusedError, checked_content, regular_file
 from scrapy_dedup.service.projects import Deletion, find_project
 from scrapy_dedup.service.store_policies import keep_policy
 from scrapy_dedup.service.views.explain import UrlError
 from scrapy_dedup.settings import NO_BOT_NAME, SettingError, Settings
+from scrapy_dedup.settings.parsers import duration
 from scrapy_dedup.store.engine.database import parse_url
 from scrapy_dedup.store.engine.errors import FREE_SPACE, file_of
 from scrapy_dedup.store.store import Store
@@ -67,19 +68,13 @@ def text_of(name: str) -> str:
             raise FileRefusedError(f"{name}: it is no UTF-8 ({error})") from error
 
 
-_DURATION: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)([smhdw])")
-_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-
-
-def duration(text: str) -> timedelta:
+def age(text: str) -> timedelta:
     """Return the time that a text such as 30d means, for argparse."""
-    found = _DURATION.fullmatch(text)
     try:
-        if found:
-            return timedelta(**{_UNITS[found[2]]: float(found[1])})
-    except OverflowError:
-        pass
-    raise argparse.ArgumentTypeError(f"{text!r} is no age: write a number and s, m, h, d or w, such as 30d")
+        return duration(text)
+    except ValueError as error:
+        told = f"{text!r} is no age: write a number and s, m, h, d or w, such as 30d"
+        raise argparse.ArgumentTypeError(told) from error
 
 
 def number(most: int, things: str) -> Callable[[str], int]:
@@ -125,25 +120,25 @@ class Call(Struct, frozen=True):
     """All of Scrapy's settings."""
 
     @contextmanager
-    def store(self) -> Iterator[Store]:
-        """Give the store; one that does not exist is not created.
+    def store(self, *, write: bool = False) -> Iterator[Store]:
+        """Give the store; one that does not exist is not created, and none that is not to be written to where one is.
 
         Raises:
             StoreError: it cannot be opened.
         """
         url, timeout = database_url(self.settings), self.settings.database_timeout
-        with Store.open(url, timeout=timeout, create=False, write=False) as store:
+        with Store.open(url, timeout=timeout, create=False, write=write) as store:
             yield store
 
     @contextmanager
-    def opened(self) -> Iterator[tuple[Store, ProjectStore]]:
-        """Give the store and the project's part of it.
+    def opened(self, *, write: bool = False) -> Iterator[tuple[Store, ProjectStore]]:
+        """Give the store and the project's part of it, see `store`.
 
         Raises:
             StoreError: the store cannot be opened.
             UnknownProjectError: it has no such project.
         """
-        with self.store() as store:
+        with self.store(write=write) as store:
             yield store, find_project(store, self.project)
 
     @contextmanager
@@ -224,7 +219,7 @@ def run_action(
     action = actions[options.action]
     known = frozenset[str]().union(*(one.options for one in actions.values()))
     for name in sorted(known - action.options):
-        if getattr(options, name) not in (None, False):
+        if getattr(options, name) is not None and getattr(options, name) is not False:
             raise WrongCallError(f"{verb} {options.action} takes no {words.get(name, f'--{name}').replace('_', '-')}")
     number = len(options.targets)
     if number < action.least or (action.most is not None and number > action.most):
@@ -291,12 +286,18 @@ def write_export(call: Call, found: Mapping[str, Any], entries: str, thing: str)
         sys.stdout.write(text)
         return DONE
     file, number = Path(call.options.targets[0]), len(found[entries])
-    file.write_text(text, encoding="ascii")
+    write_text(file, text)
     if call.options.json:
         print_json({"file": str(file), entries: number})
     else:
         say(f"{count(number, thing)} written to {file}.")
     return DONE
+
+
+def write_text(file: Path, text: str) -> None:
+    """Write a file, which is there whole or as it was before."""
+    with replacing_alone(file) as output:
+        output.write(text.encode())
 
 
 def _words_of(error: Exception) -> str:

@@ -156,10 +156,11 @@ def _which_verb(given: str | None) -> str:
     if given is None:
         return verbs
     actions = {name: verb.does.partition(": ")[2].split(", ") for name, verb in VERBS.items()}
-    called = {action: f"{name} {action}" for name, known in actions.items() for action in known if action}
-    called |= {verb.module.rpartition(".")[2].replace("_", "-"): name for name, verb in VERBS.items()}
-    near = difflib.get_close_matches(given, called, n=1)
-    return f"{given!r} is no verb: {f'did you mean {called[near[0]]}?' if near else verbs}"
+    called = [(action, f"{name} {action}") for name, known in actions.items() for action in known if action]
+    called += [(verb.module.rpartition(".")[2].replace("_", "-"), name) for name, verb in VERBS.items()]
+    near = difflib.get_close_matches(given, [word for word, _ in called], n=1)
+    meant = " or ".join(dict.fromkeys(name for word, name in called if word in near))
+    return f"{given!r} is no verb: {f'did you mean {meant}?' if meant else verbs}"
 
 
 def _refuse(message: str) -> NoReturn:

@@ -88,10 +88,10 @@ def seconds(low: float, high: float) -> Kind:
     """Return the kind of a time in seconds, or of a text with a unit: 500s, 2m, 1h."""
 
     def parse(value: Any) -> timedelta:
-        duration = _duration(value, "s")
-        if not low <= duration.total_seconds() <= high:
+        found = duration(value, "s")
+        if not low <= found.total_seconds() <= high:
             raise ValueError
-        return duration
+        return found
 
     return Kind(parse, f"{low:g} to {high:g} seconds")
 
@@ -167,32 +167,32 @@ def some_of(*options: str) -> Kind:
     return Kind(parse, f"{', '.join(options)}, {LIST}")
 
 
-def _days(value: Any) -> timedelta:
-    """Read a number of days, or a text with a unit: 45s, 30m, 12h, 7d, 2w."""
-    return _duration(value, "d")
-
-
 def _days_or_none(value: Any) -> timedelta | None:
     """Read a number of days; `none`, `off`, False or nothing is without end."""
     if value is None or value is False or str(value).strip().lower() in ("", "none", "off", "false"):
         return None
-    return _days(value)
+    return duration(value)
 
 
-def _duration(value: Any, unit: str) -> timedelta:
+def duration(value: Any, unit: str = "d") -> timedelta:
+    """Read a number of units, or a text with a unit of its own: 45s, 30m, 12h, 7d, 2w.
+
+    Raises:
+        ValueError: it is none.
+    """
     if isinstance(value, timedelta):
-        duration = value
+        found = value
     else:
         match = _DURATION.fullmatch(str(value).strip().lower())
         if match is None or isinstance(value, bool):
             raise ValueError
         try:
-            duration = timedelta(**{_UNITS[match[2] or unit]: float(match[1])})
+            found = timedelta(**{_UNITS[match[2] or unit]: float(match[1])})
         except OverflowError:
             raise ValueError from None
-    if duration < timedelta(0):
+    if found < timedelta(0):
         raise ValueError
-    return duration
+    return found
 
 
 class FreshFor(Struct, frozen=True):
@@ -212,8 +212,8 @@ def _fresh_for(value: Any) -> FreshFor:
     if isinstance(value, str) and value.lstrip().startswith("{"):
         value = json.loads(value)
     if not hasattr(value, "items"):
-        return FreshFor(_days(value))
-    parsed = {str(pattern).strip(): _days(duration) for pattern, duration in value.items()}
+        return FreshFor(duration(value))
+    parsed = {str(pattern).strip(): duration(time) for pattern, time in value.items()}
     if not all(parsed):
         raise ValueError
     default = parsed.pop("*", timedelta(0))
@@ -236,7 +236,7 @@ def _keep_pages(value: Any) -> Literal["latest", "none"] | int:
     return cast("int", integer(1, 1000).parse(value))
 
 
-DAYS: Final = Kind(_days, "days, or a text such as 12h, 30m or 7d")
+DAYS: Final = Kind(duration, "days, or a text such as 12h, 30m or 7d")
 DAYS_OR_NONE: Final = Kind(_days_or_none, DAYS.allowed)
 FRESH_FOR: Final = Kind(_fresh_for, "days, a text such as 12h, 30m or 7d, or a dict of such by pattern")
 # In text white space may stand between them, too.

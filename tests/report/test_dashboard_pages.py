@@ -21,12 +21,12 @@ from scrapy_dedup.service.stored.template_upkeep import SelectorLine, ShownTempl
 from scrapy_dedup.service.stored.template_upkeep import TrialEffect as PageEffect
 from scrapy_dedup.service.views.changes import PageChange
 from scrapy_dedup.service.views.undoing import KeptEntry, KeptKind, Undone
-from scrapy_dedup.store.domains.lists import DomainChoice, DomainCounts, DomainList
-from scrapy_dedup.store.records.stored import RunFigures, StoredRun, StoredVisit
+from scrapy_dedup.store.domains.lists import DomainChoice, DomainCounts, DomainList, DomainSums
+from scrapy_dedup.store.records.stored import DomainFigures, RunFigures, StoredRun, StoredVisit
 from scrapy_dedup.web.dashboard.config import ConfigView, Preview, PreviewBlock, Typed
 from scrapy_dedup.web.dashboard.frame import Button, Flash, Nav
 from scrapy_dedup.web.dashboard.page import PageView
-from tests.report.builders import a_diff, a_domain, an_alarm
+from tests.report.builders import a_diff, an_alarm
 from tests.report.dashboard import checked, drawn
 from tests.report.dashboard_views import a_hostile_view, a_registered, a_template_view, a_version
 from tests.report.hostile import ALL, HOSTILE, a_hostile_ledger, a_hostile_page, without_values
@@ -55,9 +55,8 @@ def hostile_pages() -> dict[str, tuple[str, dict[str, object]]]:
     choice = DomainChoice(ALL, ALL, ALL, descending=True, after=ALL)  # type: ignore[arg-type]
     job = Job(UUID(int=1), ALL, ALL, NOON, JobState.RUNNING, 3, 10, error="e" * LONG)
     failed = replace(job, state=JobState.FAILED)
-    front = FrontPage(
-        NOON, 1, 1, 1, 9, 3, (a_domain(ALL),), ledger, (run,), alarms=(an_alarm(ALL, domain=ALL),) * 99
-    )  # fmt: skip
+    alarms = (an_alarm(ALL, domain=ALL),) * 99
+    front = FrontPage(NOON, DomainSums(1, 1, 1, 9, 3), (DomainFigures(ALL, 1, 9, 3),), ledger, (run,), alarms=alarms)
     sent = {"names": ALL, "reason": ALL * 100, "until": ALL}
     change: dict[str, object] = {"verb": "blacklist", "steps": [Step(ALL, ALL)] * 2_000, "sent": sent, "wrong": ALL}
     decided = {"action": ALL, "selector": ALL, "at": ALL, "by": ALL}
@@ -98,7 +97,7 @@ def hostile_pages() -> dict[str, tuple[str, dict[str, object]]]:
     return {
         "overview": ("overview.html", {"front": front}),
         "quick overview": ("overview.html", {"front": replace(front, is_quick=True)}),
-        "empty overview": ("overview.html", {"front": FrontPage(NOON, 0, 0, 0, 0, 0)}),
+        "empty overview": ("overview.html", {"front": FrontPage(NOON, DomainSums(0, 0, 0, 0, 0))}),
         "domains": ("domains.html", {"table": table, "counts": counts, "choice": choice, "at": NOON}),
         "change": ("change.html", change),
         "runs": ("runs.html", {"runs": (run, a_run()), "jobs": (job,), "older": [(ALL, "/")]}),

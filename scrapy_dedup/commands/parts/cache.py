@@ -16,8 +16,8 @@ from scrapy_dedup.commands.call import (
     Call,
     WrongCallError,
     add_actions,
+    age,
     ago,
-    duration,
     print_answer,
     run_action,
 )
@@ -37,7 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--domain", metavar="DOMAIN", help="invalidate: all pages of this domain")
     add("--all", action="store_true", help="invalidate: everything")
-    add("--older-than", type=duration, metavar="AGE", help="expire: made so long ago, such as 30d, 12h, 2w")
+    add("--older-than", type=age, metavar="AGE", help="expire: made so long ago, such as 30d, 12h, 2w")
     add("--fix", action="store_true", help="verify: delete what is damaged, so that its pages come again")
     add("--dry-run", action="store_true", help="invalidate, expire, clean, verify, import: only say what would be done")
 

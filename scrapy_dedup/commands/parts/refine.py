@@ -65,8 +65,6 @@ from scrapy_dedup.service.stored.refining import (
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.records.records import PDF, PageKnowledge, Recleaned
-from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.writer import ProjectStore
 
 logger = logging.getLogger(__name__)
 
@@ -191,6 +189,8 @@ class Renewer:
 
 
 Lots = Iterator[list[Refinement]]
+Keep = Callable[[list[Recleaned]], None]
+"""Brings the store up to date with pages that are safe; raises StoreError where nothing was written."""
 
 
 class Emitted(Struct):
@@ -215,24 +215,6 @@ class Emitted(Struct):
     errors: list[StoreError] = field(default_factory=list)
 
 
-class Keeper:
-    """Brings the store up to date with pages that are safe."""
-
-    def __init__(self, store: Store, project: ProjectStore, settings: Settings, emitted: Emitted) -> None:
-        self._store = store
-        self._project = project
-        self._settings = settings
-        self._emitted = emitted
-
-    def write(self, pages: list[Recleaned]) -> None:
-        """Write what `Outgoing.recleaned` gave, of some pages; blocks.
-
-        Raises:
-            StoreError: nothing was written.
-        """
-        self._emitted.stored += write_refined(self._store, self._project, self._settings, pages)
-
-
 class _UnderWay(Struct, eq=False):
     """An item in the pipelines; it is held, so that no other object gets its id."""
 
@@ -244,10 +226,10 @@ class _UnderWay(Struct, eq=False):
 class Emission:
     """One run. Pages go out a hundred at a time, and what is safe of them is written before the next hundred."""
 
-    def __init__(self, lots: Lots, renewer: Renewer, keeper: Keeper, emitted: Emitted, ack: str) -> None:
+    def __init__(self, lots: Lots, renewer: Renewer, keep: Keep, emitted: Emitted, ack: str) -> None:
         self._lots = lots
         self._renewer = renewer
-        self._keeper = keeper
+        self._keep = keep
         self._emitted = emitted
         self._ack = ack
         self._under_way: dict[int, _UnderWay] = {}
@@ -383,7 +365,7 @@ class Emission:
         safe, self._safe = self._safe, []
         pages = chain(safe, self._delivery.released())
         while some := list(islice(pages, PAGES_AT_ONCE)):
-            await run_in_thread(self._keeper.write, some)
+            await run_in_thread(self._keep, some)
 
     def _closed(self, reason: str) -> None:
         self._emitted.reason = reason
@@ -639,11 +621,14 @@ def run(call: Call) -> int:
             else:
                 _import_spiders(settings)
                 renewer = Renewer(call.settings, project.name)
-                keeper = Keeper(store, project, call.settings, emitted)
+
+                def keep(pages: list[Recleaned]) -> None:
+                    emitted.stored += write_refined(store, project, call.settings, pages)
+
                 if output is None:
-                    emit(Emission(lots, renewer, keeper, emitted, call.settings.ack), settings)
+                    emit(Emission(lots, renewer, keep, emitted, call.settings.ack), settings)
                 else:
-                    _to_file(Path(output), lots, renewer, keeper, emitted, appends=options.overwrite is None)
+                    _to_file(Path(output), lots, renewer, keep, emitted, appends=options.overwrite is None)
                 if emitted.complete:
                     refiner.settle()
     return _ended(call, RefineOutcome(options.dry_run, output, refiner.churns, emitted))
@@ -675,7 +660,7 @@ def _import_spiders(settings: ScrapySettings) -> None:
         raise CommandError(f"the project's spiders cannot be imported ({type(error).__name__}: {error})") from error
 
 
-def _to_file(path: Path, lots: Lots, renewer: Renewer, keeper: Keeper, emitted: Emitted, *, appends: bool) -> None:
+def _to_file(path: Path, lots: Lots, renewer: Renewer, keep: Keep, emitted: Emitted, *, appends: bool) -> None:
     """Write a file, which is there whole or as it was before; then the store."""
     with replacing_alone(path) as file:
         if appends:
@@ -686,7 +671,7 @@ def _to_file(path: Path, lots: Lots, renewer: Renewer, keeper: Keeper, emitted: 
         emitted.complete = True
     written = refined.written.take()
     while some := list(islice(written, PAGES_AT_ONCE)):
-        keeper.write(some)
+        keep(some)
     emitted.reason = _FINISHED
 
 

@@ -13,11 +13,11 @@ come out as new (domain and candidate are added), known (registered, not process
 
 import argparse
 import getpass
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
+from io import TextIOWrapper
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -51,13 +51,13 @@ from scrapy_dedup.service.domains.candidates import (
 from scrapy_dedup.service.domains.files import BadRow, DomainRow, all_domains, import_rows, read_rows, write_domains
 from scrapy_dedup.service.domains.registry import ChosenDomains, DomainService, UnknownDomainError
 from scrapy_dedup.service.domains.twins import Twins, settle_twins
+from scrapy_dedup.service.files.output import replacing_alone
 from scrapy_dedup.service.packed_files import lines_of
+from scrapy_dedup.settings.parsers import duration
 from scrapy_dedup.store.domains.candidates import StoredCandidate
 from scrapy_dedup.store.domains.lists import SORTS, DomainChoice, DomainCounts, DomainList
 from scrapy_dedup.store.domains.registry import StoredDomain
 
-_AGE: Final = re.compile(r"([0-9]{1,5})([hdw])")
-_HOURS: Final = {"h": 1, "d": 24, "w": 7 * 24}
 _MOST_LINE_BYTES: Final = 200_000
 _MOST_REFUSED: Final = 1_000
 _ADDED: Final = "added"
@@ -253,8 +253,10 @@ def _export(call: Call) -> int:
             write_domains(found, sys.stdout)
             return DONE
         file = Path(targets[0])
-        with file.open("w", encoding="ascii") as output:
-            number = write_domains(found, output)
+        with replacing_alone(file) as whole_file:
+            lines = TextIOWrapper(whole_file, "ascii")
+            number = write_domains(found, lines)
+            lines.detach()
     if call.options.json:
         print_json({"project": call.project, "file": str(file), "domains": number})
     else:
@@ -283,8 +285,7 @@ def _status(word: str) -> DomainStatus:
 def _expires(word: str) -> datetime:
     now = datetime.now(UTC)
     try:
-        age = _AGE.fullmatch(word)
-        at = now + timedelta(hours=int(age[1]) * _HOURS[age[2]]) if age else datetime.fromisoformat(word)
+        at = datetime.fromisoformat(word) if "-" in word else now + duration(word)
     except (ValueError, OverflowError) as error:
         raise argparse.ArgumentTypeError(f"{word}: is neither 12h, 30d or 8w nor a date such as 2027-01-31") from error
     at = at.replace(tzinfo=UTC) if at.tzinfo is None else at

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from rich.text import Text
 
-from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, print_answer
+from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, print_answer, write_text
 from scrapy_dedup.commands.terminal import output, print_table, say, shown
-from scrapy_dedup.commands.verbs.report import write_html
 from scrapy_dedup.report.drawing import render_explanation
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service.views.explain import Explanation, chunks_of, explain, facts_of, keys_of, page_of
@@ -30,7 +29,7 @@ def run(call: Call) -> int:
         found = explain(store, project.name, call.options.url, call.settings)
     file: Path | None = call.options.html
     if file is not None and found.is_known:
-        write_html(file, render_explanation(page_of(found, datetime.now(UTC))))
+        write_text(file, render_explanation(page_of(found, datetime.now(UTC))))
     if not print_answer(call, "pages", lambda answers: answers.ExplanationAnswer.made(found)):
         show(found)
         if file is not None and found.is_known:

@@ -9,7 +9,7 @@ import argparse
 from datetime import UTC, datetime
 from pathlib import Path
 
-from scrapy_dedup.commands.call import DONE, Call, CommandError, print_answer
+from scrapy_dedup.commands.call import DONE, Call, CommandError, print_answer, write_text
 from scrapy_dedup.commands.terminal import print_table, say, shown
 from scrapy_dedup.commands.verbs.runs import show_ledger
 from scrapy_dedup.report.drawing import render_report
@@ -29,26 +29,16 @@ def run(call: Call) -> int:
     file: Path | None = call.options.html
     with call.opened() as (store, project):
         run_asked_for = named_run(project, call.options.run)
+        why_none = "no run fetched one; `scrapy dedup runs` tells how each ended"
+        why_none = why_none if project.last_runs(1) else "run a crawl first"
         report = make_report(store, project, call.settings, datetime.now(UTC), run_asked_for)
     if not report.pages_fetched and not report.domains and report.recrawl is None:
-        raise CommandError(f"project {call.project!r} has no pages to report on: run a crawl first")
+        raise CommandError(f"project {call.project!r} has no pages to report on: {why_none}")
     if file is not None:
-        write_html(file, render_report(report))
+        write_text(file, render_report(report))
     if not print_answer(call, "projects", lambda answers: answers.ReportAnswer.made(report)):
         show(report, file)
     return DONE
-
-
-def write_html(file: Path, html: str) -> None:
-    """Write a page.
-
-    Raises:
-        CommandError: it cannot be written.
-    """
-    try:
-        file.write_text(html, encoding="utf-8")
-    except OSError as error:
-        raise CommandError(f"the report cannot be written to {file}: {error.strerror}") from error
 
 
 def show(report: Report, file: Path | None) -> None:

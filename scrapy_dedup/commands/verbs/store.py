@@ -21,9 +21,9 @@ from scrapy_dedup.commands.call import (
     CommandError,
     WrongCallError,
     add_actions,
+    age,
     ago,
     delete,
-    duration,
     print_answer,
     print_json,
     refuse_unasked,
@@ -52,7 +52,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--to", metavar="URL", help="copy: a database that holds nothing yet, of either kind")
     add(
         "--older-than",
-        type=duration,
+        type=age,
         metavar="AGE",
         help="gc: pages that were gone, runs and JOBDIRs that were left so long ago, such as 30d; the default is 180d",
     )
@@ -107,7 +107,7 @@ def _gc(call: Call) -> int:
     refuse_unasked(call, "store gc")
     older_than = call.options.older_than
     before = ago(_OLDER_THAN if older_than is None else older_than)
-    with call.opened() as (_, project):
+    with call.opened(write=not call.options.dry_run) as (_, project):
 
         def remove(found: Deletion) -> Deletion:
             with progress("rows", found.total) as moved:
@@ -123,7 +123,7 @@ def _forget(call: Call) -> int:
     refuse_unasked(call, "store forget")
     (target,) = call.options.targets
     rules = url_rules(call.settings)
-    with call.opened() as (_, project):
+    with call.opened(write=not call.options.dry_run) as (_, project):
         chosen = stored.choose(project, target, call.settings)
         named = target if chosen.pages else ", ".join(chosen.domains) or chosen.words[0]
 
@@ -154,7 +154,7 @@ def _projects(call: Call) -> int:
     if not names:
         raise WrongCallError("store projects delete needs the project's name; scrapy dedup store projects list has it")
     refuse_unasked(call, "store projects delete")
-    with call.store() as store:
+    with call.store(write=not options.dry_run) as store:
 
         def removed(*, dry_run: bool = False) -> Deletion:
             return stored.delete_project(store, names[0], dry_run=dry_run)

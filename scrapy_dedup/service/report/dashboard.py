@@ -18,15 +18,15 @@ from scrapy_dedup.core.domains import STATUSES, domain_name, is_blacklisted, is_
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.report.charts import Columns, Series, columns
 from scrapy_dedup.report.numbers import NO_BREAK, count, short, whole
-from scrapy_dedup.report.values import Alarm, Ledger, ReportDomain
+from scrapy_dedup.report.values import Alarm, Ledger
 from scrapy_dedup.service.domains.registry import DomainService
 from scrapy_dedup.service.report.ledger import counts_of_run, make_ledger
 from scrapy_dedup.service.report.overview import MUCH, open_alarms, overview
 from scrapy_dedup.service.views.changes import VERDICTS, ChangesChoice, PageChange, Since, iterate_changes
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.domains.lists import DomainChoice, domain_sums, list_domains
+from scrapy_dedup.store.domains.lists import DomainChoice, DomainSums, domain_sums, list_domains
 from scrapy_dedup.store.domains.registry import StoredDomain
-from scrapy_dedup.store.records.stored import RunFigures
+from scrapy_dedup.store.records.stored import DomainFigures, RunFigures
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -133,7 +133,7 @@ class FrontPage(Struct, frozen=True):
 
     Attributes:
         at: as of when; aware, shown in UTC.
-        domains: how many have pages; above: how many of them have more than a tenth of boilerplate.
+        sums: over all domains; above: more than a tenth of boilerplate.
         worst: those with the largest share of boilerplate, worst first.
         ledger: as the report has it, without its lists; None where no run left counts.
         steps: the last runs, oldest first.
@@ -141,12 +141,8 @@ class FrontPage(Struct, frozen=True):
     """
 
     at: datetime
-    domains: int
-    above: int
-    pages: int
-    chars_in: int
-    chars_out: int
-    worst: Sequence[ReportDomain] = ()
+    sums: DomainSums
+    worst: Sequence[DomainFigures] = ()
     ledger: Ledger | None = None
     steps: Sequence[RunRow] = ()
     alarms: Sequence[Alarm] = ()
@@ -155,7 +151,7 @@ class FrontPage(Struct, frozen=True):
     @property
     def is_empty(self) -> bool:
         """Whether nothing was ever crawled."""
-        return not self.pages and not self.steps
+        return not self.sums.pages and not self.steps
 
     @property
     def labels(self) -> list[str]:
@@ -199,15 +195,8 @@ def front_page(store: Store, project: ProjectStore, settings: Settings, at: date
     total = stored.total
     return FrontPage(
         at=at,
-        domains=len(stored.domains),
-        above=stored.domains_with_much,
-        pages=total.pages,
-        chars_in=total.chars_in,
-        chars_out=total.chars_out,
-        worst=tuple(
-            ReportDomain(one.domain, one.pages, one.chars_in, one.chars_out, {})
-            for one in stored.domains[:WORST_DOMAINS]
-        ),
+        sums=DomainSums(len(stored.domains), stored.domains_with_much, total.pages, total.chars_in, total.chars_out),
+        worst=stored.domains[:WORST_DOMAINS],
         ledger=make_ledger(store, project, settings, project.last_runs(_RUNS_SUMMED), None, lists=False),
         steps=tuple(RunRow.of(each, at) for each in reversed(project.runs(TREND_RUNS))),
         alarms=open_alarms(project),
@@ -222,13 +211,9 @@ def quick_front_page(store: Store, project: ProjectStore, at: datetime) -> Front
         worst = list_domains(session.connection(), project.id, choice).domains
     return FrontPage(
         at=at,
-        domains=sums.domains,
-        above=sums.above,
-        pages=sums.pages,
-        chars_in=sums.chars_in,
-        chars_out=sums.chars_out,
+        sums=sums,
         worst=tuple(
-            ReportDomain(one.domain_name, one.pages, one.chars_in, one.chars_out, {}) for one in worst if one.pages
+            DomainFigures(one.domain_name, one.pages, one.chars_in, one.chars_out) for one in worst if one.pages
         ),
         steps=tuple(RunRow.of(each, at) for each in reversed(project.runs(TREND_RUNS))),
         alarms=open_alarms(project),

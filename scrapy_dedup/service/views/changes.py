@@ -7,7 +7,7 @@ import re
 import uuid
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Annotated, Final
 
 from msgspec import Meta, Struct
@@ -21,6 +21,7 @@ from scrapy_dedup.service.cut.site_cleaning import frames_of
 from scrapy_dedup.service.policies import parse_limits
 from scrapy_dedup.service.templates.site_records import site_of
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.settings.parsers import duration
 from scrapy_dedup.store.engine.errors import DamagedError
 from scrapy_dedup.store.records.records import HTML_FIELDS
 from scrapy_dedup.store.records.stored import StoredSource, StoredVisit
@@ -31,8 +32,7 @@ LAST: Final = "last"
 DIFF: Final = "diff"
 _RUNS_SEARCHED: Final = 100_000
 _RUNS_NAMED: Final = 3
-_AGO: Final = re.compile(r"(\d{1,5})([hdw])")
-_UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
+_AGO: Final = re.compile(r"\d{1,5}[hdw]")
 _PREFIX: Final = re.compile(r"[0-9a-f-]{1,36}")
 
 NOT_KEPT: Final = (
@@ -96,7 +96,7 @@ def since(project: ProjectStore, said: str, now: datetime) -> Since:
         return found
     try:
         if ago:
-            return Since(now - timedelta(**{_UNITS[ago[2]]: int(ago[1])}))
+            return Since(now - duration(word))
         at = datetime.fromisoformat(said.strip())
         return Since((at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC))
     except (ValueError, OverflowError) as error:

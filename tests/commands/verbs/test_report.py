@@ -1,7 +1,7 @@
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.store.records.records import VisitRecord
-from tests.commands.running import documented
-from tests.service.stored_pages import BANNER, DOMAIN, a_url, html_page, put
+from tests.commands.running import Shop, documented
+from tests.service.stored_pages import BANNER, DOMAIN, NOON, a_url, html_page, put
 
 
 def test_json_is_the_report(finished_shop):
@@ -66,7 +66,15 @@ def test_a_file_that_cannot_be_written_is_told(finished_shop):
     told = finished_shop.run("report", "--html", str(file))
 
     assert (told.code, told.out) == (1, "")
-    assert f"the report cannot be written to {file}: No such file or directory" in told.err
+    assert f"{file}: cannot be written (No such file or directory)" in told.err
+
+
+def test_where_no_run_fetched_a_page_that_is_said(tmp_path):
+    shop = Shop(tmp_path)
+    with shop.open() as store:
+        shop.project(store).begin_run(spider="site", jobdir=None, started_at=NOON)
+
+    assert "no pages to report on: no run fetched one; `scrapy dedup runs` tells" in shop.run("report").err
 
 
 def test_one_run_can_be_asked_for(shop):

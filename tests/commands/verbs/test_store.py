@@ -5,7 +5,7 @@ import pytest
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.store.records.records import GoneRecord
 from tests.commands.running import Shop, at_a_terminal, here
-from tests.databases import postgresql
+from tests.databases import locked, postgresql
 from tests.service.stored_pages import NOON, a_url
 from tests.tables import table
 
@@ -78,10 +78,14 @@ def test_gc_deletes_only_what_is_old_and_only_where_that_is_said(left):
 
 
 @pytest.mark.parametrize(("typed", "code"), [("y\n", 0), ("n\n", 1)])
-def test_gc_asks_at_a_terminal(left, typed, code):
-    told = at_a_terminal("dedup", "store", "gc", "-s", "DEDUP_PROJECT=shop", folder=left.folder, typed=typed)
+def test_gc_asks_at_a_terminal_where_it_can_write(left, typed, code):
+    call = ("dedup", "store", "gc", "-s", "DEDUP_PROJECT=shop", "-s", "DEDUP_DATABASE_TIMEOUT=0.5")
+    with locked(left.file):
+        busy = at_a_terminal(*call, folder=left.folder, typed=typed)
+    told = at_a_terminal(*call, folder=left.folder, typed=typed)
 
-    assert told.code == code
+    assert (busy.code, told.code) == (1, code)
+    assert "[y/N]" not in busy.out
     assert "Delete what nobody needs of project shop with 1 row? [y/N]" in told.out
     assert is_there(left) == (code == 1)
 
