@@ -1,6 +1,7 @@
 """Items of any kind: what they bring, and what they can take."""
 
 import logging
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
 from contextvars import ContextVar
 from copy import copy
@@ -19,6 +20,7 @@ from w3lib.encoding import html_to_unicode
 
 from scrapy_dedup.core.duplicates import ITEM_BYTES, fields_hash
 from scrapy_dedup.core.pages.fingerprints import parts_hash
+from scrapy_dedup.plugin.requests import carried_by
 from scrapy_dedup.service.duplicates.chunking import PageChunks, chunks_report
 from scrapy_dedup.settings import Settings
 
@@ -96,6 +98,7 @@ async def send(crawler: Crawler, items: list[Any], response: Response | None) ->
 
 logger = logging.getLogger(__name__)
 
+_URL: Final = re.compile(r"https?://\S+\Z")
 CONTENT = "cleaned_content"
 REPORT = "dedup"
 METADATA = ("title", "date", "author")
@@ -149,7 +152,12 @@ def text_field(adapter: ItemAdapter, name: str, content_type: str | None = None)
 def url_of(adapter: ItemAdapter, settings: Settings) -> str | None:
     """Return the URL that an item names."""
     value = _alone(value_of(adapter, settings.url_field))
-    return value.strip() or None if isinstance(value, str) else None
+    return value.strip() or None if isinstance(value, str) else _text_of_url(value)
+
+
+def _text_of_url(value: Any) -> str | None:
+    """Return the text of a URL of a class of its own, as pydantic's, yarl's and web-poet's; None for anything else."""
+    return text if _URL.match(text := str(value)) else None
 
 
 def item_hash(item: Any, left_out: Collection[str], known: Mapping[str, str] = MappingProxyType({})) -> bytes | None:
@@ -203,8 +211,17 @@ def _as_shown(value: Any) -> Any:
         return {name: _as_shown(one) for name, one in ItemAdapter(value).items()}
     if isinstance(value, list | tuple):
         return (list if isinstance(value, list) else tuple)(map(_as_shown, value))
+    if isinstance(value, Response):
+        return _response_shown(value)
     # Not `str(value)`: that of an enum names its class.
-    return next((exact(value) for kind, exact in _EXACT if isinstance(value, kind)), value)
+    exact = next((exact(value) for kind, exact in _EXACT if isinstance(value, kind)), value)
+    return (exact if isinstance(exact, str) else _text_of_url(exact)) or exact
+
+
+def _response_shown(response: Response) -> Any:
+    """Return what a pipeline may read from a response, but for headers, which are others each time."""
+    carried = carried_by(response.request) if response.request is not None else b"-"
+    return [response.status, response.url, response.body, carried] if carried else response
 
 
 def detached(item: Any) -> Any:

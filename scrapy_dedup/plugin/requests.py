@@ -14,6 +14,9 @@ from scrapy import Request, Spider
 from scrapy.http import Response
 from scrapy.settings import BaseSettings
 
+from scrapy_dedup.core.recrawl.values import Unkeepable, encode
+from scrapy_dedup.store.engine.codec import to_json
+
 READMITTED = "dedup_readmitted"
 """Let past the duplicate filter after a kill."""
 _OLD_REDIRECTS = "dedup_old_redirects"
@@ -216,3 +219,10 @@ def _with_password(proxy: str, header: bytes | None) -> str:
 def origin_of(url: str) -> str:
     """Return scheme, host and port of a URL, as they stand in it."""
     return "{0.scheme}://{0.netloc}".format(urlsplit(url))
+
+
+def carried_by(request: Request) -> bytes:
+    """Return what stands for what a request carries for its callback; empty where it cannot be told."""
+    meta = {key: value for key, value in request.meta.items() if key not in OF_SCRAPY and key not in OURS}
+    kept = encode([dict(request.cb_kwargs), meta])
+    return b"" if isinstance(kept, Unkeepable) else to_json(kept).encode("utf-8", "surrogatepass")

@@ -15,8 +15,8 @@ from scrapy_dedup.plugin.dupefilter import RepeatedLinks
 from scrapy_dedup.plugin.engine_state import EngineState, untie
 from scrapy_dedup.plugin.items import detached
 from scrapy_dedup.plugin.overrides import is_left_alone, with_request
-from scrapy_dedup.plugin.recrawl.reuse import carried_by, watched
-from scrapy_dedup.plugin.requests import READMITTED, mark_new, note_parent
+from scrapy_dedup.plugin.recrawl.reuse import watched
+from scrapy_dedup.plugin.requests import READMITTED, carried_by, mark_new, note_parent
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit
 from scrapy_dedup.service.crawl.commits import Recorded

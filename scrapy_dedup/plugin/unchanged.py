@@ -41,8 +41,8 @@ from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_ke
 from scrapy_dedup.core.urls.seen import KeyTable
 from scrapy_dedup.plugin.domains import Site, Sites
 from scrapy_dedup.plugin.dupefilter import RepeatedLinks
-from scrapy_dedup.plugin.recrawl.reuse import carried_by, stands
-from scrapy_dedup.plugin.requests import LEFT_OUT, READMITTED, parent_of, redirected_from
+from scrapy_dedup.plugin.recrawl.reuse import stands
+from scrapy_dedup.plugin.requests import LEFT_OUT, READMITTED, carried_by, parent_of, redirected_from
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit, is_sitemap_request, received_bytes
 from scrapy_dedup.plugin.waiting import result_of

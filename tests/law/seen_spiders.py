@@ -81,6 +81,28 @@ class LoaderSpider(PathsSpider):
         yield loader.load_item()
 
 
+class Url:
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class ObjectsSpider(PathsSpider):
+    """Leaves to a pipeline what it makes of a response; its URLs are of a class of their own."""
+
+    name = "objects"
+
+    def items(self, response: Any) -> Iterator[Any]:
+        yield {"url": Url(response.url), "image": Url(response.urljoin("a.png")), "of": response}
+
+
+class AsText:
+    def process_item(self, item: Any) -> Any:
+        return {**item, "url": str(item["url"]), "image": str(item["image"]), "of": item["of"].css("p::attr(id)").get()}
+
+
 class NothingSpider(PathsSpider):
     """Says of some fields that there is nothing."""
 

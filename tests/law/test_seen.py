@@ -826,6 +826,21 @@ class TestCrawlsAgain:
 
         assert self.items(Beside(crawls, tmp_path, "NamesSpider", **chosen), worlds)[1:] == found
 
+    def test_items_with_a_response_and_urls_of_a_class_of_their_own_are_known_again(self, crawls, tmp_path):
+        beside = Beside(crawls, tmp_path, "ObjectsSpider", DEDUP_UNCHANGED="skip")
+        made = {"ITEM_PIPELINES": {"tests.law.seen_spiders.AsText": 900}}
+
+        found = [
+            beside.crawl(
+                FixedWorld({**_shop(4).answers, "/p/3": _product_page(3, f"<p id={word}>")}), made, paths="/p/2 /p/3"
+            )
+            for word in ("oak", "oak", "elm")
+        ]
+
+        assert [[item["of"] for item in crawl.items] for _, crawl in found][1:] == [[], ["elm"]]
+        assert compare.emitted(*found[0]) == []
+        assert all(PROSE in item["cleaned_content"] for item in found[0][1].items)
+
     @pytest.mark.parametrize("reuse", ["body", "text"])
     @pytest.mark.parametrize("middleware", ["FirstAlone", "FirstAloneHeld"])
     def test_what_was_not_asked_for_whole_is_no_outcome_to_give_again(self, reuse, middleware, crawls, tmp_path):

@@ -30,7 +30,7 @@ from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.core.recrawl.values import Unkeepable, UnkeepableReason, decode, encode
 from scrapy_dedup.core.recrawl.verdicts import Change
 from scrapy_dedup.core.urls.normal_form import extract_domain
-from scrapy_dedup.plugin.requests import OF_SCRAPY, OURS, MethodNames, callback_name
+from scrapy_dedup.plugin.requests import OF_SCRAPY, OURS, MethodNames, callback_name, carried_by
 from scrapy_dedup.service.crawl.commits import Recorded
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.recrawl import FetchPlan, Judgement
@@ -537,13 +537,6 @@ def _identity(request: Request, spider: Spider) -> bytes | str:
     if isinstance(kept, Unkeepable) or not carried:
         return "value"
     return to_json(kept).encode("utf-8", "surrogatepass") + carried
-
-
-def carried_by(request: Request) -> bytes:
-    """Return what stands for what a request carries for its callback; empty where it cannot be told."""
-    meta = {key: value for key, value in request.meta.items() if key not in OF_SCRAPY and key not in OURS}
-    kept = encode([dict(request.cb_kwargs), meta])
-    return b"" if isinstance(kept, Unkeepable) else to_json(kept).encode("utf-8", "surrogatepass")
 
 
 def _difference(outcome: ExtractionRecord, recorded: Recorded, settings: Settings) -> str | None:
