@@ -68,9 +68,9 @@ _SIGNS: Final = (
 _ONLY_PLAIN: Final = re.compile(f"[{_PLAIN_LETTERS}{_SIGNS}]*")
 _A_SIGN: Final = re.compile(f"[{_SIGNS}]")
 _MOST_SIGNS: Final = 32
-# Most texts have no letter that is written without spaces, and this is told ten times sooner: what is outside of these
-# ranges is none.
-_MAY_BE_UNSPACED: Final = re.compile("[\u0e00-\u1cff\u2e80-\U0010ffff]")
+# Most texts have no letter that is written without spaces, and this is told ten times sooner: in these ranges is none,
+# and they are compiled in a sixth of the time that all others take.
+_MAY_BE_UNSPACED: Final = re.compile("[^\0-\u0dff\u1d00-\u2e7f]")
 
 Shingles = AbstractSet[str]
 

@@ -20,7 +20,6 @@ from scrapy_dedup.core.pages.blocks import FILE, Block, Page, all_shown, picture
 from scrapy_dedup.core.pages.fingerprints import block_fingerprint
 from scrapy_dedup.core.pages.render import kept_pictures
 from scrapy_dedup.core.pages.tags import BODY, CURRENCY, Place, Tag, plain
-from scrapy_dedup.core.recrawl.elapsed import timeless
 from scrapy_dedup.core.urls.normal_form import is_token, without_trackers
 
 TITLE: Final = "title"
@@ -127,6 +126,9 @@ class Passage(NamedTuple):
     @property
     def timeless(self) -> str:
         """What is compared, whatever it says of how long ago something was."""
+        # Its expressions take 15 ms to compile, and a first crawl compares nothing.
+        from scrapy_dedup.core.recrawl.elapsed import timeless  # noqa: PLC0415
+
         return self.form if self.code or self.is_shown else "".join(timeless(self.text).split())
 
     @property
