@@ -10,7 +10,7 @@ memory. Spark's broadcast variables would lie in each worker's memory.
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, Final, Self
@@ -82,14 +82,11 @@ def look_up(path: str, keys: Iterable[bytes]) -> dict[bytes, str]:
     found: dict[bytes, str] = {}
     wanted = list(dict.fromkeys(keys))
     for start in range(0, len(wanted), _ASKED_AT_ONCE):
-        found.update(_asked(path, wanted[start : start + _ASKED_AT_ONCE]))
+        some = wanted[start : start + _ASKED_AT_ONCE]
+        marks = ", ".join("?" * len(some))
+        question = f"SELECT key, value FROM found WHERE key IN ({marks})"  # noqa: S608 (question marks only)
+        found.update(_opened(path).execute(question, some).fetchall())
     return found
-
-
-def _asked(path: str, keys: Sequence[bytes]) -> list[tuple[bytes, str]]:
-    marks = ", ".join("?" * len(keys))
-    question = f"SELECT key, value FROM found WHERE key IN ({marks})"  # noqa: S608 (question marks only)
-    return _opened(path).execute(question, keys).fetchall()
 
 
 @lru_cache(maxsize=8)
@@ -202,21 +199,21 @@ def line_of(text: str, domain: str, words: tuple[int, str | None], settings: Set
         text=" " * chars if content is None else plain(content, settings.output),
         sketch=None if sketch is None else Sketch(sketch[0], bytes.fromhex(sketch[1]), tuple(sketch[2])),
         siblings=frozenset(map(bytes.fromhex, found["siblings"])),
-        chunks=[_chunk(place, *one) for place, one in enumerate(found["chunks"])],
+        chunks=[
+            # Of its text nothing but the length is asked for.
+            JudgedChunk(
+                Chunk("", place, " " * chars, "", (), ChunkKind.PROSE, bytes.fromhex(digest), 0),
+                *(state, layer, reason),
+                shadowed=tuple(shadowed),
+            )
+            for place, (digest, chars, state, layer, reason, shadowed) in enumerate(found["chunks"])
+        ],
         is_new=True,
     )
     row = {"url": found["url"], "cleaned_content": content or "", "title": None, "dedup": {}}
     canonical = None if said is None else _declaration(*said)
     evidence = PageEvidence.unpack(bytes.fromhex(found["evidence"]))
     return CleanedLine(row, "", None, facts, canonical, {}, is_kept, evidence, found["own_words"])
-
-
-def _chunk(  # noqa: PLR0913, PLR0917 (one of a stored row's values each)
-    position: int, digest: str, chars: int, state: Any, layer: str | None, reason: str | None, shadowed: list[str]
-) -> JudgedChunk:
-    # Of its text nothing but the length is asked for.
-    chunk = Chunk("", position, " " * chars, "", (), ChunkKind.PROSE, bytes.fromhex(digest), 0)
-    return JudgedChunk(chunk, state, layer, reason, shadowed=tuple(shadowed))
 
 
 def _declaration(url: str, hrefs: Any, base: Any, lang: Any, alternates: Any) -> Declaration:

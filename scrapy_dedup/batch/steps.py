@@ -17,11 +17,10 @@ from msgspec import json as typed_json
 from scrapy_dedup.batch import columns
 from scrapy_dedup.batch.records import Placed, RecordSource, records
 from scrapy_dedup.batch.shared_facts import PageTally, facts_json, keys_of, local_path, look_up
-from scrapy_dedup.core.patterns import SiteConfig
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
 from scrapy_dedup.service.duplicates.chunking import across, chunks_report, makes_chunks, states_of
 from scrapy_dedup.service.files.inputs_records import BadRecord, InputPage, NoPage
-from scrapy_dedup.service.files.tasks import CleanedLine, Result, Surroundings, clean_records, named
+from scrapy_dedup.service.files.tasks import CleanedLine, Result, clean_records, named
 from scrapy_dedup.service.policies import url_rules
 from scrapy_dedup.service.templates.site_knowledge import RecentKnowledge, SiteKnowledge
 from scrapy_dedup.service.templates.site_learning import learn_site
@@ -187,9 +186,9 @@ class Cutting(_Step, frozen=True):
 
     def _rows(self, batches: columns.Batches) -> Iterator[columns.Row]:
         settings = self.source.settings
-        around = Surroundings(settings, KnowledgeFile(local_path(self.file)))
+        known = KnowledgeFile(local_path(self.file))
         for place, record in records(batches, self.source):
-            (result,) = clean_records((around, [record]))
+            (result,) = clean_records((settings, known, [record]))
             yield _cut_row(place, result, settings)
 
 
@@ -319,17 +318,7 @@ class KnowledgeFile:
         self._path = path
         self._recent = RecentKnowledge()
 
-    def put(self, knowledge: SiteKnowledge) -> None:
-        """Refuse: the driver alone writes."""
-        raise NotImplementedError(knowledge.domain)
-
     def get(self, domain: str) -> SiteKnowledge | None:
         """Return what is known of a domain."""
-        return self._recent.get(domain, lambda: self._text(domain))
-
-    def config(self, domain: str) -> SiteConfig | None:  # noqa: ARG002 (as Shelf)
-        """Return None: nobody decided anything about a domain of files."""
-        return None
-
-    def _text(self, domain: str) -> str | None:
-        return next(iter(look_up(self._path, [columns.raw(domain)]).values()), None)
+        key = columns.raw(domain)
+        return self._recent.get(domain, lambda: look_up(self._path, [key]).get(key))

@@ -3,7 +3,7 @@
 import logging
 import math
 import re
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -24,6 +24,7 @@ from scrapy_dedup.core.domains import DomainRefusal, RequestPolicy, judge_domain
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.recrawl.plan import LastmodTrust, ValidatorTrust
 from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
+from scrapy_dedup.core.urls.seen import Latest
 from scrapy_dedup.plugin.items import ChunkItem, url_of, value_of
 from scrapy_dedup.plugin.overrides import META_KEY, with_request
 from scrapy_dedup.plugin.requests import redirected_from
@@ -98,7 +99,7 @@ class DomainGuard:
         """Pages that this run has asked for, of domains of which it asks for some."""
         self._before: Counter[str] = Counter()
         """How many an earlier part of this run asked for."""
-        self._counted: OrderedDict[bytes, None] = OrderedDict()
+        self._counted: Latest[bytes, None] = Latest(bounds.pages)
         self.refused: set[str] = set()
         """Domains of which some page was refused: what was not found there may be there all the same."""
         self._pages: list[RefusedPage] = []
@@ -185,8 +186,6 @@ class DomainGuard:
             self._counted.move_to_end(key)
             return self._is_shadow
         self._counted[key] = None
-        if len(self._counted) > self._bounds.pages:
-            self._counted.popitem(last=False)
         self._count(f"{prefix}/requests" if self._is_shadow else f"{prefix}/dropped", 1)
         self._count(f"{prefix}/{why}", 1)
         if self._decisions < self._bounds.decisions:

@@ -15,7 +15,7 @@ from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import Crawler
 from scrapy.dupefilters import BaseDupeFilter, RFPDupeFilter
 from scrapy.http import Response
-from scrapy.utils.asyncio import create_looping_call, run_in_thread
+from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.request import RequestFingerprinter, RequestFingerprinterProtocol, fingerprint
@@ -24,7 +24,7 @@ from twisted.internet.defer import Deferred
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.urls.normal_form import UrlRules, normalize_url, without_trackers
 from scrapy_dedup.core.urls.seen import Filter, Layers, RecentKeys, key_of
-from scrapy_dedup.plugin.engine_state import EngineState, only_known_listen
+from scrapy_dedup.plugin.engine_state import EngineState, Loops, only_known_listen
 from scrapy_dedup.plugin.overrides import settings_of, told, with_request
 from scrapy_dedup.plugin.recrawl.reuse import Links
 from scrapy_dedup.plugin.requests import is_known_component, redirected_from
@@ -224,7 +224,9 @@ class Fingerprinter:
         self._former: RequestFingerprinterProtocol = build_from_crawler(former, crawler)
         # Only Scrapy's own is known to look at method, URL and body alone.
         self.is_of_urls_alone = type(self._former) is RequestFingerprinter
-        self._of_url = lru_cache(_REMEMBERED)(self._fingerprint_url)
+        self._of_url = lru_cache(_REMEMBERED)(
+            lambda url: self._former.fingerprint(Request(request_url(url, self._own_rules)))
+        )
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -264,9 +266,6 @@ class Fingerprinter:
             return override is not None and override.acts("url")
         return self._enabled
 
-    def _fingerprint_url(self, url: str) -> bytes:
-        return self._former.fingerprint(Request(request_url(url, self._own_rules)))
-
 
 def request_url(url: str, rules: UrlRules) -> str:
     """Return the URL by which a request is a repeat of another: without what is known to say nothing of the page."""
@@ -297,7 +296,7 @@ class StoreDupeFilter(RFPDupeFilter):
         self._table: SeenTable | None = None
         self._lasts = False
         self._writing: Deferred[None] | None = None
-        self._loop: Any = None
+        self._loops = Loops()
         self._warned = False
         self.seen: SeenUrls | None = None
         """What it knows; None before it is open."""
@@ -336,8 +335,7 @@ class StoreDupeFilter(RFPDupeFilter):
         known = await run_in_thread(seen.load, _tell_of)
         if known:
             logger.info("%d URLs were seen before in this JOBDIR", known)
-        self._loop = create_looping_call(self._write_if_due)
-        self._loop.start(WRITE_SECONDS, now=False)
+        self._loops.every(WRITE_SECONDS, self._write_if_due)
 
     def request_seen(self, request: Request) -> bool:
         """Say whether the request was seen before, and note it."""
@@ -387,8 +385,7 @@ class StoreDupeFilter(RFPDupeFilter):
         table, seen = self._table, self.seen
         if table is None or seen is None:
             return
-        if self._loop is not None and self._loop.running:
-            self._loop.stop()
+        self._loops.stop()
         if self._writing is not None:
             await maybe_deferred_to_future(self._writing)
         try:

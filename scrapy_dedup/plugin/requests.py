@@ -6,7 +6,6 @@ for because of a page takes its way, too.
 """
 
 from base64 import b64decode
-from collections import OrderedDict
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -15,6 +14,7 @@ from scrapy.http import Response
 from scrapy.settings import BaseSettings
 
 from scrapy_dedup.core.recrawl.values import Unkeepable, encode
+from scrapy_dedup.core.urls.seen import Latest
 from scrapy_dedup.store.engine.codec import to_json
 
 READMITTED = "dedup_readmitted"
@@ -152,7 +152,7 @@ class Ways:
 
     def __init__(self, settings: BaseSettings) -> None:
         # Not the requests: that a response is gone is seen by its request's.
-        self._known: OrderedDict[str, Way] = OrderedDict()
+        self._known: Latest[str, Way] = Latest(_MOST_ORIGINS)
         self._defaults = {name.lower(): value for name, value in settings.getdict("DEFAULT_REQUEST_HEADERS").items()}
         self._defaults["user-agent"] = settings.get("USER_AGENT")
         # Scrapy writes them anew from their jar.
@@ -163,8 +163,6 @@ class Ways:
         origin = origin_of(request.url)
         self._known[origin] = self.of(request)
         self._known.move_to_end(origin)
-        if len(self._known) > _MOST_ORIGINS:
-            self._known.popitem(last=False)
 
     def to(self, url: str, *, page_url: str = "") -> Way:
         """Return the way to a URL: that of its origin's pages, else, without what its headers say, of another page.

@@ -13,7 +13,7 @@ from uuid import uuid4
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.settings import BaseSettings
-from scrapy.utils.asyncio import create_looping_call, run_in_thread
+from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
@@ -24,6 +24,7 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.runs import ELAPSED
 from scrapy_dedup.core.runs import STAT as DROP_ALARMS
 from scrapy_dedup.core.urls.normal_form import UrlRules
+from scrapy_dedup.plugin.engine_state import Loops
 from scrapy_dedup.service.crawl.crawl import Count, Crawl
 from scrapy_dedup.service.crawl.start_check import check_sites
 from scrapy_dedup.service.recrawl import INCOMPLETE
@@ -143,7 +144,7 @@ class RunState:
         self._telling: Deferred[None] | None = None
         self.reason = "shutdown"
         """Why it ended."""
-        self._loop: Any = None
+        self._loops = Loops()
         self.incomplete: Callable[[], list[str]] = list
         """Gives the domains of which this crawl did not see all that there is to see."""
 
@@ -151,8 +152,7 @@ class RunState:
         """Begin to tell how the run stands."""
         # So that a worker is heard three times before it counts as dead.
         every = min(REPORT_SECONDS, self._crawl.store.lease.total_seconds() / 3)
-        self._loop = create_looping_call(self.tell)
-        self._loop.start(every, now=False)
+        self._loops.every(every, self.tell)
 
     def tell(self) -> None:
         """Begin to say how it stands, unless the last time is still on its way."""
@@ -174,8 +174,7 @@ class RunState:
 
     async def stop(self) -> None:
         """Tell no more, and wait until nothing is on its way."""
-        if self._loop is not None and self._loop.running:
-            self._loop.stop()
+        self._loops.stop()
         if self._telling is not None:
             await maybe_deferred_to_future(self._telling)
 

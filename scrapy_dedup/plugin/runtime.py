@@ -5,7 +5,6 @@ import gc
 import logging
 import os
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -20,7 +19,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
-from scrapy.utils.asyncio import create_looping_call, run_in_thread
+from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.reactor import is_reactor_installed
 from twisted.internet.defer import Deferred
@@ -31,9 +30,10 @@ from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.core.runs import STAT
 from scrapy_dedup.core.urls.canonical import Alias, Own, OwnReason, redirect_aliases
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
+from scrapy_dedup.core.urls.seen import Latest
 from scrapy_dedup.plugin.acknowledgement import Acknowledgement, Delivery
 from scrapy_dedup.plugin.domains import DomainGuard, DomainRegistry, Sites
-from scrapy_dedup.plugin.engine_state import EngineState
+from scrapy_dedup.plugin.engine_state import EngineState, Loops
 from scrapy_dedup.plugin.overrides import only_shows, settings_of, told
 from scrapy_dedup.plugin.recrawl.removed import RemovedPages
 from scrapy_dedup.plugin.recrawl.reuse import Recorder, Reuse
@@ -57,7 +57,7 @@ from scrapy_dedup.service.crawl.start_check import check_settings
 from scrapy_dedup.service.duplicates.page_facts import declaration_of
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.policies import canonical_policy, crawl_rules, parse_limits, repeat_policy
-from scrapy_dedup.service.recrawl import FetchPlan, PagesMet, RecentPages
+from scrapy_dedup.service.recrawl import FetchPlan, PagesMet
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import AwayStoreError, BusyStoreError, StoreError
 from scrapy_dedup.store.store import Store
@@ -168,7 +168,7 @@ class Runtime:
         self.state.incomplete = self.removed_pages.incomplete
         self.reuse = Reuse(crawler, self.crawl, settings)
         self.done.reuse = self.reuse
-        self.departed = RecentPages(_MOST_DEPARTED)
+        self.departed: Latest[bytes, None] = Latest(_MOST_DEPARTED)
         """Pages that answered in this run that they are gone, or redirected."""
         self.plans: WeakKeyDictionary[Request, FetchPlan] = WeakKeyDictionary()
         """What is done about the requests that are under way."""
@@ -178,9 +178,9 @@ class Runtime:
         self.at_end: Callable[[], Awaitable[int]] = _nothing_left
         """Called when all that could be written is."""
         self._engine = EngineState(crawler)
-        self._noted: OrderedDict[tuple[bytes, bytes], None] = OrderedDict()
+        self._noted: Latest[tuple[bytes, bytes], None] = Latest(_REDIRECTS_REMEMBERED)
         """Redirects that were noted last."""
-        self._loops: list[Any] = []
+        self._loops = Loops()
         self._connect()
 
     @classmethod
@@ -244,25 +244,21 @@ class Runtime:
         self.done.giver_of = self.giver_of
         self.done.removal_of = self.removed_pages.records_of
         self.done.judged = self.registry.judged
-        self._every(TICK_SECONDS, self._tick)
-        self._every(WRITE_SECONDS, self.writer.begin)
-        self._every(REPORT_SECONDS, self.unmet.look)
-        self._every(_REST_SECONDS, self.resting.look)
+        every = self._loops.every
+        every(TICK_SECONDS, self._tick)
+        every(WRITE_SECONDS, self.writer.begin)
+        every(REPORT_SECONDS, self.unmet.look)
+        every(_REST_SECONDS, self.resting.look)
         if self.guard is not None:
-            self._every(REPORT_SECONDS, self.guard.explain)
-            self._every(self.settings.domain_refresh.total_seconds(), self.guard.look_again)
+            every(REPORT_SECONDS, self.guard.explain)
+            if self.settings.domain_refresh:
+                every(self.settings.domain_refresh.total_seconds(), self.guard.look_again)
         if is_reactor_installed():
             # Some of Scrapy's modes have none, and fail where it is imported.
             from twisted.internet import reactor  # noqa: PLC0415
 
             first = partial(_end_first, ref(self))
             reactor.addSystemEventTrigger("before", "shutdown", first)  # type: ignore[arg-type]  # no self in zope's
-
-    def _every(self, interval_seconds: float, call: Callable[[], None]) -> None:
-        if interval_seconds:
-            loop = create_looping_call(call)
-            loop.start(interval_seconds, now=False)
-            self._loops.append(loop)
 
     def begin_visit(self, request: Request, response: Response, settings: Settings | None) -> Visit | None:
         """Note a response; None where its URL has no domain."""
@@ -358,10 +354,8 @@ class Runtime:
             if (alias.page_key, final_key) in self._noted:
                 continue
             self._noted[alias.page_key, final_key] = None
-            if len(self._noted) > _REDIRECTS_REMEMBERED:
-                self._noted.popitem(last=False)
             domain = extract_domain(alias.url, self.settings.domain_scope) or ""
-            self.departed.add(alias.page_key)
+            self.departed[alias.page_key] = None
             self.crawl.note_redirect(alias, domain, final_key, datetime.now(UTC))
             self.count("canonical/redirects")
 
@@ -433,9 +427,7 @@ class Runtime:
             await pause(_LOOK_SECONDS)
 
     async def _engine_stopped(self) -> None:
-        for loop in self._loops:
-            if loop.running:
-                loop.stop()
+        self._loops.stop()
         if self._finishing is not None:
             # Who interrupts a crawl twice does not wait for a spider that closes.
             await maybe_deferred_to_future(self._finishing)
@@ -466,7 +458,10 @@ class Runtime:
     async def _end_run(self) -> None:
         """Write everything that waits and how the run ended; what cannot be written is told."""
         try:
-            await self._write_released()
+            # Of the whole crawl, perhaps, so in parts.
+            while some := list(islice(self.delivery.released(), _RELEASED_AT_ONCE)):
+                self.crawl.rows += some
+                await self.writer.catch_up()
             self.delivery.end()
             self.done.end()
             if self.guard is not None:
@@ -481,12 +476,6 @@ class Runtime:
             logger.warning("The end of the run could not be written: %s", error)
         finally:
             await self.state.stop()
-
-    async def _write_released(self) -> None:
-        """Write what feeds released at the end: of the whole crawl, perhaps, so in parts."""
-        while some := list(islice(self.delivery.released(), _RELEASED_AT_ONCE)):
-            self.crawl.rows += some
-            await self.writer.catch_up()
 
     async def _leave_run(self, *, complete: bool) -> None:
         """Leave the run; a server that is away, or busy, is waited for, as long as a worker may be silent."""

@@ -4,7 +4,6 @@ import hashlib
 import logging
 import re
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
@@ -38,7 +37,7 @@ from scrapy_dedup.core.recrawl.plan import (
 from scrapy_dedup.core.recrawl.verdicts import NEW, ChangePolicy, Verdict, VerdictKind, page_keys
 from scrapy_dedup.core.templates.layouts import skeleton_of
 from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
-from scrapy_dedup.core.urls.seen import KeyTable
+from scrapy_dedup.core.urls.seen import KeyTable, Latest
 from scrapy_dedup.plugin.domains import Site, Sites
 from scrapy_dedup.plugin.dupefilter import RepeatedLinks
 from scrapy_dedup.plugin.recrawl.reuse import stands
@@ -139,7 +138,8 @@ class SitemapDates:
 
     async def read(self, request: Request, response: Response) -> None:
         """Take in a response, if it is a sitemap."""
-        if request.url.endswith("/robots.txt") or not self._is_sitemap(request, response):
+        is_sitemap = is_sitemap_request(request) or _SITEMAP_ROOT.search(response.body[:_LOOKED_AT])
+        if request.url.endswith("/robots.txt") or not is_sitemap:
             return
         from scrapy_dedup.core.resilience.discovery import read_sitemap  # noqa: PLC0415 (few crawls read sitemaps)
 
@@ -156,9 +156,6 @@ class SitemapDates:
                 self._dates[page_key(entry.url, self._rules)] = entry.lastmod
             if entry.title and self._keeps_titles and len(self._titles) < _MOST_DATES:
                 self._titles[page_key(entry.url, self._rules)] = text_hash(entry.title)
-
-    def _is_sitemap(self, request: Request, response: Response) -> bool:
-        return is_sitemap_request(request) or bool(_SITEMAP_ROOT.search(response.body[:_LOOKED_AT]))
 
 
 def read_unpacked(
@@ -197,7 +194,7 @@ class Unchanged:
         self._answered = KeyTable("B")
         """Keys of pages that were answered, beside those that are met: gone ones, sitemaps, and what is on its way."""
         self._recall = Recall(store, runtime.met, runtime.departed)
-        self._first: OrderedDict[bytes, _FirstChange] = OrderedDict()
+        self._first: Latest[bytes, _FirstChange] = Latest(_MOST_FIRST)
         """By page, what the first visit of this run found that came upon another version."""
         # Where requests that the duplicate filter knows may go on, or are looked at before it, all are made.
         makes_all = runtime.crawl.run.lost_requests or runtime.settings.resilience_enabled
@@ -337,7 +334,7 @@ class Unchanged:
     def _note_failure(self, request: Request, http_status: int | None, domain: str) -> None:
         key = page_key(request.url, self._runtime.rules)
         if http_status in GONE:
-            self._runtime.departed.add(key)
+            self._runtime.departed[key] = None
         is_page = not (is_sitemap_request(request) or request.url.endswith("/robots.txt"))
         if is_page and key not in self._runtime.met:
             self._runtime.crawl.rows.append(failed_fetch(request.url, key, domain, http_status, datetime.now(UTC)))
@@ -416,8 +413,6 @@ class Unchanged:
         met[key] = judgement.verdict.kind
         if first is None and judgement.verdict.kind is VerdictKind.CHANGED:
             self._first[key] = _FirstChange(judgement.state, judgement.body, judgement.verdict)
-            if len(self._first) > _MOST_FIRST:
-                self._first.popitem(last=False)
 
     async def _recall_delivery(self, visit: Visit) -> None:
         """Note which items the last visit of the page gave, where those are left out."""
@@ -521,7 +516,7 @@ class Comparing:
         self._store = store
         self._limits = limits
         self._count = count
-        self._known: OrderedDict[str, SiteKnowledge | None] = OrderedDict()
+        self._known: Latest[str, SiteKnowledge | None] = Latest(_MOST_KNOWN)
         """Templates that earlier crawls stored, of the domains whose pages were compared last."""
 
     async def page(self, page: Page, site: Site, judgement: Judgement, settings: Settings) -> None:
@@ -589,13 +584,8 @@ class Comparing:
         if domain in self._known:
             self._known.move_to_end(domain)
         else:
-            self._known[domain] = await run_in_thread(self._load, domain)
-            if len(self._known) > _MOST_KNOWN:
-                self._known.popitem(last=False)
+            self._known[domain] = await run_in_thread(lambda: site_of(domain, self._store.templates(domain)))
         return self._known[domain]
-
-    def _load(self, domain: str) -> SiteKnowledge | None:
-        return site_of(domain, self._store.templates(domain))
 
     def _both(self, page: Page, state: StoredState, knowledge: SiteKnowledge | None) -> TwoVersions | None:
         old = self._old_page(state)

@@ -4,7 +4,7 @@ And what a run knows of its own pages: what their items were at the last visit, 
 """
 
 from array import array
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta
@@ -39,7 +39,7 @@ from scrapy_dedup.core.recrawl.verdicts import (
     verdict_of,
 )
 from scrapy_dedup.core.runs import Lead, Unfound, missed
-from scrapy_dedup.core.urls.seen import KeyTable
+from scrapy_dedup.core.urls.seen import KeyTable, Latest
 from scrapy_dedup.service.learning import Steps
 from scrapy_dedup.service.templates.site_knowledge import REST
 from scrapy_dedup.settings import Settings
@@ -63,24 +63,6 @@ T = TypeVar("T")
 _KINDS: Final = tuple(VerdictKind)
 # Beside its kind, in the number of a page.
 _READ: Final = 1 << len(_KINDS).bit_length()
-
-
-class RecentPages:
-    """The keys that came last, so many of them."""
-
-    def __init__(self, most: int) -> None:
-        self._keys: OrderedDict[bytes, None] = OrderedDict()
-        self._most = most
-
-    def __contains__(self, key: bytes) -> bool:
-        """Say whether a key is remembered."""
-        return key in self._keys
-
-    def add(self, key: bytes) -> None:
-        """Add a key."""
-        self._keys[key] = None
-        if len(self._keys) > self._most:
-            self._keys.popitem(last=False)
 
 
 class PagesMet(KeyTable):
@@ -164,15 +146,13 @@ class DeliveredFields:
     """The fields of the items of the last pages of this run, whether they went out or not."""
 
     def __init__(self) -> None:
-        self._pages: OrderedDict[tuple[bytes, bytes], set[bytes]] = OrderedDict()
+        self._pages: Latest[tuple[bytes, bytes], set[bytes]] = Latest(_MOST_SHOWN)
 
     def add(self, page_key: bytes, giver: bytes, fields: bytes | None) -> None:
         """Note an item that a callback made of a page; None: its fields equal no other's."""
         known = self._pages.setdefault((page_key, giver), set())
         if fields is not None:
             known.add(fields)
-        if len(self._pages) > _MOST_SHOWN:
-            self._pages.popitem(last=False)
 
     def of(self, page_key: bytes, giver: bytes) -> set[bytes] | None:
         """Return what a callback made of a page in this run; None: nothing yet."""
@@ -213,15 +193,12 @@ class GivenPages:
     """
 
     def __init__(self, most: int = _MOST_GIVEN) -> None:
-        self._pages: OrderedDict[tuple[bytes, bytes], Given] = OrderedDict()
-        self._most = most
+        self._pages: Latest[tuple[bytes, bytes], Given] = Latest(most)
 
     def of(self, page_key: bytes, giver: bytes) -> Given:
         """Return what a callback was given by a page, to be added to."""
         given = self._pages.setdefault((page_key, giver), Given())
         self._pages.move_to_end((page_key, giver))
-        if len(self._pages) > self._most:
-            self._pages.popitem(last=False)
         return given
 
 
@@ -230,7 +207,7 @@ class Recall(Struct, frozen=True):
 
     store: ProjectStore
     met: PagesMet
-    departed: RecentPages
+    departed: Collection[bytes]
 
     def earlier(self, page_key: bytes, giver: bytes, since: datetime | None) -> Earlier:
         """Return what the last visit of a page gave.

@@ -1,9 +1,13 @@
 """What of URLs seen is held in memory: filters that say "certainly new", and those that come again and again."""
 
 from array import array
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, Protocol, TypeVar
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 KEY_BYTES: Final = 16
 # With a quarter, a filter that has grown is at most a quarter too large. From one million URLs to ten it takes 12
@@ -88,6 +92,20 @@ class Layers:
         further = max(_LEAST, self.capacity // _GROWTH)
         self._layers.append(self._make(further))
         self.capacity += further
+
+
+class Latest(OrderedDict[Key, Value]):
+    """The entries that were added last, so many of them."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def __setitem__(self, key: Key, value: Value) -> None:
+        """Add an entry, in the place of the oldest one where there are too many."""
+        super().__setitem__(key, value)
+        if len(self) > self._most:
+            self.popitem(last=False)
 
 
 class RecentKeys:

@@ -7,7 +7,7 @@ When the queue runs empty, pages are asked for that sitemaps, archives and feeds
 import json
 import logging
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +23,7 @@ from scrapy.http import Response, TextResponse
 from scrapy.http.request import NO_CALLBACK
 from scrapy.link import Link
 from scrapy.spiders import CrawlSpider, SitemapSpider
-from scrapy.utils.asyncio import create_looping_call, run_in_thread
+from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.job import job_dir
 from twisted.internet.defer import Deferred
@@ -45,7 +45,8 @@ from scrapy_dedup.core.resilience.parameters import Decided, ParameterTrials
 from scrapy_dedup.core.resilience.traps import ExploredPage, Explorer, Lineage, Trap, TrapPolicy, Traps
 from scrapy_dedup.core.urls.normal_form import extract_domain, host_of, names_in, page_key
 from scrapy_dedup.core.urls.pagination import PageLinks, listing_part, next_parts, shape_of
-from scrapy_dedup.plugin.engine_state import EngineState
+from scrapy_dedup.core.urls.seen import Latest
+from scrapy_dedup.plugin.engine_state import EngineState, Loops
 from scrapy_dedup.plugin.overrides import is_left_alone
 from scrapy_dedup.plugin.requests import LEFT_OUT, LINEAGE, READMITTED, origin_of
 from scrapy_dedup.plugin.runtime import Runtime
@@ -451,7 +452,7 @@ class TrapGuard:
         self._under_way: dict[str, tuple[str, tuple[str, ...]]] = {}
         """URLs that were sent: each as its kind was known by then, and the parameters that it tests."""
         self._waiting: list[Deferred[None]] = []
-        self._dropped: OrderedDict[int, tuple[str, Request]] = OrderedDict()
+        self._dropped: Latest[int, tuple[str, Request]] = Latest(_MOST_DROPPED)
         """Requests of traps, for the case that these turn out to be none."""
         self._decisions = 0
         self._news: WeakKeyDictionary[Response, bool] = WeakKeyDictionary()
@@ -620,8 +621,6 @@ class TrapGuard:
     def _drop(self, request: Request, key: int, trap: Trap) -> None:
         self._runtime.count("traps/dropped")
         self._dropped[key] = (trap.pattern, request)
-        if len(self._dropped) > _MOST_DROPPED:
-            self._dropped.popitem(last=False)
         if self._decisions < _MOST_DECISIONS:
             self._decisions += 1
             reason = f"{trap.pattern}: {trap.evidence}"
@@ -670,7 +669,7 @@ class ResilienceExtension:
         self.guard = TrapGuard(runtime, self._explorer)
         self._next_parts = NextParts(runtime, self.guard, signposts) if settings.pagination_enabled else None
         self._discovery = Discovery(runtime, signposts) if settings.discovery else None
-        self._loop: Any = None
+        self._loops = Loops()
         folder = job_dir(runtime.crawler.settings)
         self._file = Path(folder) / _TRAPS_FILE if folder else None
         runtime.resilience = self
@@ -696,12 +695,10 @@ class ResilienceExtension:
         if self.guard.parameters is not None:
             self.guard.parameters.recall()
         self._recall_traps()
-        self._loop = create_looping_call(self.guard.wake)
-        self._loop.start(_LOOK_SECONDS, now=False)
+        self._loops.every(_LOOK_SECONDS, self.guard.wake)
 
     async def _closed(self) -> None:
-        if self._loop is not None and self._loop.running:
-            self._loop.stop()
+        self._loops.stop()
         self.guard.wake()
         if self.guard.parameters is not None:
             await self.guard.parameters.write()

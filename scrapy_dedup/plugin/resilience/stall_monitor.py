@@ -17,7 +17,6 @@ from scrapy.downloadermiddlewares.httpproxy import HttpProxyMiddleware
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response, TextResponse
 from scrapy.http.request import NO_CALLBACK
-from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.httpobj import urlparse_cached
 
@@ -36,7 +35,7 @@ from scrapy_dedup.core.resilience.stalls import (
     judge,
 )
 from scrapy_dedup.core.urls.pagination import shape_of
-from scrapy_dedup.plugin.engine_state import EngineState
+from scrapy_dedup.plugin.engine_state import EngineState, Loops
 from scrapy_dedup.plugin.overrides import settings_of
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import is_html
@@ -312,7 +311,7 @@ class StallMonitor:
         self._watch = StallWatch(crawler, runtime, self._news)
         self._back_off = BackOff(self._engine, settings.stall_longest_delay.total_seconds())
         self._rotation = Rotation(crawler, settings.stall_user_agents, settings.stall_proxies, runtime.count)
-        self._loop: Any = None
+        self._loops = Loops()
         self._had_news = False
         self._last_news = self._begun = time.monotonic()
         self._idle_since: float | None = None
@@ -343,13 +342,11 @@ class StallMonitor:
     def _opened(self) -> None:
         self._watch.connect()
         self._last_news = self._begun = time.monotonic()
-        self._loop = create_looping_call(self._look)
-        self._loop.start(min(_LOOK_SECONDS, self._after / _LOOKS), now=False)
+        self._loops.every(min(_LOOK_SECONDS, self._after / _LOOKS), self._look)
 
     def _closed(self) -> None:
         self._ending = True
-        if self._loop is not None and self._loop.running:
-            self._loop.stop()
+        self._loops.stop()
 
     def _news(self) -> None:
         self._had_news = True
@@ -368,8 +365,7 @@ class StallMonitor:
         if self._had_news:
             self._had_news = False
             self._watch.remember_stats()
-            if self._back_off.is_on:
-                self._back_off.lower_delays()
+            self._back_off.lower_delays()
         # Pages that wait for others of their site are no stall: they were counted when they came.
         if now - self._begun >= self._patience() and not self._is_judging:
             self._is_judging = True
@@ -518,11 +514,6 @@ class BackOff:
         self._longest = longest_seconds
         self._before: dict[str, float] = {}
         """Delays as they were, of slots that were raised."""
-
-    @property
-    def is_on(self) -> bool:
-        """Whether a delay is higher than it was."""
-        return bool(self._before)
 
     def highest_delay(self) -> float:
         """Return the highest delay that was raised, in seconds; 0: none was."""

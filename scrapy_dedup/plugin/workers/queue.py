@@ -23,13 +23,13 @@ from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.dupefilters import BaseDupeFilter
 from scrapy.exceptions import DontCloseSpider
-from scrapy.utils.asyncio import create_looping_call, run_in_thread
+from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.request import request_from_dict
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.recrawl.values import KeepLimits, Unkeepable, decode, encode
 from scrapy_dedup.core.urls.seen import RecentKeys
-from scrapy_dedup.plugin.engine_state import EngineState
+from scrapy_dedup.plugin.engine_state import EngineState, Loops
 from scrapy_dedup.plugin.overrides import settings_of
 from scrapy_dedup.plugin.requests import LEASE, LENT_URL, MethodNames, callback_name, is_known_component
 from scrapy_dedup.plugin.runtime import Runtime
@@ -72,7 +72,7 @@ class LeasedWork:
         """The spider is idle, and others are not."""
         self._rests = False
         """No request is taken until what waits is written."""
-        self._loops: list[Any] = []
+        self._loops = Loops()
         self._connect()
 
     def _connect(self) -> None:
@@ -131,10 +131,8 @@ class LeasedWork:
 
     def _opened(self) -> None:
         self.renew()
-        for seconds, call in ((_LOOK_SECONDS, self.look), (self._lease.total_seconds() / 3, self.renew)):
-            loop = create_looping_call(call)
-            loop.start(seconds, now=False)
-            self._loops.append(loop)
+        self._loops.every(_LOOK_SECONDS, self.look)
+        self._loops.every(self._lease.total_seconds() / 3, self.renew)
 
     def look(self) -> None:
         """Give back what is done since the last look."""
@@ -268,9 +266,7 @@ class LeasedWork:
         if self._has_ended:
             return 0
         self._has_ended = True
-        for loop in self._loops:
-            if loop.running:
-                loop.stop()
+        self._loops.stop()
         until = time.monotonic() + self._lease.total_seconds()
         while (left := self._left()) is None and time.monotonic() < until:
             await run_in_thread(time.sleep, _PAUSE_SECONDS)

@@ -29,7 +29,7 @@ from scrapy_dedup.core.runs import DropWatch
 from scrapy_dedup.core.templates.templates import WINDOW
 from scrapy_dedup.core.urls.canonical import Address
 from scrapy_dedup.core.urls.normal_form import UrlRules, page_key
-from scrapy_dedup.core.urls.seen import KeyTable
+from scrapy_dedup.core.urls.seen import KeyTable, Latest
 from scrapy_dedup.service.crawl.commits import alias_kind
 from scrapy_dedup.service.crawl.drafts import Draft, source_record
 from scrapy_dedup.service.cut.cleaning import Cleaned, counts_of
@@ -99,9 +99,9 @@ class RunEvidence(Struct):
 
     _pages: OrderedDict[bytes, PageEvidence] = field(default_factory=OrderedDict)
     _blocks: int = 0
-    _recalled: OrderedDict[bytes, list[bytes]] = field(default_factory=OrderedDict)
+    _recalled: Latest[bytes, list[bytes]] = field(default_factory=lambda: Latest(_MOST_RECALLED))
     """Of pages whose bytes are those of the last time: the fields of their items alone."""
-    _withdrawn: OrderedDict[bytes, None] = field(default_factory=OrderedDict)
+    _withdrawn: Latest[bytes, None] = field(default_factory=lambda: Latest(_MOST_RECALLED))
     """Pages of which somebody else dropped the items after us."""
 
     def recall(self, draft: Draft, fields: bytes | None) -> None:
@@ -109,8 +109,6 @@ class RunEvidence(Struct):
         known = self._recalled.setdefault(draft.page_key, [])
         if fields is not None and fields not in known and len(known) < MOST_ITEMS:
             known.append(fields)
-        if len(self._recalled) > _MOST_RECALLED:
-            self._recalled.popitem(last=False)
 
     def knows(self, page_key: bytes) -> bool:
         """Say whether a page came in this run, as far as is remembered."""
@@ -161,8 +159,6 @@ class RunEvidence(Struct):
         """Let a page prove nothing more: its items did not arrive."""
         self.forget(page_key)
         self._withdrawn[page_key] = None
-        if len(self._withdrawn) > _MOST_RECALLED:
-            self._withdrawn.popitem(last=False)
 
     def is_withdrawn(self, page_key: bytes) -> bool:
         """Say whether a page's items did not arrive, as far as is remembered."""

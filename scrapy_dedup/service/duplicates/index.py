@@ -28,6 +28,7 @@ from scrapy_dedup.core.duplicates import (
 )
 from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.core.pages.render import plain
+from scrapy_dedup.core.urls.seen import Latest
 from scrapy_dedup.service.cut.removals import ACTION, SHADOW
 from scrapy_dedup.service.duplicates.chunking import JudgedChunk, PageChunks, across
 from scrapy_dedup.service.duplicates.page_facts import PageFacts
@@ -106,7 +107,7 @@ class DuplicateIndex:
         self._bands = KeyIndex[int]()
         self._chunks = KeyIndex[bytes]()
         self._holds: dict[bytes, frozenset[bytes]] = {}
-        self._withdrawn: OrderedDict[bytes, None] = OrderedDict()
+        self._withdrawn: Latest[bytes, None] = Latest(_RECENT_PAGES)
         """Pages whose items failed: who asked the store before that still has an answer with them."""
 
     def ask(self, facts: PageFacts, settings: Settings) -> KnownDuplicates:
@@ -249,8 +250,6 @@ class DuplicateIndex:
         """Let a page count no more, whose items failed, whatever the store said of it."""
         self.forget(key)
         self._withdrawn[key] = None
-        if len(self._withdrawn) > _RECENT_PAGES:
-            self._withdrawn.popitem(last=False)
 
     def forget(self, key: bytes) -> None:
         """Let what this run said of a page not count any more: it is written, or another version of it comes."""

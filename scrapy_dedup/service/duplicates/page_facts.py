@@ -1,6 +1,6 @@
 """A page, as far as it is compared with other pages: its other addresses, title, text and chunks."""
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -23,7 +23,7 @@ from scrapy_dedup.core.urls.canonical import (
     translations,
 )
 from scrapy_dedup.core.urls.normal_form import UrlRules
-from scrapy_dedup.core.urls.seen import KeyTable
+from scrapy_dedup.core.urls.seen import KeyTable, Latest
 from scrapy_dedup.service.cut.cleaning import Cleaned, markdown_of
 from scrapy_dedup.service.duplicates.chunking import JudgedChunk, divide, makes_chunks
 from scrapy_dedup.service.stopwatch import Stopwatch
@@ -50,7 +50,7 @@ class Duplicate(Struct, frozen=True):
 class Aliases(Struct):
     """What the pages of a run declare about each other."""
 
-    canonical_of: OrderedDict[bytes, bytes] = field(default_factory=OrderedDict)
+    canonical_of: Latest[bytes, bytes] = field(default_factory=lambda: Latest(_MOST_DECLARED))
     """Page key to the page key that it declares canonical, of the last pages that declare another one."""
     claims: KeyTable = field(default_factory=lambda: KeyTable("I"))
     """How many pages declare a page canonical, of all that were declared."""
@@ -101,8 +101,6 @@ class Aliases(Struct):
         if isinstance(target, Own):
             return target
         self.canonical_of[page_key] = target.page_key
-        if len(self.canonical_of) > _MOST_DECLARED:
-            self.canonical_of.popitem(last=False)
         claims = (self.claims.get(target.page_key) or 0) + 1
         self.claims.put(target.page_key, claims)
         evidence = CanonicalEvidence(self.pages[domain], claims, self.canonical_of)

@@ -309,8 +309,8 @@ class CleaningRun:
         folder = self._end.enter_context(tempfile.TemporaryDirectory(prefix="scrapy-dedup-"))
         # A class of the user's might not find its way to other processes, and nobody asks for it there.
         self._settings = dataclasses.replace(settings, fallback_request_fingerprinter_class=None)
-        self._around = tasks.Surroundings(self._settings, tasks.Shelf(folder))
-        self._index = RunOthers(self._settings, folder, self._around.shelf)
+        self._shelf = tasks.Shelf(folder)
+        self._index = RunOthers(self._settings, folder, self._shelf)
         self._end.callback(self._index.close)
         self._workers = self._end.enter_context(Workers(jobs))
 
@@ -344,7 +344,7 @@ class CleaningRun:
         self._watcher.phase("learning")
         self._set_aside()
         lots = (
-            (sum(len(html) for _, html in pages), (self._around, domain, pages))
+            (sum(len(html) for _, html in pages), (self._settings, self._shelf, domain, pages))
             for domain, pages in self._samples.sources()
         )
         yield from self._workers.in_order(tasks.learn_domain, lots)
@@ -356,7 +356,7 @@ class CleaningRun:
             BadInputError: there is a bad record, and the run is strict.
         """
         self._watcher.phase("cleaning")
-        lots = ((size, (self._around, lot)) for size, lot in _in_lots(self._records()))
+        lots = ((size, (self._settings, self._shelf, lot)) for size, lot in _in_lots(self._records()))
         for result in chain.from_iterable(self._workers.in_order(tasks.clean_records, lots)):
             if isinstance(result, tasks.CleanedLine):
                 yield from map(tasks.as_json, self._placed(result))
@@ -382,7 +382,7 @@ class CleaningRun:
 
     def knowledge(self, domain: str) -> SiteKnowledge | None:
         """Return what was learned of a domain."""
-        return self._around.shelf.get(domain)
+        return self._shelf.get(domain)
 
     def __enter__(self) -> Self:
         return self
@@ -412,7 +412,7 @@ class CleaningRun:
         for one in self._samples.domains():
             knowledge = known(one.domain)
             if knowledge is not None:
-                self._around.shelf.put(knowledge)
+                self._shelf.put(knowledge)
                 plan.known.append(one)
             elif one.pages < FEWEST_PAGES:
                 plan.small.append(one)

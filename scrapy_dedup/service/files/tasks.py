@@ -4,7 +4,6 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias
@@ -12,7 +11,6 @@ from typing import Any, Final, Protocol, TypeAlias
 from msgspec import Struct, field
 
 from scrapy_dedup.core.duplicates import NO_FIELDS, PageEvidence, SiteSeen, blocks_of_text, own_words
-from scrapy_dedup.core.patterns import SiteConfig
 from scrapy_dedup.core.urls.canonical import Declaration
 from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.service.cut.cleaning import counts_of
@@ -26,7 +24,6 @@ from scrapy_dedup.service.templates.site_knowledge import RecentKnowledge, SiteK
 from scrapy_dedup.service.templates.site_learning import learn_site
 from scrapy_dedup.settings import Settings
 
-_CONFIGS_IN_MEMORY: Final = 128
 # Of the process, since a shelf comes anew with each task.
 _recent: Final = RecentKnowledge()
 
@@ -39,14 +36,8 @@ _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 class KnownDomains(Protocol):
     """What is known of each domain, wherever it lies."""
 
-    def put(self, knowledge: SiteKnowledge) -> None:
-        """Keep what is known of a domain."""
-
     def get(self, domain: str) -> SiteKnowledge | None:
         """Return what is known of a domain."""
-
-    def config(self, domain: str) -> SiteConfig | None:
-        """Return what people decided about a domain."""
 
 
 class Shelf:
@@ -72,30 +63,9 @@ class Shelf:
             return None
         return _recent.get(path, lambda: Path(path).read_text(encoding="utf-8"))
 
-    def put_config(self, domain: str, config: SiteConfig) -> None:
-        """Keep what people decided about a domain."""
-        Path(self._path(domain, "config")).write_text(json.dumps(config.to_json()), encoding="utf-8")
-
-    def config(self, domain: str) -> SiteConfig | None:
-        """Return what people decided about a domain."""
-        path = self._path(domain, "config")
-        return _read_config(path) if os.path.exists(path) else None  # noqa: PTH110 (many times faster than a Path)
-
-    def _path(self, domain: str, kind: str = "json") -> str:
+    def _path(self, domain: str) -> str:
         # A domain's own name could be too long, or one that Windows keeps to itself.
-        return f"{self._folder}/{sha256(domain.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.{kind}"
-
-
-@lru_cache(maxsize=_CONFIGS_IN_MEMORY)
-def _read_config(path: str) -> SiteConfig:
-    return SiteConfig.from_json(json.loads(Path(path).read_text(encoding="utf-8")))
-
-
-class Surroundings(Struct, frozen=True):
-    """What all tasks of a run share."""
-
-    settings: Settings
-    shelf: KnownDomains
+        return f"{self._folder}/{sha256(domain.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.json"
 
 
 class Learned(Struct, frozen=True):
@@ -141,40 +111,39 @@ class CleanedLine(Struct, frozen=True):
 Result: TypeAlias = CleanedLine | BadRecord | NoPage
 
 
-def learn_domain(given: tuple[Surroundings, str, Sequence[tuple[str, str]]]) -> Learned:
+def learn_domain(given: tuple[Settings, Shelf, str, Sequence[tuple[str, str]]]) -> Learned:
     """Learn a domain from (URL, HTML) of some pages, and put it on the shelf."""
-    around, domain, pages = given
+    settings, shelf, domain, pages = given
     try:
-        knowledge = learn_site(domain, pages, around.settings)
+        knowledge = learn_site(domain, pages, settings)
     except Exception as error:  # noqa: BLE001 (one domain must not end the others)
         return Learned(domain, len(pages), failure=named(error))
-    around.shelf.put(knowledge)
+    shelf.put(knowledge)
     live = sum(one.state == "live" for one in knowledge.templates.values())
     return Learned(domain, len(pages), len(knowledge.index.layouts), live)
 
 
-def clean_records(given: tuple[Surroundings, Sequence[Found]]) -> list[Result]:
+def clean_records(given: tuple[Settings, KnownDomains, Sequence[Found]]) -> list[Result]:
     """Clean some records, in their order."""
-    around, records = given
+    settings, known, records = given
     return [
-        one if isinstance(one, BadRecord | NoPage) else _cleaned(one.page(around.settings), around) for one in records
+        one if isinstance(one, BadRecord | NoPage) else _cleaned(one.page(settings), settings, known) for one in records
     ]
 
 
-def _cleaned(page: InputPage | BadRecord | NoPage, around: Surroundings) -> Result:
+def _cleaned(page: InputPage | BadRecord | NoPage, settings: Settings, known: KnownDomains) -> Result:
     if not isinstance(page, InputPage):
         return page
-    settings = around.settings
     domain = extract_domain(page.url, settings.domain_scope) or ""
     try:
-        patterns = patterns_of(settings, around.shelf.config(domain), domain)
+        patterns = patterns_of(settings, None, domain)
         if page.pdf is not None:
             cleaned = clean_pdf(page.pdf, page.url, settings, patterns)
         else:
-            cleaned = clean_page(page.html, page.url, around.shelf.get(domain) if domain else None, settings, patterns)
+            cleaned = clean_page(page.html, page.url, known.get(domain) if domain else None, settings, patterns)
         is_read = cleaned.page is not None or cleaned.pdf is not None
         facts = facts_of(cleaned, PROJECT, url_rules(settings), settings) if is_read else None
-        evidence = _evidence(cleaned, page.html, site_seen(around.shelf, domain, settings), settings)
+        evidence = _evidence(cleaned, page.html, site_seen(known, domain, settings), settings)
     except Exception as error:  # noqa: BLE001 (no page is missing because of a defect of ours)
         flag = f"error: {named(error)}"
         return CleanedLine(uncleaned_row(page.url, page.html, {"how": "whole", "flag": flag}), "whole", flag)
