@@ -132,12 +132,9 @@ class Addon:
         replaced = settings.get("REQUEST_FINGERPRINTER_CLASS")
         if replaced not in (Fingerprinter, "scrapy_dedup.Fingerprinter"):
             settings.set("DEDUP_FALLBACK_REQUEST_FINGERPRINTER_CLASS", replaced, priority="addon")
-            settings.set("REQUEST_FINGERPRINTER_CLASS", Fingerprinter, priority=_priority(settings))
+            # In the place of the one that the user or an add-on set.
+            priority = max(_ADDON_PRIORITY, settings.getpriority("REQUEST_FINGERPRINTER_CLASS") or 0)
+            settings.set("REQUEST_FINGERPRINTER_CLASS", Fingerprinter, priority=priority)
 
 
 _ADDON_PRIORITY = 15
-
-
-def _priority(settings: BaseSettings) -> int:
-    """Return the priority with which the fingerprinter takes the place of the one that the user or an add-on set."""
-    return max(_ADDON_PRIORITY, settings.getpriority("REQUEST_FINGERPRINTER_CLASS") or 0)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from scrapy import Request, Spider
+from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.settings import Settings as ScrapySettings
@@ -39,7 +39,10 @@ def settings_of(crawler: Crawler) -> Settings:
         with told():
             known = Settings.read(crawler.settings)
             if crawler.spider is not None:
-                known = known.override(_attributes(crawler.spider), ATTRIBUTE_PREFIX)
+                spider = crawler.spider
+                values = {name: getattr(spider, name) for name in dir(spider) if name.startswith(ATTRIBUTE_PREFIX)}
+                own = {name.removeprefix(ATTRIBUTE_PREFIX): one for name, one in values.items() if not callable(one)}
+                known = known.override(own, ATTRIBUTE_PREFIX)
         _settings[crawler] = known
     return known
 
@@ -90,11 +93,6 @@ def told() -> Iterator[None]:
             if (task := asyncio.current_task()) is not None:
                 task.add_done_callback(lambda done: done.cancelled() or done.exception())
         raise
-
-
-def _attributes(spider: Spider) -> dict[str, Any]:
-    values = {name: getattr(spider, name) for name in dir(spider) if name.startswith(ATTRIBUTE_PREFIX)}
-    return {name.removeprefix(ATTRIBUTE_PREFIX): value for name, value in values.items() if not callable(value)}
 
 
 def with_request(settings: Settings, request: Request) -> Settings | None:

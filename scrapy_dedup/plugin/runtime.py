@@ -50,7 +50,7 @@ from scrapy_dedup.plugin.waiting import (
     parking_bounds,
     pause,
 )
-from scrapy_dedup.plugin.write_behind import ROWS_AT_ONCE, WRITE_SECONDS, WriteBehind, writer_of
+from scrapy_dedup.plugin.write_behind import ROWS_AT_ONCE, WRITE_SECONDS, FullDisk, WriteBehind
 from scrapy_dedup.service.crawl.crawl import Crawl, counting, load, recall_late
 from scrapy_dedup.service.crawl.drafts import Draft
 from scrapy_dedup.service.crawl.start_check import check_settings
@@ -153,7 +153,10 @@ class Runtime:
         batch_pages, max_wait = parking_bounds(settings, crawler.settings)
         self.lot = ParkingLot(batch_pages, settings.max_parked_bytes, max_wait, self._released)
         self.items_first = ItemsFirst(crawler, self.lot)
-        self.writer = writer_of(crawler, self.crawl, settings, self.count)
+        on_full = FullDisk(crawler, settings).met
+        self.writer = WriteBehind(
+            self.crawl, settings.write_every, self.count, on_full=on_full, patience=settings.shared_lease
+        )
         self.delivery = Delivery(crawler, follows_feeds=settings.ack == "auto", count=self.count)
         self.done = Acknowledgement(self.crawl, self.visits, self.writer, self.delivery, self.rules, self.count)
         self.sites = Sites(self.crawl.store, repeat_policy(settings), self.count)

@@ -44,13 +44,9 @@ class CallbackOutput:
         if judgement is not None:
             self._runtime.count(f"unchanged/{judgement.verdict.kind}")
             if visit.outcome_key and not judgement.replays:
-                self._record(visit)
-
-    def _record(self, visit: Visit) -> None:
-        """Take down what the callback yields."""
-        cb_kwargs = encode(dict(visit.cb_kwargs))
-        kept = cb_kwargs if isinstance(cb_kwargs, dict) else {}
-        visit.recorded = Recorded(visit.outcome_key, visit.callback, kept, visit.settings.version)
+                cb_kwargs = encode(dict(visit.cb_kwargs))
+                kept = cb_kwargs if isinstance(cb_kwargs, dict) else {}
+                visit.recorded = Recorded(visit.outcome_key, visit.callback, kept, visit.settings.version)
 
     def passes_request(self, request: Request) -> bool:
         """Say whether a request goes on; take it down."""

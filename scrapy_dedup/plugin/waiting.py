@@ -321,13 +321,10 @@ class ItemsFirst:
         if self._most_pages:
             self._going_on.add(request)
 
-    def _most_items(self) -> int:
-        """Return how many items may be in our pipeline, so that the one that ends the crawl does so when it comes."""
-        left = self._item_count - (self._limits.counter["itemcount"] if self._limits is not None else 0)
-        return max(1, min(self._item_count // 2, left))
-
     def _waits_for_items(self, pauses: int) -> bool:
-        if self._item_count and self._held_up >= self._most_items():
+        # So that the item that ends the crawl does so when it comes.
+        left = self._item_count - (self._limits.counter["itemcount"] if self._limits is not None else 0)
+        if self._item_count and self._held_up >= max(1, min(self._item_count // 2, left)):
             return True
         if not self._most_pages:
             return False

@@ -236,7 +236,10 @@ class WriteBehind:
         until = time.monotonic() + self._patience.total_seconds()
         await self.catch_up()
         # Without an error they came while others were written.
-        while self._crawl.rows and (self._failed is None or (_may_pass(self._failed) and time.monotonic() < until)):
+        may_pass = (AwayStoreError, BusyStoreError)
+        while self._crawl.rows and (
+            self._failed is None or (isinstance(self._failed, may_pass) and time.monotonic() < until)
+        ):
             await run_in_thread(time.sleep, _PAUSE_SECONDS)
             await self.catch_up()
         if self._crawl.rows:
@@ -302,7 +305,8 @@ class WriteBehind:
 
     def _not_written(self, rows: list[Record], error: StoreError) -> None:
         self._count("store/errors", 1)
-        self._put_back(rows)
+        self._crawl.rows = [*rows, *self._crawl.rows]
+        self._weighed = self._weight = 0
         is_told = self._failed is not None
         self._failed = error
         self._hold_bounds()
@@ -321,10 +325,6 @@ class WriteBehind:
         self._under_way = len(rows)
         self._weighed = self._weight = 0
         return rows
-
-    def _put_back(self, rows: list[Record]) -> None:
-        self._crawl.rows = [*rows, *self._crawl.rows]
-        self._weighed = self._weight = 0
 
     def _hold_bounds(self) -> None:
         """Give up what is beyond the bounds; it is called for each page, so it weighs what is new alone."""
@@ -352,19 +352,8 @@ class WriteBehind:
             self.gave_up(_tokens(rows))
 
 
-def _may_pass(error: StoreError) -> bool:
-    """Say whether trying again may help."""
-    return isinstance(error, AwayStoreError | BusyStoreError)
-
-
 def _tokens(rows: Iterable[Record]) -> list[str]:
     return [row.token for row in rows if isinstance(row, LeaseRecord)]
-
-
-def writer_of(crawler: Crawler, crawl: Crawl, settings: Settings, add: Callable[[str, int], None]) -> WriteBehind:
-    """Return the writer of a crawl's rows, which adds to stats by a function."""
-    on_full = FullDisk(crawler, settings).met
-    return WriteBehind(crawl, settings.write_every, add, on_full=on_full, patience=settings.shared_lease)
 
 
 class FullDisk:
@@ -386,7 +375,9 @@ class FullDisk:
                 free,
                 error,
             )
-            self._end()
+            engine = self._crawler.engine
+            if engine is not None and engine.spider is not None:
+                deferred_from_coro(engine.close_spider_async(reason=REASON)).addErrback(_failed)
             return
         logger.warning(
             "The store's disk is full%s: the crawl goes on, and its items go out. %s wait in memory, and are written"
@@ -396,11 +387,6 @@ class FullDisk:
             count(waiting, "row"),
             error,
         )
-
-    def _end(self) -> None:
-        engine = self._crawler.engine
-        if engine is not None and engine.spider is not None:
-            deferred_from_coro(engine.close_spider_async(reason=REASON)).addErrback(_failed)
 
 
 def _failed(failure: Failure) -> None:

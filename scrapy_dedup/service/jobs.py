@@ -116,7 +116,9 @@ class Jobs:
                 raise TooManyJobsError(f"{open_jobs} jobs wait already: try again when some have ended")
             entry = _JobEntry(Job(uuid4(), kind, project, now()))
             self._entries[entry.job.id] = entry
-            self._forget_old()
+            ended = [job_id for job_id, one in self._entries.items() if not one.job.is_open]
+            for job_id in ended[: max(len(self._entries) - self._kept, 0)]:
+                del self._entries[job_id]
             entry.future = self._pool.submit(self._run, entry, work)
             return entry.job
 
@@ -174,11 +176,6 @@ class Jobs:
     def _set(self, entry: _JobEntry, **changed: Any) -> None:
         with self._lock:
             entry.job = replace(entry.job, **changed)
-
-    def _forget_old(self) -> None:
-        ended = [job_id for job_id, entry in self._entries.items() if not entry.job.is_open]
-        for job_id in ended[: max(len(self._entries) - self._kept, 0)]:
-            del self._entries[job_id]
 
 
 _PATIENCE_SECONDS: Final = 20.0

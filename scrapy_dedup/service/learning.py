@@ -250,7 +250,8 @@ class SiteLearner:
 
     def _begin_anew(self, drift: Drift, at: datetime) -> Steps[None]:
         self.alarms.append(drift)
-        self._records.append(_raised(self.domain, drift, at))
+        figures = (drift.failed, drift.looked, drift.since)
+        self._records.append(AlarmRecord(self.domain, drift.layout, drift.cause, *figures, raised_at=at))
         known = self._former or self.knowledge
         assert known is not None
         kept = {layout: one for layout, one in known.templates.items() if layout == REST or layout not in drift.retired}
@@ -305,10 +306,6 @@ def _added(sample: SiteSample, page: LearnedPage) -> bool:
     if sample.wants(page.page_key):
         sample.add(page)
     return len(sample) > before
-
-
-def _raised(domain: str, drift: Drift, at: datetime) -> AlarmRecord:
-    return AlarmRecord(domain, drift.layout, drift.cause, drift.failed, drift.looked, drift.since, raised_at=at)
 
 
 # Verdicts are made anew when this many pages have been counted, and at the end of a run.

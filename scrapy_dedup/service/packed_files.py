@@ -234,10 +234,6 @@ def _unzstd(body: bytes, most: int) -> bytes:
         return _bounded(file.read(most + 1), most)
 
 
-def _same(body: bytes, most: int) -> bytes:
-    return _bounded(body, most)
-
-
 def _bounded(body: Buffer, most: int) -> Buffer:
     if len(body) > most:
         raise ValueError("too large")
@@ -245,8 +241,8 @@ def _bounded(body: Buffer, most: int) -> Buffer:
 
 
 _WAYS: Final[Mapping[str, Callable[[bytes, int], bytes]]] = {
-    "": _same,
-    "identity": _same,
+    "": _bounded,
+    "identity": _bounded,
     "gzip": _gunzip,
     "x-gzip": _gunzip,
     "deflate": _inflate,

@@ -627,7 +627,9 @@ def find_departed(
     due: list[MissedPage] = []
     for page in store.missing_pages(run_id, domains, shared=shared):
         if page.page_key not in met:
-            unfound[page.page_key] = _unfound(page, met)
+            was_asked = page.asked is not None or page.page_key in met.redirected
+            is_gone = page.http_status in GONE
+            unfound[page.page_key] = Unfound(page.parent_key, was_asked=was_asked, is_gone=is_gone)
             if page.missed_runs + 1 >= settings.removed_after:
                 due.append(page)
     counted = missed(unfound, _leads(store, run_id, unfound, met, shared=shared))
@@ -647,11 +649,6 @@ def find_departed(
         removed=tuple(page for page in due if page.domain not in too_many),
         too_many=tuple(too_many.values()),
     )
-
-
-def _unfound(page: MissedPage, met: PagesMet) -> Unfound:
-    was_asked = page.asked is not None or page.page_key in met.redirected
-    return Unfound(page.parent_key, was_asked=was_asked, is_gone=page.http_status in GONE)
 
 
 def _leads(

@@ -367,18 +367,15 @@ class StallMonitor:
             self._watch.remember_stats()
             self._back_off.lower_delays()
         # Pages that wait for others of their site are no stall: they were counted when they came.
-        if now - self._begun >= self._patience() and not self._is_judging:
+        # Nor must our own delays look like a slow site.
+        patience = self._after + _DELAYS * self._back_off.highest_delay()
+        if now - self._begun >= patience and not self._is_judging:
             self._is_judging = True
             deferred_from_coro(self._judge()).addErrback(self._failed)
 
-    def _patience(self) -> float:
-        """Return for how many seconds there may be no new page; our own delays must not look like a slow site."""
-        return self._after + _DELAYS * self._back_off.highest_delay()
-
     def _note_idle(self, now: float) -> None:
         engine = self._engine
-        busy = engine.waiting() != 0 or engine.downloading() or engine.in_work()
-        if busy:
+        if engine.waiting() != 0 or engine.downloading() or engine.in_work():
             self._idle_since = None
         elif self._idle_since is None:
             self._idle_since = now
@@ -463,12 +460,7 @@ class StallMonitor:
 
     def _act(self, cause: Cause) -> str:
         """Do what the user chose, and return it in words."""
-        actions: dict[str, Callable[[Cause], str]] = {
-            "wait": self._wait,
-            "rotate": self._rotate,
-            "stop": self._stop,
-            "exit": self._exit,
-        }
+        actions = {"wait": self._wait, "rotate": self._rotate, "stop": self._stop, "exit": self._exit}
         return actions[self._settings.stall_action](cause)
 
     def _wait(self, cause: Cause) -> str:
@@ -481,7 +473,7 @@ class StallMonitor:
     def _rotate(self, cause: Cause) -> str:
         if cause not in _PASSING:
             return self._wait(cause)
-        if not self._rotation.is_possible:
+        if not (self._settings.stall_user_agents or self._settings.stall_proxies):
             return f'The lists "user_agents" and "proxies" of DEDUP_STALL are empty. {self._wait(cause)}'
         # When nobody of the lists got on, all of them ask less often.
         slower = f". {self._wait(cause)}" if self._rotation.is_through else ""
@@ -556,11 +548,6 @@ class Rotation:
         self._count = count
         self._turns = 0
         self._credentials = HttpProxyMiddleware(crawler.settings.get("HTTPPROXY_AUTH_ENCODING"))
-
-    @property
-    def is_possible(self) -> bool:
-        """Whether there is anything to go on with."""
-        return bool(self._agents or self._proxies)
 
     @property
     def is_through(self) -> bool:

@@ -2,10 +2,10 @@
 
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final
 
 from msgspec import Struct, field
 from sqlalchemy import Connection
@@ -92,17 +92,14 @@ def _proposal(where: str, text: bytes, engine: str) -> Proposal | BadProposal:
     ):
         told = f"its confidence is {str(confidence)[:50]!r}: a number from 0.0 to 1.0 is needed, or none"
         return BadProposal(where, engine, told, url.strip())
-    title = _text(found.get("title"), _MOST_TITLE_CHARS)
-    return Proposal(where, url.strip(), engine, title, None if confidence is None else float(confidence), _rank(found))
+    title, rank = _text(found.get("title"), _MOST_TITLE_CHARS), found.get("rank")
+    if not isinstance(rank, int) or isinstance(rank, bool) or not 0 <= rank < _MOST_RANK:
+        rank = None
+    return Proposal(where, url.strip(), engine, title, None if confidence is None else float(confidence), rank)
 
 
 def _text(value: object, most: int) -> str | None:
     return (" ".join(value[: 2 * most].split())[:most] or None) if isinstance(value, str) else None
-
-
-def _rank(found: Mapping[str, Any]) -> int | None:
-    value = found.get("rank")
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST_RANK else None
 
 
 _AT_ONCE: Final = 500

@@ -370,23 +370,14 @@ def refused_domains(store: ProjectStore, settings: Settings) -> RefusedDomains:
 
 def refusal_records(store: ProjectStore, refused: Iterable[RefusedPage], settings: Settings) -> list[DecisionRecord]:
     """Return what is written down of pages that were not asked for: why, and by whose word."""
-    pages = list(refused)
+    pages, found = list(refused), []
     registered = store.registered_domains({page.domain for page in pages})
-    return [
-        DecisionRecord(
-            page.page_key,
-            LAYER,
-            SHADOW if page.is_shadow else DROPPED,
-            _reason(page, registered.get(page.domain), settings),
-            page.at,
-        )
-        for page in pages
-    ]
-
-
-def _reason(page: RefusedPage, domain: StoredDomain | None, settings: Settings) -> str:
-    told = _blacklisted(domain) if page.why is DomainRefusal.BLACKLISTED else _low_quality(page.why, domain, settings)
-    return f"{'would be refused: ' if page.is_shadow else ''}{page.domain} is {told}"[:_REASON_CHARS]
+    for page in pages:
+        domain, is_blacklisted = registered.get(page.domain), page.why is DomainRefusal.BLACKLISTED
+        told = _blacklisted(domain) if is_blacklisted else _low_quality(page.why, domain, settings)
+        reason = f"{'would be refused: ' if page.is_shadow else ''}{page.domain} is {told}"[:_REASON_CHARS]
+        found.append(DecisionRecord(page.page_key, LAYER, SHADOW if page.is_shadow else DROPPED, reason, page.at))
+    return found
 
 
 def _blacklisted(domain: StoredDomain | None) -> str:

@@ -102,15 +102,12 @@ def divide(
     *page_key* names the chunks; *declared* is the language that the page says it is in.
     """
     with watch.on(CHUNK):
-        chunks = split_into_chunks(content, page_key, _policy(settings), measure_of(settings.chunk_tokenizer))
+        policy = ChunkPolicy(settings.chunk_size, min(settings.chunk_overlap, settings.chunk_size // 2))
+        chunks = split_into_chunks(content, page_key, policy, measure_of(settings.chunk_tokenizer))
     first = {one.position: place for one, place in once(chunks) if place is not None} if settings.chunk_enabled else {}
     with watch.on(LANGUAGE):
         spoken = _languages(chunks, declared, settings)
     return [_judged(one, one.position in first, verdict, settings) for one, verdict in zip(chunks, spoken, strict=True)]
-
-
-def _policy(settings: Settings) -> ChunkPolicy:
-    return ChunkPolicy(settings.chunk_size, min(settings.chunk_overlap, settings.chunk_size // 2))
 
 
 def _judged(chunk: Chunk, repeats: bool, verdict: "LanguageVerdict | None", settings: Settings) -> JudgedChunk:  # noqa: FBT001 (one of four values)

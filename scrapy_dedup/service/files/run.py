@@ -100,7 +100,9 @@ class RunOthers:
             self._meet(line, facts, line.evidence)
             counts["items/out"] += 1
             row = line.row | {"dedup": line.row["dedup"] | place_among_others(found, settings)}
-            return PlacedPage([*(_chunk_rows(row, facts, found.chunks) if settings.emit_chunks else ()), row])
+            named = {"url": row["url"], "page_key": facts.page_key.hex(), "title": row["title"]}
+            chunks = [named | one for one in chunks_report(found.chunks)] if settings.emit_chunks else []
+            return PlacedPage([*chunks, row])
         if found.layer != "url":
             self._meet(line, facts, None)
         counts[f"{found.layer}/dropped"] += 1
@@ -206,12 +208,6 @@ class RunOthers:
             self._project.write(self._rows)
             self._rows.clear()
             self._unshared = 0
-
-
-def _chunk_rows(row: dict[str, Any], facts: PageFacts, chunks: PageChunks) -> Iterator[dict[str, Any]]:
-    page = {"url": row["url"], "page_key": facts.page_key.hex(), "title": row["title"]}
-    for report in chunks_report(chunks):
-        yield page | report
 
 
 PASSES: Final = 2

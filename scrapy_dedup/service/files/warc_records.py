@@ -191,11 +191,8 @@ def read_records(file: BinaryIO, most: int, size: int | None = None) -> Iterator
     """Iterate over the good records with answers, and over what is bad; good ones of other types are passed over.
 
     A record of more than *most* bytes is bad; *size* is that of the whole where the file has but the beginning.
-
-    Raises:
-        OSError: the file cannot be read.
     """
-    yield from _WarcReader(file, most, size).records()
+    return _WarcReader(file, most, size).records()
 
 
 def is_warc(file: BinaryIO) -> bool:
@@ -468,7 +465,8 @@ class _WarcReader:
         is_there = is_there and end <= content.end
         behind = end - content.base
         rest = bytes(content.window[behind : behind + _FOLLOWING_BYTES])
-        ends = is_there and _follows(rest, is_end=content.ended and content.error is None)
+        is_last = content.ended and content.error is None
+        ends = is_there and (rest.startswith(_FOLLOWING) or (is_last and _END.startswith(rest)))
         can_be_proven = ends or rest.startswith(_END) or not fields.keys().isdisjoint(_DIGESTS)
         block = bytes(content.window[start - at : end - at]) if is_kept and is_there and can_be_proven else b""
         proof = _proof(kind, fields, block, self._most) if block else None
@@ -486,10 +484,6 @@ class _WarcReader:
         if not is_kept:
             return BadWarcRecord(*_place(content, at), self._large), end
         return WarcRecord(*_place(content, at), fields, block), end
-
-
-def _follows(rest: bytes, *, is_end: bool) -> bool:
-    return rest.startswith(_FOLLOWING) or (is_end and _END.startswith(rest))
 
 
 def _place(content: _Content, at: int) -> tuple[int, str]:

@@ -191,7 +191,8 @@ class DomainAnalysis:
         repository = DomainBoilerplateRepository(self._session)
         for method, each in sorted(found.items()):
             if each.site is not None:
-                self._remember_site(each.site)
+                records = (template_record(each.site, layout, self._at) for layout in sorted(each.site.templates))
+                TemplateRepository(self._session, self._project_id).add(records)
             evidence = evidence_of(each.boilerplate, each.samples)
             pages = each.boilerplate.pages
             repository.upsert(
@@ -208,10 +209,6 @@ class DomainAnalysis:
                 min_block_chars=self._policy.min_block_chars,
                 evidence=evidence,
             )
-
-    def _remember_site(self, site: SiteKnowledge) -> None:
-        records = (template_record(site, layout, self._at) for layout in sorted(site.templates))
-        TemplateRepository(self._session, self._project_id).add(records)
 
 
 class NoPagesError(MissingError):

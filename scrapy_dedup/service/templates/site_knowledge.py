@@ -156,7 +156,12 @@ class SiteKnowledge(Struct):
             "domain": self.domain,
             "pages": self.pages,
             "index": self.index.to_json(),
-            "templates": [_template_json(one) for _, one in sorted(self.templates.items())],
+            "templates": [
+                {name: getattr(one, name) for name in _PLAIN}
+                | one.to_json()
+                | {"paths": list(one.paths), "overrides": to_builtins(one.overrides)}
+                for _, one in sorted(self.templates.items())
+            ],
         }
 
     @classmethod
@@ -175,11 +180,6 @@ class SiteKnowledge(Struct):
 
 
 _PLAIN: Final = "layout structure kind url_pattern pages confidence state reason source model version".split()
-
-
-def _template_json(one: LayoutTemplate) -> dict[str, Any]:
-    values = {name: getattr(one, name) for name in _PLAIN}
-    return values | one.to_json() | {"paths": list(one.paths), "overrides": to_builtins(one.overrides)}
 
 
 def _template_of(stored: Mapping[str, Any]) -> LayoutTemplate:
@@ -228,11 +228,7 @@ class RecentKnowledge:
             held = _Held(known, len(place) + (len(text) if text is not None else _NOTHING))
             self._held[place] = held
             self._chars += held.chars
-            self._let_go()
+            while self._chars > self._most_chars and len(self._held) > 1:
+                self._chars -= self._held.popitem(last=False)[1].chars
         self._held.move_to_end(place)
         return held.knowledge
-
-    def _let_go(self) -> None:
-        while self._chars > self._most_chars and len(self._held) > 1:
-            _, oldest = self._held.popitem(last=False)
-            self._chars -= oldest.chars

@@ -262,28 +262,29 @@ def explain(store: Store, project: str, url: str, settings: Settings) -> Explana
     aliases = found.urls_of_document(document_key)
     chunks, holders, like = _beside_others(store, found, keys.page_key, document_key)
     state = found.page_states([keys.page_key]).get(keys.page_key)
+    # Under which the page is known best.
+    address = next((one.url for one in (target.document, target.crawled_url, target.source) if one is not None), None)
+    removals = own_removals(decisions, document_key)
+    if target.source is not None:
+        blocks = page_blocks(found, target.source, removals, settings)
+    else:
+        blocks = lost_blocks(found, target.document.domain if target.document is not None else "", removals)
     return Explanation(
         project=project,
         keys=keys,
         crawled=crawled,
         run=_run(found, crawled),
-        stands_for=_address(target) if document_key != keys.page_key else None,
+        stands_for=address if document_key != keys.page_key else None,
         aliases=tuple(alias for alias in aliases if alias.page_key not in (keys.page_key, document_key)),
         document=target.document,
         source=target.source,
         decisions=tuple(decisions),
-        blocks=_judged(found, target, own_removals(decisions, document_key), settings),
+        blocks=blocks,
         like=like,
         chunks=chunks,
         holders=holders,
         gone_at=state.gone_at if state is not None else None,
     )
-
-
-def _judged(project: ProjectStore, page: StoredPage, removals: Mapping[int, Removal], settings: Settings) -> PageBlocks:
-    if page.source is not None:
-        return page_blocks(project, page.source, removals, settings)
-    return lost_blocks(project, page.document.domain if page.document is not None else "", removals)
 
 
 def _beside_others(
@@ -306,12 +307,6 @@ def _run(project: ProjectStore, crawled: StoredUrl | None) -> StoredRun | None:
     if crawled is None or crawled.run_id is None:
         return None
     return next((run for run in project.last_runs(_RUNS_SEARCHED) if run.id == crawled.run_id), None)
-
-
-def _address(page: StoredPage) -> str | None:
-    """Return the URL under which a page is known best."""
-    parts = (page.document, page.crawled_url, page.source)
-    return next((part.url for part in parts if part is not None), None)
 
 
 def page_of(found: Explanation, at: datetime) -> ExplainedPage:

@@ -184,13 +184,14 @@ def search_pages(
     limit = min(max(choice.limit, 1), MOST_FOUND)
     until = clock() + SECONDS
     found: list[FoundPage] = []
-    looked_at, stopped, is_over = 0, None, True
+    stopped: Stopped | None = None
+    looked_at, is_over = 0, True
     with store.session(read_only=True) as session:
         for page, text in _pages(PageLists(session, project.id, choice.domain), after):
             if len(found) == limit:
                 is_over = False
                 break
-            stopped = _bound(looked_at, clock() - until)
+            stopped = "pages" if looked_at == PAGES else "seconds" if clock() > until else None
             if stopped is not None:
                 is_over = False
                 break
@@ -245,9 +246,3 @@ def _pages(lists: PageLists, after: ListPlace | None) -> Iterator[tuple[ListedPa
         if len(pages) < _SEARCHED_AT_ONCE:
             return
         after = place_after(pages[-1])
-
-
-def _bound(looked_at: int, seconds_over: float) -> Stopped | None:
-    if looked_at == PAGES:
-        return "pages"
-    return "seconds" if seconds_over > 0 else None
