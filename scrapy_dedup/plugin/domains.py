@@ -28,7 +28,7 @@ from scrapy_dedup.core.urls.seen import Latest
 from scrapy_dedup.plugin.items import ChunkItem, url_of, value_of
 from scrapy_dedup.plugin.overrides import META_KEY, with_request
 from scrapy_dedup.plugin.requests import redirected_from
-from scrapy_dedup.plugin.waiting import result_of
+from scrapy_dedup.plugin.waiting import Turn, result_of
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.domains.registry import (
     LAYER,
@@ -385,8 +385,8 @@ class Sites:
         self._policy = policy
         self._count = count
         self._sites: dict[str, Site] = {}
-        self._loading: dict[str, list[Deferred[None]]] = {}
-        """Who waits for a domain's answer."""
+        self._asking: dict[str, Deferred[None]] = {}
+        """What fires when who asked last about a domain has its answer."""
 
     def of(self, domain: str) -> Site:
         """Return a domain as far as it is known."""
@@ -398,31 +398,20 @@ class Sites:
     async def recalled(self, domain: str) -> Site:
         """Return a domain with what earlier crawls found out."""
         site = self.of(domain)
-        if site.loaded:
-            return site
-        if domain in self._loading:
-            answer: Deferred[None] = Deferred()
-            self._loading[domain].append(answer)
-            await maybe_deferred_to_future(answer)
-            return site
-        self._loading[domain] = []
-        try:
-            site.loaded = await self._recall(site, domain)
-        finally:
-            for waiting in self._loading.pop(domain):
-                waiting.callback(None)
+        if not site.loaded:
+            async with Turn(self._asking, domain):
+                site.loaded = site.loaded or await self._recall(site, domain)
         return site
 
     async def _recall(self, site: Site, domain: str) -> bool:
         """Take in what is stored; say whether there is nothing more to ask for."""
         try:
             blocks, counts = await run_in_thread(self._load, domain)
-        except AwayStoreError:
-            # It says so at once; the next page asks again.
-            self._count("store/errors", 1)
-            return False
         except (StoreError, DamagedError) as error:
             self._count("store/errors", 1)
+            if isinstance(error, AwayStoreError):
+                # It says so at once; the next page asks again.
+                return False
             logger.warning("What is known of %s cannot be read, and is found out anew: %s", domain, error)
             return True
         await result_of(site.versions.recall(blocks))

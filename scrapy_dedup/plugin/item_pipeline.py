@@ -628,14 +628,13 @@ class DedupPipeline:
         crawl = self._runtime.crawl
         try:
             stored = await run_in_thread(load, crawl.store, draft.domain)
-        except AwayStoreError:
-            self._runtime.count("store/errors")
-            self._runtime.unmet.note(draft.domain)
-            stored = None
         except StoreError as error:
-            self._runtime.count("store/errors")
-            logger.warning("The store does not answer, %s is learned anew: %s", draft.domain, error)
             stored = None
+            self._runtime.count("store/errors")
+            if isinstance(error, AwayStoreError):
+                self._runtime.unmet.note(draft.domain)
+            else:
+                logger.warning("The store does not answer, %s is learned anew: %s", draft.domain, error)
         return crawl.learner(draft.domain, draft.method) or crawl.meet(draft.domain, draft.method, stored)
 
     async def _send_chunks(self, item_page: ItemPage) -> None:

@@ -288,7 +288,7 @@ class Unchanged:
             self._note_answer(request)
             return
         if plan.fetched != "skip":
-            self._failed(request, response, site)
+            self._failed(request, response.status, site)
         if response.status in GONE:
             self._note_answer(request)
         visit = self._runtime.begin_visit(request, response, settings)
@@ -319,17 +319,15 @@ class Unchanged:
             return
         site = self._runtime.sites.of(domain)
         site.fetches += 1
-        site.failures += 1
-        self._sitemaps.failed(request, domain)
-        self._note_failure(request, None, domain)
+        self._failed(request, None, site)
 
-    def _failed(self, request: Request, response: Response, site: Site) -> None:
+    def _failed(self, request: Request, http_status: int | None, site: Site) -> None:
         domain = extract_domain(request.url, self._runtime.settings.domain_scope)
-        if response.status not in GONE:
+        if http_status not in GONE:
             site.failures += 1
         if domain is not None:
             self._sitemaps.failed(request, domain)
-            self._note_failure(request, response.status, domain)
+            self._note_failure(request, http_status, domain)
 
     def _note_failure(self, request: Request, http_status: int | None, domain: str) -> None:
         key = page_key(request.url, self._runtime.rules)

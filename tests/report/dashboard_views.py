@@ -6,7 +6,8 @@ from typing import Any
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from scrapy_dedup.service.stored.template_upkeep import SelectorLine, ShownTemplate
+from scrapy_dedup.report.values import ReportLocator
+from scrapy_dedup.service.stored.template_upkeep import ShownTemplate
 from scrapy_dedup.service.templates.layout_figures import DomainLayout
 from scrapy_dedup.service.views.page_lists import PageList
 from scrapy_dedup.service.views.undoing import KeptEntry, KeptKind
@@ -100,6 +101,6 @@ def a_version(version: int = 2, **other: Any) -> StoredTemplate:
 
 def a_template_view(stored: StoredTemplate | None = None, **other: Any) -> TemplateView:
     shown = ShownTemplate(
-        stored or a_version(), (), (SelectorLine("main", "0.9"),), (SelectorLine("nav", "nav"),), {"title": ("h1",)}
+        stored or a_version(), (), (ReportLocator("main", "0.9"),), (ReportLocator("nav", "nav"),), {"title": ("h1",)}
     )
     return replace(TemplateView(LAYOUT, shown, (a_version(), a_version(1, state="retired"))), **other)

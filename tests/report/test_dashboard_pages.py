@@ -14,10 +14,11 @@ from msgspec.structs import replace
 from scrapy_dedup.core.boilerplate.repeats import Removal, RemovalRule
 from scrapy_dedup.core.boilerplate.verdict_model import VerdictChange
 from scrapy_dedup.core.patterns import ConfigTrial, HeldBack, SiteConfig
+from scrapy_dedup.report.values import ReportLocator
 from scrapy_dedup.service.jobs import Job, JobState
 from scrapy_dedup.service.patterns import PatternEffect
 from scrapy_dedup.service.report.dashboard import FrontPage, RunPage, RunRow, Step
-from scrapy_dedup.service.stored.template_upkeep import SelectorLine, ShownTemplate, TemplateDiff, TemplateTrial
+from scrapy_dedup.service.stored.template_upkeep import ShownTemplate, TemplateDiff, TemplateTrial
 from scrapy_dedup.service.stored.template_upkeep import TrialEffect as PageEffect
 from scrapy_dedup.service.views.changes import PageChange
 from scrapy_dedup.service.views.undoing import KeptEntry, KeptKind, Undone
@@ -70,7 +71,7 @@ def hostile_pages() -> dict[str, tuple[str, dict[str, object]]]:
         ((ALL, ALL),) * 500,
         (),
     )
-    lines = (SelectorLine("s" * LONG, "e" * LONG), SelectorLine(ALL, ALL)) * 500
+    lines = (ReportLocator("s" * LONG, "e" * LONG), ReportLocator(ALL, ALL)) * 500
     template = a_template_view(
         layout=ALL,
         shown=ShownTemplate(stored, (), lines, lines, {ALL: (ALL,)}),

@@ -30,9 +30,9 @@ from scrapy_dedup.commands.call import (
 )
 from scrapy_dedup.commands.terminal import print_table, say, say_dry_run, say_more, shown
 from scrapy_dedup.report.numbers import count, whole
+from scrapy_dedup.report.values import ReportLocator
 from scrapy_dedup.service.stored import template_upkeep as upkeep
 from scrapy_dedup.service.stored.template_upkeep import (
-    SelectorLine,
     ShownTemplate,
     TemplateDesk,
     TemplateDiff,
@@ -64,8 +64,8 @@ def _show_template(each: ShownTemplate) -> None:
     _show_lines("Content", each.content)
     _show_lines("Left out", each.exclude)
     for name, selectors in each.fields.items():
-        _show_lines(name.capitalize(), [SelectorLine(one) for one in selectors])
-    decided = [SelectorLine(f"{one.get('action')} {one.get('selector')}", _decided(one)) for one in stored.overrides]
+        _show_lines(name.capitalize(), [ReportLocator(one) for one in selectors])
+    decided = [ReportLocator(f"{one.get('action')} {one.get('selector')}", _decided(one)) for one in stored.overrides]
     _show_lines("Decided by a person; of two that meet the later one counts", decided)
     say("Versions: " + ", ".join(f"{version} {state}" for version, state in each.versions), style="dim")
     say("")
@@ -75,7 +75,7 @@ def _decided(override: Any) -> str:
     return " by ".join(str(override[name]) for name in ("at", "by") if override.get(name))
 
 
-def _show_lines(title: str, lines: Sequence[SelectorLine]) -> None:
+def _show_lines(title: str, lines: Sequence[ReportLocator]) -> None:
     if not lines:
         return
     say("")

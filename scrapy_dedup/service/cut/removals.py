@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.repeats import Removal, RemovalRule
 from scrapy_dedup.core.pages.fingerprints import from_hex, in_hex
-from scrapy_dedup.service.cut.cleaning import LAYER, LAYERS, Cleaned, Removed
+from scrapy_dedup.service.cut.cleaning import LAYER, LAYERS, Cleaned, Removed, by_rule
 from scrapy_dedup.store.records.records import DecisionRecord
 from scrapy_dedup.store.records.stored import StoredDecision
 
@@ -22,45 +22,41 @@ _BLOCKS = re.compile(r"([0-9]+) blocks, ")
 
 def shadow_decision(page_key: bytes, cleaned: Cleaned, at: datetime) -> DecisionRecord:
     """Return the decision of the layer `boilerplate` about a page that would have lost at least one block."""
-    own = [one for one in cleaned.removed if one.removal.rule.layer == LAYER]
+    own = {rule: removed for rule, removed in by_rule(cleaned.removed).items() if rule.layer == LAYER}
     return _decision(page_key, (LAYER, SHADOW), own, cleaned.chars_in, at)
 
 
 def removal_decisions(page_key: bytes, cleaned: Cleaned, at: datetime) -> list[DecisionRecord]:
     """Return a decision of each layer that left out blocks of a page; where a layer is in the shadow, what it would."""
-    found = []
-    for removed, done in ((cleaned.removed, ACTION), (cleaned.shadowed, SHADOW)):
-        for layer in LAYERS:
-            own = [one for one in removed if one.removal.rule.layer == layer]
-            if own:
-                found.append(_decision(page_key, (layer, done), own, cleaned.chars_in, at))
-    return found
+    return [
+        _decision(page_key, (layer, done), own, cleaned.chars_in, at)
+        for removed, done in ((by_rule(cleaned.removed), ACTION), (by_rule(cleaned.shadowed), SHADOW))
+        for layer in LAYERS
+        if (own := {rule: blocks for rule, blocks in removed.items() if rule.layer == layer})
+    ]
 
 
 def _decision(
-    page_key: bytes, said: tuple[str, str], removed: Sequence[Removed], chars_in: int, at: datetime
+    page_key: bytes,
+    said: tuple[str, str],
+    removed: Mapping[RemovalRule, Sequence[Removed]],
+    chars_in: int,
+    at: datetime,
 ) -> DecisionRecord:
-    places: dict[RemovalRule, int] = {}
-    place_of: list[int] = []
-    # Neighbours mostly share their rule, and to look it up costs more than all else here.
-    last, place = None, 0
-    for one in removed:
-        rule = one.removal.rule
-        if rule is not last:
-            last, place = rule, places.setdefault(rule, len(places))
-        place_of.append(place)
-    digits = in_hex([one.removal.fingerprint for one in removed])
-    chars = sum([len(one.text) for one in removed])
     layer, action = said
+    blocks = [one for own in removed.values() for one in own]
+    places = [place for place, own in enumerate(removed.values()) for _ in own]
+    digits = in_hex([one.removal.fingerprint for one in blocks])
+    chars = sum([len(one.text) for one in blocks])
     return DecisionRecord(
         page_key=page_key,
         layer=layer,
         action=action,
-        reason=f"{len(removed)} blocks, {chars} of {chars_in} characters",
+        reason=f"{len(blocks)} blocks, {chars} of {chars_in} characters",
         decided_at=at,
         detail={
-            "rules": [[rule.name, rule.evidence, rule.on_pages, rule.of_pages, rule.path] for rule in places],
-            "blocks": dict(zip(digits, place_of, strict=True)),
+            "rules": [[rule.name, rule.evidence, rule.on_pages, rule.of_pages, rule.path] for rule in removed],
+            "blocks": dict(zip(digits, places, strict=True)),
         },
     )
 

@@ -21,6 +21,7 @@ from scrapy_dedup.core.pages.fingerprints import to_digits
 from scrapy_dedup.core.pages.marking import check_selector
 from scrapy_dedup.core.patterns import compile_expression
 from scrapy_dedup.core.templates.templates import Template, Vision, selector
+from scrapy_dedup.report.values import ReportLocator
 from scrapy_dedup.service.cut.site_cleaning import SiteCut, cut_page
 from scrapy_dedup.service.cut.site_patterns import patterns_of
 from scrapy_dedup.service.packed_files import read_json
@@ -125,7 +126,12 @@ def export_templates(project: ProjectStore, domain: str | None = None) -> dict[s
     wanted = {(one.domain, one.layout, one.version) for one, _ in list_templates(project, domain)}
     domains = sorted({name for name, _, _ in wanted})
     stored = (one for name in domains for one in project.templates(name, live_only=False))
-    rows = [_as_json(one) for one in stored if (one.domain, one.layout, one.version) in wanted]
+    rows = [
+        {name: getattr(one, name) for name in _FileTemplate.__struct_fields__}
+        | {"layout": to_digits(one.layout), "structure": to_digits(one.structure)}
+        for one in stored
+        if (one.domain, one.layout, one.version) in wanted
+    ]
     return {"format": FORMAT, "version": VERSION, "templates": rows}
 
 
@@ -151,11 +157,6 @@ class _FileTemplate(Struct):
     overrides: list[dict[str, Any]]
     paths: list[_Text]
     body: dict[str, Any]
-
-
-def _as_json(one: StoredTemplate) -> dict[str, Any]:
-    digits = {"layout": to_digits(one.layout), "structure": to_digits(one.structure)}
-    return {name: digits.get(name, getattr(one, name)) for name in _FileTemplate.__struct_fields__}
 
 
 def read_templates(text: str, at: datetime) -> list[TemplateRecord]:
@@ -251,13 +252,6 @@ class TemplateChoiceError(DedupError):
     """What was asked of a template cannot be done; the message says why, and what can."""
 
 
-class SelectorLine(Struct, frozen=True):
-    """A selector, and why: empty where the template is of another version and tells no more."""
-
-    selector: str
-    evidence: str = ""
-
-
 class ShownTemplate(Struct, frozen=True):
     """A template as a person reads it.
 
@@ -270,8 +264,8 @@ class ShownTemplate(Struct, frozen=True):
 
     stored: StoredTemplate
     versions: tuple[tuple[int, str], ...]
-    content: tuple[SelectorLine, ...]
-    exclude: tuple[SelectorLine, ...]
+    content: tuple[ReportLocator, ...]
+    exclude: tuple[ReportLocator, ...]
     fields: Mapping[str, tuple[str, ...]]
 
 
@@ -289,12 +283,7 @@ def list_templates(
     if not found:
         raise UnknownLayoutError(_nothing_learned(project, domain if isinstance(domain, str) else None))
     by_layout = (list(some) for _, some in groupby(found, key=lambda each: (each.domain, each.layout)))
-    return [(_present(versions), len(versions)) for versions in by_layout]
-
-
-def _present(versions: Sequence[TemplateFigures]) -> TemplateFigures:
-    """Return the live one of versions in their order, or else the newest."""
-    return next((each for each in versions if each.state == "live"), versions[-1])
+    return [(next((each for each in some if each.state == "live"), some[-1]), len(some)) for some in by_layout]
 
 
 def show_templates(project: ProjectStore, domain: str, layout: str | None, version: int | None) -> list[ShownTemplate]:
@@ -352,14 +341,14 @@ def show_version(versions: Sequence[StoredTemplate], version: int | None = None)
     template = template_in(stored)
     if template is None:
         content, exclude = (
-            [SelectorLine(one) for one in texts_of(stored.selectors, name)] for name in ("content", "exclude")
+            [ReportLocator(one) for one in texts_of(stored.selectors, name)] for name in ("content", "exclude")
         )
     else:
         content = [
-            SelectorLine(selector(path), evidence_of(template.verdicts.get(path))) for path in template.containers
+            ReportLocator(selector(path), evidence_of(template.verdicts.get(path))) for path in template.containers
         ]
         exclude = [
-            SelectorLine(selector(path), each.evidence) for path, each in template.verdicts.items() if not each.keep
+            ReportLocator(selector(path), each.evidence) for path, each in template.verdicts.items() if not each.keep
         ]
     return ShownTemplate(
         stored,
