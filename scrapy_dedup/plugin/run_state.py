@@ -165,7 +165,7 @@ class RunState:
         try:
             await run_in_thread(self._crawl.store.report_run, self._crawl.run.id, stats, at)
             if self._crawl.duplicates.knows_all and not await run_in_thread(self._crawl.store.has_one_run):
-                self._crawl.duplicates.meet_others()
+                self._crawl.duplicates.knows_all = False
         except StoreError as error:
             # The writer tells of a store that fails; here nothing is lost.
             logger.debug("How the run stands cannot be told: %s", error)

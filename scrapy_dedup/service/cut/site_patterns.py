@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct, field
 
 from scrapy_dedup.core.boilerplate.repeats import Removal, RemovalRule
-from scrapy_dedup.core.pages.blocks import Block, Page
+from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.fingerprints import from_hex
 from scrapy_dedup.core.pages.marking import Marking, SelectorError, check_any_selector, mark
 from scrapy_dedup.core.pages.tag_selectors import GENERIC_SELECTORS, TagSelectors
@@ -52,41 +52,6 @@ class Target(NamedTuple):
     rule: RemovalRule
     is_generic: bool
     outside_content: bool = False
-
-
-class SelectorChoice:
-    """Which blocks go, selector after selector."""
-
-    def __init__(self, blocks: Sequence[Block], left: Sequence[int], keep: frozenset[int]) -> None:
-        self._blocks = blocks
-        self._left = left
-        self._keep = keep
-        self._chars = sum(len(blocks[place].text) for place in left)
-        self.taken: dict[int, RemovalRule] = {}
-
-    def take(self, target: Target, matched: Sequence[int], protected: Sequence[bool]) -> PatternHeld | None:
-        """Take what a selector matches, a generic one but for what is protected; return why it is not carried out."""
-        own = [place for place in matched if self._is_meant(target, self._blocks[place])]
-        # Protected blocks count: what is around most of a page is no box beside it, whoever knows its parts.
-        chars = sum(len(self._blocks[place].text) for place in own)
-        if target.is_generic and chars > _MOST_GENERIC * self._chars:
-            return PatternHeld.PROTECTED
-        if chars > _MOST_OF_PAGE * self._chars:
-            return PatternHeld.WHOLE_PAGE
-        for place in own:
-            if not (target.is_generic and protected[place]):
-                self.taken.setdefault(place, target.rule)
-        return None
-
-    def _is_meant(self, target: Target, block: Block) -> bool:
-        if block.fingerprint in self._keep:
-            return False
-        return not (target.outside_content and _is_in_content(block.path))
-
-    @property
-    def leaves_nothing(self) -> bool:
-        """Whether all selectors together would leave no text."""
-        return len(self.taken) == len(self._left)
 
 
 @lru_cache(maxsize=8_192)
@@ -190,22 +155,38 @@ class SitePatterns(Struct, frozen=True, eq=False):
         if not targets or not left:
             return found, ()
         marking = _marking(html, page, targets)
-        held = [HeldBack(targets[number].selector, PatternHeld.TOO_MUCH_WORK) for number in sorted(marking.too_costly)]
-        choice = SelectorChoice(page.blocks, left, self.keep_blocks)
-        matching = frozenset[int]().union(*set(marking.blocks))
-        for number, target in enumerate(targets):
-            if number not in matching:
-                continue
-            matched = [place for place in left if number in marking.blocks[place]]
-            reason = choice.take(target, matched, protected) if matched else None
-            if reason is not None:
-                held.append(HeldBack(target.selector, reason))
-        if choice.leaves_nothing:
-            names = dict.fromkeys(rule.path for rule in choice.taken.values())
+        taken, held = self._taken(page, left, targets, marking, protected)
+        if len(taken) == len(left):
+            names = dict.fromkeys(rule.path for rule in taken.values())
             return found, (*held, *(HeldBack(name, PatternHeld.WHOLE_PAGE) for name in names))
-        for place, rule in choice.taken.items():
+        for place, rule in taken.items():
             found[place] = Removal(page.blocks[place].fingerprint, rule)
         return found, tuple(held)
+
+    def _taken(
+        self, page: Page, left: Sequence[int], targets: Sequence[Target], marking: Marking, protected: Sequence[bool]
+    ) -> tuple[dict[int, RemovalRule], list[HeldBack]]:
+        """Return which of the blocks that are left selectors take, and what is not carried out."""
+        blocks, taken = page.blocks, dict[int, RemovalRule]()
+        held = [HeldBack(targets[number].selector, PatternHeld.TOO_MUCH_WORK) for number in sorted(marking.too_costly)]
+        may_go = [place for place in left if blocks[place].fingerprint not in self.keep_blocks]
+        most = sum(len(blocks[place].text) for place in left)
+        for number in sorted(frozenset[int]().union(*set(marking.blocks))):
+            target = targets[number]
+            own = [place for place in may_go if number in marking.blocks[place]]
+            if target.outside_content:
+                own = [place for place in own if not _is_in_content(blocks[place].path)]
+            # Protected blocks count: what is around most of a page is no box beside it, whoever knows its parts.
+            chars = sum(len(blocks[place].text) for place in own)
+            if target.is_generic and chars > _MOST_GENERIC * most:
+                held.append(HeldBack(target.selector, PatternHeld.PROTECTED))
+            elif chars > _MOST_OF_PAGE * most:
+                held.append(HeldBack(target.selector, PatternHeld.WHOLE_PAGE))
+            else:
+                for place in own:
+                    if not (target.is_generic and protected[place]):
+                        taken.setdefault(place, target.rule)
+        return taken, held
 
 
 def _marking(html: str, page: Page, targets: Sequence[Target]) -> Marking:
@@ -216,9 +197,7 @@ def _marking(html: str, page: Page, targets: Sequence[Target]) -> Marking:
     return mark(html, page, selectors)
 
 
-@lru_cache(maxsize=64)
-def _tag_selectors(selectors: tuple[str, ...]) -> TagSelectors:
-    return TagSelectors(selectors)
+_tag_selectors = lru_cache(maxsize=64)(TagSelectors)
 
 
 def names_of(rule: RemovalRule) -> tuple[str, ...]:
@@ -234,7 +213,9 @@ def patterns_of(settings: Settings, config: SiteConfig | None = None, origin: st
     Raises:
         PatternError: a selector or an expression cannot be used; the message names it, its kind and where it stands.
     """
-    return _compiled(_Switches.of(settings), project_config(settings), config or SiteConfig(), origin)
+    acts, shadows = settings.acts(PATTERNS), settings.shadows(PATTERNS)
+    switches = _Switches(acts, shadows, settings.generic_selectors, settings.allow_slow_patterns)
+    return _compiled(switches, project_config(settings), config or SiteConfig(), origin)
 
 
 def project_config(settings: Settings) -> SiteConfig:
@@ -252,16 +233,6 @@ class _Switches(NamedTuple):
     generic: bool
     allow_slow: bool
 
-    @classmethod
-    def of(cls, settings: Settings) -> "_Switches":
-        """Return what settings say of the layer."""
-        return cls(
-            settings.acts(PATTERNS),
-            settings.shadows(PATTERNS),
-            settings.generic_selectors,
-            settings.allow_slow_patterns,
-        )
-
 
 @lru_cache(maxsize=1_024)
 def _compiled(switches: _Switches, project: SiteConfig, site: SiteConfig, origin: str) -> SitePatterns:
@@ -269,10 +240,16 @@ def _compiled(switches: _Switches, project: SiteConfig, site: SiteConfig, origin
     check_config(site, origin, allow_slow=switches.allow_slow)
     config = get_site_config_with_db_overrides(project, site)
     keep = frozenset(config.keep_rules)
+    targets = [
+        Target(one, RemovalRule("selector of the site", "somebody said so", path=one, layer=PATTERNS), is_generic=False)
+        for one in config.boilerplate_css_selectors
+    ]
+    if switches.generic:
+        targets += _OF_ALL_SITES
     return SitePatterns(
         acts=switches.acts,
         shadows=switches.shadows,
-        targets=tuple(one for one in _targets(config, generic=switches.generic) if keep.isdisjoint(names_of(one.rule))),
+        targets=tuple(one for one in targets if keep.isdisjoint(names_of(one.rule))),
         text=_expressions(config.boilerplate_text_patterns, TEXT_PATTERN, keep, allow_slow=switches.allow_slow),
         pdf=_expressions(config.pdf_boilerplate_patterns, PDF_PATTERN, keep, allow_slow=switches.allow_slow),
         keep_blocks=frozenset(map(from_hex, config.keep_blocks)),
@@ -284,14 +261,6 @@ def _compiled(switches: _Switches, project: SiteConfig, site: SiteConfig, origin
 def _expressions(sources: Iterable[str], name: str, keep: frozenset[str], *, allow_slow: bool) -> Expressions:
     wanted = [one for one in sources if keep.isdisjoint(names_of(text_rule(one, name)))]
     return compile_expressions(wanted, allow_slow=allow_slow)
-
-
-def _targets(config: SiteConfig, *, generic: bool) -> list[Target]:
-    own = [
-        Target(one, RemovalRule("selector of the site", "somebody said so", path=one, layer=PATTERNS), is_generic=False)
-        for one in config.boilerplate_css_selectors
-    ]
-    return [*own, *_OF_ALL_SITES] if generic else own
 
 
 # Once: for each site of a crawl they would take 10 kB.

@@ -97,8 +97,8 @@ class DuplicateIndex:
     def __init__(self, store: ProjectStore, *, is_alone: bool = False) -> None:
         """Take whether nobody else has written or writes to the store."""
         self._store = store
-        # Then all there is to know is in memory, until something of it is forgotten.
-        self._knows_all = is_alone
+        self.knows_all = is_alone
+        """Whether the store has nothing that is not in memory: until something is forgotten, or others write to it."""
         self._recent: OrderedDict[bytes, _Recent] = OrderedDict()
         self._packer = Packer()
         self._chars = 0
@@ -116,7 +116,7 @@ class DuplicateIndex:
         Raises:
             StoreError: the store failed.
         """
-        if self._knows_all and facts.page_key not in self._recent:
+        if self.knows_all and facts.page_key not in self._recent:
             return KnownDuplicates()
         layers = asked_layers(settings)
         sketch = facts.sketch
@@ -138,15 +138,6 @@ class DuplicateIndex:
             near = promising(sketch, answer.near, settings.near_duplicate_jaccard, _MOST_COMPARED)
             wanted |= {one.page_key for one in near}
         return KnownDuplicates(answer, self._store.texts_of(wanted) if wanted else {})
-
-    @property
-    def knows_all(self) -> bool:
-        """Whether the store has nothing that is not in memory."""
-        return self._knows_all
-
-    def meet_others(self) -> None:
-        """Ask the store from now on: somebody else writes to it."""
-        self._knows_all = False
 
     def same(
         self, facts: PageFacts, found: KnownDuplicates, settings: Settings, layers: Collection[str]
@@ -173,7 +164,13 @@ class DuplicateIndex:
         if not others:
             return None
         own = Text(facts.page_key, facts.text_hash, facts.shingles())
-        return stands_for(own, others, len(with_title), _policy(settings), layers)
+        policy = DuplicatePolicy(
+            trusts_title=settings.title_trust == "always",
+            title_agreement=settings.title_agreement,
+            title_common=settings.title_common,
+            near_at=settings.near_duplicate_jaccard,
+        )
+        return stands_for(own, others, len(with_title), policy, layers)
 
     def with_text(self, page_key: bytes, domain: str, text_hash: bytes | None, settings: Settings) -> list[bytes]:
         """Return the other pages of this run that go out with the text of one, on any domain or on its own."""
@@ -243,7 +240,7 @@ class DuplicateIndex:
                 for band in facts.sketch.bands:
                     self._bands.add(band, key)
         while len(self._recent) > _RECENT_PAGES or (self._chars > _RECENT_CHARS and len(self._recent) > 1):
-            self._knows_all = False
+            self.knows_all = False
             self.forget(next(iter(self._recent)))
 
     def withdraw(self, key: bytes) -> None:
@@ -292,15 +289,6 @@ def asked_layers(settings: Settings) -> frozenset[str]:
 def drops(same: Same, settings: Settings) -> bool:
     """Say whether a page that another stands for is left out."""
     return settings.acts(same.layer) and (same.layer != NEAR_DUPLICATE or settings.near_duplicate == "drop")
-
-
-def _policy(settings: Settings) -> DuplicatePolicy:
-    return DuplicatePolicy(
-        trusts_title=settings.title_trust == "always",
-        title_agreement=settings.title_agreement,
-        title_common=settings.title_common,
-        near_at=settings.near_duplicate_jaccard,
-    )
 
 
 def records_of(
