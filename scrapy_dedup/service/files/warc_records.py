@@ -15,7 +15,7 @@ from hashlib import new
 from http.client import PARTIAL_CONTENT
 from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Self
+from typing import Any, BinaryIO, Final, Self, TypeAlias
 
 from msgspec import Struct
 
@@ -167,27 +167,21 @@ class WarcRecord(Struct, frozen=True):
     """A good record with an answer.
 
     Attributes:
-        at: byte of the file where it begins, or the member that it is in.
-        place: the same for a person.
         fields: of its header, by their names in lower case.
         block: all behind its header.
     """
 
-    at: int
-    place: str
     fields: Mapping[str, str]
     block: bytes
 
 
-class BadWarcRecord(Struct, frozen=True):
-    """A bad record, or what is none."""
-
-    at: int
-    place: str
-    reason: str
+Told: TypeAlias = tuple[int, str, WarcRecord | str]
+"""Byte of the file where a record begins, or the member that it is in; the same for a person; the record, or why it is
+bad, or none.
+"""
 
 
-def read_records(file: BinaryIO, most: int, size: int | None = None) -> Iterator[WarcRecord | BadWarcRecord]:
+def read_records(file: BinaryIO, most: int, size: int | None = None) -> Iterator[Told]:
     """Iterate over the good records with answers, and over what is bad; good ones of other types are passed over.
 
     A record of more than *most* bytes is bad; *size* is that of the whole where the file has but the beginning.
@@ -346,7 +340,7 @@ class _WarcReader:
         self.packing: str | None = None
         self.packing = self._packing()
 
-    def records(self) -> Iterator[WarcRecord | BadWarcRecord]:
+    def records(self) -> Iterator[Told]:
         if not self.packing:
             yield from self._records(self._raw)
             return
@@ -358,7 +352,7 @@ class _WarcReader:
                 if not is_lost and self._raw.find(_NO_PADDING, at) is None:
                     return
                 if not is_lost:
-                    yield BadWarcRecord(at, f"byte {at}", "no record of a WARC file")
+                    yield at, f"byte {at}", "no record of a WARC file"
                 content = self._next_member(self._raw, at)
                 if content is None:
                     return
@@ -424,7 +418,7 @@ class _WarcReader:
         self._in_vain += cost
         return near if self._in_vain <= _IN_VAIN_BYTES + _IN_VAIN_TIMES * self._size else max(near, far)
 
-    def _records(self, content: _Content) -> Iterator[WarcRecord | BadWarcRecord]:
+    def _records(self, content: _Content) -> Iterator[Told]:
         at: int | None = 0
         is_lost = error_told = False
         while at is not None:
@@ -435,29 +429,29 @@ class _WarcReader:
             head = _HEAD.match(content.window, 0, _MOST_HEAD_BYTES)
             if head is None or _VERSION.search(head[0], len(_MAGIC)):
                 if not is_lost:
-                    yield BadWarcRecord(*_place(content, at), content.error or "no record of a WARC file")
+                    yield *_place(content, at), content.error or "no record of a WARC file"
                     error_told = content.error is not None
                 is_lost = True
                 at = content.find(_VERSION, at + 1)
                 continue
             found, following = self._judged(content, at, _fields(head[1]), at + len(head[0]))
-            is_lost = isinstance(found, BadWarcRecord) and following == at + 1
+            is_lost = isinstance(found, str) and following == at + 1
             if found is not None:
-                error_told = isinstance(found, BadWarcRecord) and content.error is not None
-                yield found
+                error_told = isinstance(found, str) and content.error is not None
+                yield *_place(content, at), found
             at = following
         if content.error is not None and not error_told:
-            yield BadWarcRecord(*_place(content, at or content.end), content.error)
+            yield *_place(content, at or content.end), content.error
 
     def _judged(
         self, content: _Content, at: int, fields: Mapping[str, str], start: int
-    ) -> tuple[WarcRecord | BadWarcRecord | None, int]:
-        """Return the record whose header ends at a byte, if it says anything, and where to go on."""
+    ) -> tuple[WarcRecord | str | None, int]:
+        """Return the record whose header ends at a byte, or why it is bad, if it says anything; and where to go on."""
         kind, said = fields.get("warc-type", "").lower(), fields.get("content-length", "")
         if kind != ANSWER and kind not in _OTHERS:
-            return BadWarcRecord(*_place(content, at), f"no record has the WARC-Type {kind[:40]!r}"), at + 1
+            return f"no record has the WARC-Type {kind[:40]!r}", at + 1
         if not (said.isdecimal() and len(said) <= 18):
-            return BadWarcRecord(*_place(content, at), f"no Content-Length: {said[:40]!r}"), at + 1
+            return f"no Content-Length: {said[:40]!r}", at + 1
         end = start + int(said)
         is_kept = end - start <= self._most
         is_there = is_kept or content.go(end)
@@ -477,13 +471,11 @@ class _WarcReader:
         if proof is False or not (ends or (proof and content.error is None)):
             reason = _ALTERED if ends else (content.error or _WRONG_END) if is_kept else self._large
             cost = content.read_bytes if content.is_packed and not is_kept else len(block)
-            return BadWarcRecord(*_place(content, at), reason), self._behind(at + 1, min(end, content.end), cost)
+            return reason, self._behind(at + 1, min(end, content.end), cost)
         end += len(_END) if rest.startswith(_END) else len(rest) if _END.startswith(rest) else 0
         if kind != ANSWER:
             return None, end
-        if not is_kept:
-            return BadWarcRecord(*_place(content, at), self._large), end
-        return WarcRecord(*_place(content, at), fields, block), end
+        return (WarcRecord(fields, block) if is_kept else self._large), end
 
 
 def _place(content: _Content, at: int) -> tuple[int, str]:
@@ -558,10 +550,10 @@ def read_warc(path: Path, name: str, settings: Settings, advance: Advance) -> It
     """
     with path.open("rb") as file:
         told = 0
-        for record in read_records(file, most_line_bytes(settings)):
-            yield _found(record, f"{name}, {record.place}")
-            advance(max(0, record.at - told))
-            told = max(told, record.at)
+        for at, place, record in read_records(file, most_line_bytes(settings)):
+            yield _found(record, f"{name}, {place}")
+            advance(max(0, at - told))
+            told = max(told, at)
         advance(path.stat().st_size - told)
 
 
@@ -573,15 +565,15 @@ def read_answers(raw: bytes, size: int, where: str, settings: Settings) -> Itera
     *raw* is the record, unpacked, from `WARC/` to the two line ends behind it, or the beginning of a large one; *size*
     are the bytes of the whole; *where* it is, for a person.
     """
-    for record in read_records(BytesIO(raw), most_line_bytes(settings), size):
-        yield record.at, _found(record, where)
+    for at, _, record in read_records(BytesIO(raw), most_line_bytes(settings), size):
+        yield at, _found(record, where)
         if size > len(raw):
             break
 
 
-def _found(record: WarcRecord | BadWarcRecord, where: str) -> Found:
-    if isinstance(record, BadWarcRecord):
-        return BadRecord(where, record.reason)
+def _found(record: WarcRecord | str, where: str) -> Found:
+    if isinstance(record, str):
+        return BadRecord(where, record)
     fields = record.fields
     url = fields.get("warc-target-uri", "").removeprefix("<").removesuffix(">")
     if not url:
