@@ -275,7 +275,7 @@ class EngineFigures(EngineState):
 
     def waiting(self) -> int | None:
         """Return how many requests the scheduler holds; None where it cannot say."""
-        scheduler = getattr(self._slot(), "scheduler", None)
+        scheduler = self.scheduler()
         if scheduler is None:
             return None
         try:
@@ -289,7 +289,7 @@ class EngineFigures(EngineState):
 
     def in_work(self) -> int:
         """Return how many responses are in callbacks and pipelines."""
-        slot = getattr(getattr(self._engine(), "scraper", None), "slot", None)
+        slot = self._scraper_slot()
         return len(getattr(slot, "queue", None) or ()) + len(getattr(slot, "active", None) or ())
 
     def slots(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 from typing import Any, Final, Literal, TypedDict
 
@@ -468,20 +469,19 @@ def _metadata(page: CachedPage) -> dict[str, Any]:
 
 def _write_page(folder: Path, held: _PageFile, content: bytes, metadata: dict[str, Any]) -> UrlRecord:
     """Write the files of a page; their name has a counter where another URL took it."""
-    first = url_record(held.url, held.content_hash, held.extraction_timestamp)
-    number = 0
-    while True:
-        number += 1
-        stem = first["url_hash"] if number == 1 else f"{first['url_hash']}_{number}"
-        record = url_record(held.url, held.content_hash, held.extraction_timestamp, stem)
+    record = url_record(held.url, held.content_hash, held.extraction_timestamp)
+    for number in count(2):
         try:
             with (folder / record["extraction_file"]).open("xb") as opened:
                 opened.write(content)
         except FileExistsError:
-            continue
-        with (folder / record["metadata_file"]).open("x", encoding="ascii") as told:
-            told.write(json.dumps(metadata, indent=1) + "\n")
-        return record
+            stem = f"{record['url_hash']}_{number}"
+            record = url_record(held.url, held.content_hash, held.extraction_timestamp, stem)
+        else:
+            break
+    with (folder / record["metadata_file"]).open("x", encoding="ascii") as told:
+        told.write(json.dumps(metadata, indent=1) + "\n")
+    return record
 
 
 def count_files(folder: Path) -> int:

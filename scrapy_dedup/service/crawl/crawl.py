@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
+from scrapy_dedup.core.boilerplate.repeats import Boilerplate
 from scrapy_dedup.core.duplicates import (
     MOST_ITEMS,
     NO_FIELDS,
@@ -41,7 +41,6 @@ from scrapy_dedup.service.duplicates.index import DuplicateIndex, KnownDuplicate
 from scrapy_dedup.service.duplicates.page_facts import Aliases, PageFacts
 from scrapy_dedup.service.learning import (
     Learner,
-    Sample,
     SiteLearner,
     Steps,
     at_once,
@@ -216,8 +215,7 @@ def load(store: ProjectStore, domain: str) -> Stored:
     )
 
 
-NOTHING_KNOWN = Learner("", "html", RepeatPolicy(), 2)
-
+_NOTHING_KNOWN: Final[Boilerplate[int]] = Boilerplate()
 # Of fewer blocks a page is judged in some milliseconds, even where nothing is known of its site.
 _MANY_BLOCKS = 100
 
@@ -245,7 +243,8 @@ def cut_draft(
     html = draft.source if draft.page is not None else ""
     reading = Reading(draft.method, draft.page, draft.text, draft.url, html, is_pdf=draft.pdf is not None)
     with watch.on("boilerplate"):
-        return reading.clean((learner or NOTHING_KNOWN).boilerplate, settings, patterns=patterns)
+        repeats = learner.boilerplate if learner is not None else _NOTHING_KNOWN
+        return reading.clean(repeats, settings, patterns=patterns)
 
 
 @dataclasses.dataclass(slots=True)
@@ -311,13 +310,13 @@ class Crawl:
         """Let the domain learn from a page."""
         if learner.site is not None and draft.page is not None:
             learner.site.see(draft.page_key, draft.url, draft.source, draft.page)
-        if learner.wants(draft.page_key) and learner.count(draft.page_key, self._samples(draft)):
-            yield from self.learn(learner)
-
-    def _samples(self, draft: Draft) -> dict[int, Sample]:
-        if draft.page is None or draft.method == "text":
-            return text_samples(draft.text, self.settings.min_block_chars)
-        return html_samples(draft.page)
+        if learner.wants(draft.page_key):
+            if draft.page is None or draft.method == "text":
+                samples = text_samples(draft.text, self.settings.min_block_chars)
+            else:
+                samples = html_samples(draft.page)
+            if learner.count(draft.page_key, samples):
+                yield from self.learn(learner)
 
     def learn(self, learner: Learner) -> Steps[None]:
         """Make verdicts of what a domain has shown so far."""

@@ -68,11 +68,6 @@ class Sent(Struct, frozen=True):
     text: str
 
 
-def own_places(items: Sequence[Entry], source: StoredSource, url_field: str) -> list[int]:
-    """Return where those of a page's kept items stand that were cut from its stored original."""
-    return [place for place, one in enumerate(items) if _values(one).get(url_field) in (None, source.url, [source.url])]
-
-
 def sent_otherwise(source: StoredSource, cleaned: Cleaned) -> Sent | None:
     """Return the text that went out of a page, where the page has another one now, and the store knows."""
     figures = (source.report or {}).get("cleaned")
@@ -398,7 +393,8 @@ class Refiner:
         cleaned, metadata = cut
         newest = outcomes[0] if outcomes else None
         items = (newest.items if newest is not None else None) or ()
-        places = own_places(items, source, self._settings.url_field)
+        own = (None, source.url, [source.url])
+        places = [at for at, one in enumerate(items) if _values(one).get(self._settings.url_field) in own]
         sent = sent_otherwise(source, cleaned)
         stored = source.cleaned_content or ""
         if stored == column_text(cleaned.content) and sent is None and not moved:

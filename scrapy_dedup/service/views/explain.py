@@ -17,7 +17,7 @@ from scrapy_dedup.core.urls.normal_form import extract_domain, normalize_url, pa
 from scrapy_dedup.report.numbers import percent, whole
 from scrapy_dedup.report.values import ExplainedBlock, ExplainedChunk, ExplainedDecision, ExplainedLike, ExplainedPage
 from scrapy_dedup.service.cut.cleaning import LAYERS
-from scrapy_dedup.service.cut.reading import Located, Reading, other_method, read_again
+from scrapy_dedup.service.cut.reading import Located, other_method, read_again
 from scrapy_dedup.service.cut.removals import ACTION, removals_in
 from scrapy_dedup.service.cut.site_patterns import PATTERNS, patterns_of
 from scrapy_dedup.service.patterns import stored_config
@@ -137,18 +137,14 @@ def _cut_again(project: ProjectStore, source: StoredSource, settings: Settings) 
     reading = read_again(source, settings)
     if reading is None:
         return {}
+    domain = source.domain
     try:
-        removed = _removed(reading, project, source.domain, settings)
+        patterns = patterns_of(settings, stored_config(project, domain), domain)
     except DedupError:  # what was decided about the site cannot be used any more: then nothing is known of it
         return {}
-    return {key: (path, text) for key, path, text in removed if text}
-
-
-def _removed(reading: Reading, project: ProjectStore, domain: str, settings: Settings) -> list[tuple[int, str, str]]:
-    patterns = patterns_of(settings, stored_config(project, domain), domain)
     site = site_of(domain, project.templates(domain)) if reading.method == "template" else None
-    cleaned = reading.clean(_NOTHING, settings, site, patterns)
-    return [(one.removal.fingerprint, one.path, one.text) for one in cleaned.removed]
+    removed = reading.clean(_NOTHING, settings, site, patterns).removed
+    return {one.removal.fingerprint: (one.path, one.text) for one in removed if one.text}
 
 
 def _inserted(blocks: list[JudgedBlock], part: JudgedBlock) -> bool:
