@@ -63,16 +63,17 @@ class LeasedServer:
         # A third longer than in the store, so that this one knows first that a worker is dead: then its pages are free
         # when they come back.
         self._lease_seconds = lease.total_seconds() * 4 / 3
-        self._push = client.register_script(_PUSH)
-        self._pop = client.register_script(_POP)
-        self._done = client.register_script(_DONE)
-        self._hold = client.register_script(_HOLD)
-        self._recover = client.register_script(_RECOVER)
-        self._renew = client.register_script(_RENEW)
-        self._reclaim = client.register_script(_RECLAIM)
-        self._state = client.register_script(_STATE)
-        self._leave = client.register_script(_LEAVE)
-        self._clear = client.register_script(_CLEAR)
+        register = client.register_script
+        self._push = register(_KEYS + _PUSH)
+        self._pop = register(_KEYS + _POP)
+        self._done = register(_KEYS + _DONE)
+        self._hold = register(_KEYS + _HOLD)
+        self._recover = register(_KEYS + _RECOVER)
+        self._renew = register(_KEYS + _RENEW)
+        self._reclaim = register(_KEYS + _RECLAIM)
+        self._state = register(_KEYS + _STATE)
+        self._leave = register(_KEYS + _LEAVE)
+        self._clear = register(_KEYS + _CLEAR)
 
     def __len__(self) -> int:
         """Return how many requests wait."""
@@ -143,7 +144,7 @@ class LeasedServer:
         return script(keys=[self.name], args=args)
 
 
-# What happens in the server in one step each, in its Lua.
+# What happens in the server in one step each, in its Lua; each script begins with the keys.
 
 _KEYS = """
 local name = KEYS[1]
@@ -167,9 +168,7 @@ end
 # between would leave a URL that nobody asks for.
 # Ids of a queue that begins anew are others, since no server pushes one each microsecond: a worker of the last one may
 # still name its own.
-_PUSH = (
-    _KEYS
-    + """
+_PUSH = """
 local seen, kind, page, callback, identity = name .. ':seen', ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local mark = page .. '|' .. callback
 if kind == 'link' then
@@ -185,14 +184,11 @@ redis.call('HSET', bodies, id, ARGV[2])
 redis.call('ZADD', queue, ARGV[1], id)
 return 1
 """
-)
 
 # ARGV: worker, seconds of its lease, of how many deaths a request is suspect. The smallest id of the best priority:
 # those that came first. One that is suspect is lent to a worker that has nothing else: with others in its hands, these
 # would come back with it, and be given up with it.
-_POP = (
-    _KEYS
-    + """
+_POP = """
 local function is_suspect(id) return tonumber(redis.call('HGET', name .. ':deaths', id) or 0) >= tonumber(ARGV[3]) end
 local first, mine = redis.call('ZRANGE', queue, 0, 0), redis.call('ZRANGE', flight(ARGV[1]), 0, 1)
 if #first == 0 then return false end
@@ -202,13 +198,10 @@ if not redis.call('ZSCORE', workers, ARGV[1]) then redis.call('ZADD', workers, n
 redis.call('ZADD', flight(ARGV[1]), found[2], found[1])
 return {found[1], redis.call('HGET', bodies, found[1])}
 """
-)
 
 # ARGV: worker, ids. One that was put back because the worker was thought dead is done all the same, unless another
 # has it by now.
-_DONE = (
-    _KEYS
-    + """
+_DONE = """
 for n = 2, #ARGV do
   local id = ARGV[n]
   local had = redis.call('ZREM', flight(ARGV[1]), id) + redis.call('ZREM', held(ARGV[1]), id)
@@ -219,12 +212,9 @@ for n = 2, #ARGV do
 end
 return #ARGV - 1
 """
-)
 
 # ARGV: worker, ids that wait for nothing but to be safe.
-_HOLD = (
-    _KEYS
-    + """
+_HOLD = """
 for n = 2, #ARGV do
   local score = redis.call('ZSCORE', flight(ARGV[1]), ARGV[n])
   if score then
@@ -234,12 +224,9 @@ for n = 2, #ARGV do
 end
 return #ARGV - 1
 """
-)
 
 # ARGV: worker, ids that it knows of. What else it has was lent to it by an answer that got lost, and goes back.
-_RECOVER = (
-    _KEYS
-    + """
+_RECOVER = """
 local known, back = {}, 0
 for n = 2, #ARGV do known[ARGV[n]] = true end
 local ids = redis.call('ZRANGE', flight(ARGV[1]), 0, -1, 'WITHSCORES')
@@ -252,12 +239,9 @@ for n = 1, #ids, 2 do
 end
 return back
 """
-)
 
 # ARGV: worker, seconds of its lease, seconds that the keys are kept. Returns 1 for a worker that was known.
-_RENEW = (
-    _KEYS
-    + """
+_RENEW = """
 local known = redis.call('ZSCORE', workers, ARGV[1])
 redis.call('ZADD', workers, now + ARGV[2], ARGV[1])
 for _, key in ipairs({':queue', ':bodies', ':seen', ':serial', ':workers', ':deaths', ':given_up'}) do
@@ -266,13 +250,10 @@ end
 for _, key in ipairs({flight(ARGV[1]), held(ARGV[1])}) do redis.call('EXPIRE', key, ARGV[3]) end
 return known and 1 or 0
 """
-)
 
 # ARGV: how many requests at most, of how many deaths a request is guilty. Returns how many came back, and the requests
 # that are given up.
-_RECLAIM = (
-    _KEYS
-    + """
+_RECLAIM = """
 local most, back, given_up = tonumber(ARGV[1]), 0, {}
 for _, worker in ipairs(redis.call('ZRANGEBYSCORE', workers, '-inf', now, 'LIMIT', 0, 10)) do
   local ids = put_back(flight(worker), most)
@@ -292,25 +273,19 @@ for _, worker in ipairs(redis.call('ZRANGEBYSCORE', workers, '-inf', now, 'LIMIT
 end
 return {back, given_up}
 """
-)
 
 # ARGV: worker. Returns how many wait, and how many are in the hands of others.
-_STATE = (
-    _KEYS
-    + """
+_STATE = """
 local others = 0
 for _, worker in ipairs(redis.call('ZRANGE', workers, 0, -1)) do
   if worker ~= ARGV[1] then others = others + redis.call('ZCARD', flight(worker)) end
 end
 return {redis.call('ZCARD', queue), others}
 """
-)
 
 # ARGV: worker, '1' if its crawl finished. What it still has goes back; the last one of a finished crawl tidies up.
 # Returns how many went back, and how many others hold.
-_LEAVE = (
-    _KEYS
-    + """
+_LEAVE = """
 local back = #put_back(flight(ARGV[1]), 0) / 2 + #put_back(held(ARGV[1]), 0) / 2
 redis.call('ZREM', workers, ARGV[1])
 local others = 0
@@ -320,12 +295,9 @@ if ARGV[2] == '1' and redis.call('ZCARD', workers) + redis.call('ZCARD', queue) 
 end
 return {back, others}
 """
-)
 
 # ARGV: worker. Forgets everything, unless others are at work.
-_CLEAR = (
-    _KEYS
-    + """
+_CLEAR = """
 for _, worker in ipairs(redis.call('ZRANGE', workers, 0, -1)) do
   if worker ~= ARGV[1] then return 0 end
 end
@@ -335,4 +307,3 @@ end
 redis.call('DEL', flight(ARGV[1]), held(ARGV[1]))
 return 1
 """
-)
