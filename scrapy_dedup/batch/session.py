@@ -316,13 +316,9 @@ def _asked(problem: str, call: Callable[..., Any], *given: Any) -> Any:
     try:
         return call(*given)
     except Exception as error:
-        raise BatchError(f"{problem}: {_java_words(error)}") from error
-
-
-def _java_words(error: Exception) -> str:
-    """Return what Java says; the first of more lines is that it says something."""
-    first, *more = str(error).splitlines() or [type(error).__name__]
-    return (more or [first])[0].lstrip(": ")[:300]
+        # The first of more lines is that Java says something.
+        first, *more = str(error).splitlines() or [type(error).__name__]
+        raise BatchError(f"{problem}: {(more or [first])[0].lstrip(': ')[:300]}") from error
 
 
 def _unpacked(head: bytes) -> bytes:

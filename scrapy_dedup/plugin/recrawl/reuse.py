@@ -220,17 +220,13 @@ def kept_items(entries: Sequence[Mapping[str, Any]]) -> list[Any]:
 def _item(entry: Mapping[str, Any]) -> Any:
     kind = dict if entry.get("class") == _DICT else _item_class(str(entry.get("class")))
     try:
-        if kind is not dict and "names" in entry and _names_of(kind) not in (None, entry["names"]):
+        # Of some classes only their items tell which fields they have.
+        names = ItemAdapter.get_field_names_from_class(kind) if kind is not dict and "names" in entry else None
+        if names is not None and sorted(names) != entry["names"]:
             raise OutcomeError(f"{entry['class']} has other fields now")  # noqa: TRY301 - one message for all of them
         return kind(**decode(entry["fields"])) if kind is not dict else dict(decode(entry["fields"]))
     except Exception as error:  # a class may raise anything
         raise OutcomeError(f"a kept item cannot be made again ({type(error).__name__}: {error})"[:500]) from error
-
-
-def _names_of(kind: type) -> list[str] | None:
-    """Return the fields that a class of items has; None where only its items tell."""
-    names = ItemAdapter.get_field_names_from_class(kind)
-    return None if names is None else sorted(names)
 
 
 def _item_class(path: str) -> Any:

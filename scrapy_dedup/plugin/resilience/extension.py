@@ -16,7 +16,7 @@ from urllib.parse import urljoin, urlsplit
 from weakref import WeakKeyDictionary
 
 from msgspec import Struct, field
-from scrapy import Request, Spider, signals
+from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider, IgnoreRequest, NotConfigured
 from scrapy.http import Response, TextResponse
@@ -314,15 +314,11 @@ class Discovery:
             return False
         if domain in self._domains:
             return True
-        allowed = _allowed(self._runtime.crawler.spider)
+        allowed = getattr(self._runtime.crawler.spider, "allowed_domains", None) or ()
         # Only names: of an address the very port that the crawl asked is in scope.
+        names = [one.lower() for one in allowed if isinstance(one, str) and any(map(str.isalpha, one))]
         host = (urlsplit(url).hostname or "").lower()
-        return domain == host and any(host == one or host.endswith(f".{one}") for one in allowed)
-
-
-def _allowed(spider: Spider | None) -> list[str]:
-    found = getattr(spider, "allowed_domains", None) or ()
-    return [one.lower() for one in found if isinstance(one, str) and any(map(str.isalpha, one)) and one != "localhost"]
+        return domain == host and any(host == one or host.endswith(f".{one}") for one in names if one != "localhost")
 
 
 _MOST_FETCHED = 200_000

@@ -366,7 +366,9 @@ class Rendering:
         layout = known.layout_of(skeleton_of(page)) if isinstance(page, Page) else None
         if not isinstance(page, Page) or layout not in layouts or page.chars >= NEARLY_EMPTY:
             return response
-        self._tell(domain, layout)
+        if (domain, layout) not in self._told:
+            self._told.add((domain, layout))
+            logger.info("Pages of layout %s of %s are rendered: their text is made by scripts", name_of(layout), domain)
         return await self._rendered(response, page)
 
     async def _known(self, domain: str) -> SiteKnowledge | None:
@@ -380,11 +382,6 @@ class Rendering:
                 return None
             learner = crawl.learner(domain, "template") or crawl.meet(domain, "template", stored)
         return learner.site.knowledge if learner is not None and learner.site is not None else None
-
-    def _tell(self, domain: str, layout: int) -> None:
-        if (domain, layout) not in self._told:
-            self._told.add((domain, layout))
-            logger.info("Pages of layout %s of %s are rendered: their text is made by scripts", name_of(layout), domain)
 
     async def _rendered(self, response: TextResponse, page: Page) -> Response:
         count = self._crawl.count

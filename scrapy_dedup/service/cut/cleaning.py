@@ -288,15 +288,13 @@ def _without_patterns(
     of_text, own = (TEXT_PATTERN, patterns.find), (PDF_PATTERN, patterns.find_in_pdf)
     for name, find in (own, of_text) if of_pdf else (of_text,):
         found = find(text)
-        matched += [_matched(one, text, name) for one in found.spans]
+        for one in found.spans:
+            part = text[one.start : one.end]
+            removal = Removal(from_hex(hash_block(part)), text_rule(one.pattern, name))
+            matched.append(Removed(removal, "", part))
         held += found.held
         text = cut_out(text, found.spans)
     return text, matched, held
-
-
-def _matched(span: TextSpan, text: str, name: str) -> Removed:
-    part = text[span.start : span.end]
-    return Removed(Removal(from_hex(hash_block(part)), text_rule(span.pattern, name)), "", part)
 
 
 def counts_of(cleaned: Cleaned) -> dict[str, int]:

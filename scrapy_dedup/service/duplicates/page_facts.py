@@ -187,11 +187,17 @@ def facts_of(page: CleanPage, project: bytes, rules: UrlRules, settings: Setting
     watch, title = Stopwatch(), page.head_title
     text, sketch = plain(cleaned.content, settings.output), None
     if settings.near_duplicate_enabled and settings.near_duplicate != "off":
+        # What pages must have in common to be near-duplicates.
+        of_domain = domain if settings.near_duplicate_scope == "domain" else ""
+        scope = (project, of_domain.encode("utf-8", "surrogatepass"), language.encode("utf-8", "surrogatepass"))
         with watch.on(NEAR_DUPLICATE):
-            sketch = sketch_of(shingles(text), _scope(project, domain, language, settings))
+            sketch = sketch_of(shingles(text), b"\0".join(scope))
     chunks: Sequence[JudgedChunk] = ()
     if makes_chunks(settings):
-        chunks = divide(_divisible(page, cleaned, settings), page.page_key, declared, settings, watch)
+        # By the form that shows the text's structure, and is no HTML.
+        is_html = settings.output == "html"
+        shown = markdown_of(parsed, cleaned, page.url) if is_html and parsed is not None else cleaned.content
+        chunks = divide(shown, page.page_key, declared, settings, watch)
     return PageFacts(
         page_key=page.page_key,
         domain=domain,
@@ -205,16 +211,3 @@ def facts_of(page: CleanPage, project: bytes, rules: UrlRules, settings: Setting
         is_new=page.is_new,
         watch=watch,
     )
-
-
-def _divisible(page: CleanPage, cleaned: Cleaned, settings: Settings) -> str:
-    """Return the form of the clean text that shows its structure, and is no HTML."""
-    if settings.output == "html" and page.page is not None:
-        return markdown_of(page.page, cleaned, page.url)
-    return cleaned.content
-
-
-def _scope(project: bytes, domain: str, language: str, settings: Settings) -> bytes:
-    """Return what pages must have in common to be near-duplicates."""
-    of_domain = domain if settings.near_duplicate_scope == "domain" else ""
-    return b"\0".join((project, of_domain.encode("utf-8", "surrogatepass"), language.encode("utf-8", "surrogatepass")))

@@ -80,7 +80,9 @@ def plan_course(
     for layout, own in _by_layout(sample, kept, settings):
         before = known.templates.get(layout) if known is not None else None
         why = _why(known, layout, own, settings, is_drifting=layout in drifting) or ("asked for" if shows_all else "")
-        shown = _chosen(own, min(settings.teacher_layout_pages, left)) if why else ()
+        # By no order that a site knows.
+        in_order = sorted(own, key=lambda each: each.page_key) if why else []
+        shown = tuple(in_order[: max(0, min(settings.teacher_layout_pages, left))])
         left -= len(shown)
         lessons.append(Lesson(layout, len(own), why, shown, before))
     course.lessons = tuple(lessons)
@@ -112,11 +114,6 @@ def _why(
         settings = replace(settings, teacher="unsure")
     is_empty = 2 * sum(page.needs_scripts for page in pages) > len(pages)
     return reason_to_show(known, LayoutSeen(layout, len(pages), is_drifting, is_empty), settings) or ""
-
-
-def _chosen(pages: Sequence[PageToShow], most: int) -> tuple[PageToShow, ...]:
-    """Return pages to show, by no order that a site knows."""
-    return tuple(sorted(pages, key=lambda each: each.page_key)[: max(0, most)])
 
 
 def learn_course(course: Course, settings: Settings) -> SiteKnowledge:

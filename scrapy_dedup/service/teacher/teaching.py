@@ -69,7 +69,8 @@ def reason_to_show(knowledge: SiteKnowledge | None, met: LayoutSeen, settings: S
         return "it has no template of its own" if met.layout != REST else None
     if known.vision is not None and known.vision.needs_rendering:
         return None
-    return _doubt(known, met) or ("no browser has seen it" if settings.teacher == "new" and _is_unseen(known) else None)
+    is_unseen = known.source != "visual" and not known.overrides and known.layout != REST
+    return _doubt(known, met) or ("no browser has seen it" if settings.teacher == "new" and is_unseen else None)
 
 
 def _doubt(known: LayoutTemplate, met: LayoutSeen) -> str | None:
@@ -84,10 +85,6 @@ def _doubt(known: LayoutTemplate, met: LayoutSeen) -> str | None:
     if known.state != "live":
         return f"its template is not live: {known.reason}"
     return f"its template is unsure: confidence {known.confidence:.2f}" if known.confidence < SURE else None
-
-
-def _is_unseen(known: LayoutTemplate) -> bool:
-    return known.source != "visual" and not known.overrides and known.layout != REST
 
 
 class PagesToShow:
