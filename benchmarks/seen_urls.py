@@ -145,7 +145,7 @@ def _store(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
 
         found = _fill(check, args.urls, lambda: flush() if seen.waiting >= _BATCH else None)
         flush()
-        found |= {"writing_seconds": writing_seconds, "false_positives": seen.false_positives, "layers": seen.layers}
+        found |= {"writing_seconds": writing_seconds, "false_positives": seen.false_positives}
         found |= {"file_bytes": sum(path.stat().st_size for path in folder.iterdir())}
         found["peak_bytes"] = _peak_bytes()
         began = time.perf_counter()

@@ -153,11 +153,6 @@ class SeenUrls:
         self._layers = layers
         return layers.size
 
-    @property
-    def layers(self) -> int:
-        """How many filters hold them; one, but where there were more URLs than expected."""
-        return len(self._layers)
-
     # Writing.
 
     @property

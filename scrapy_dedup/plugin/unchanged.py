@@ -119,16 +119,10 @@ class SitemapDates:
         self._keeps_titles = settings.acts("title") and settings.title_trust == "always"
         self._rules = rules
         self._count = count
-        self._dates: dict[bytes, datetime] = {}
-        self._titles: dict[bytes, bytes] = {}
-
-    def of(self, key: bytes) -> datetime | None:
-        """Return what a sitemap of this run says of a page."""
-        return self._dates.get(key)
-
-    def title_of(self, key: bytes) -> bytes | None:
-        """Return the hash of the title that a sitemap of this run gives a page."""
-        return self._titles.get(key)
+        self.dates: dict[bytes, datetime] = {}
+        """What sitemaps of this run say of pages."""
+        self.titles: dict[bytes, bytes] = {}
+        """Hashes of the titles that they give pages."""
 
     def failed(self, request: Request, domain: str) -> None:
         """Note a fetch that gave no page: where it was a sitemap, pages may exist that nobody was told of."""
@@ -152,10 +146,10 @@ class SitemapDates:
             why = sitemap.error or "it is too large"
             logger.warning("Sitemap %s was read in part (%s): no page will count as missing", response.url, why)
         for entry in sitemap.pages:
-            if entry.lastmod is not None and len(self._dates) < _MOST_DATES:
-                self._dates[page_key(entry.url, self._rules)] = entry.lastmod
-            if entry.title and self._keeps_titles and len(self._titles) < _MOST_DATES:
-                self._titles[page_key(entry.url, self._rules)] = text_hash(entry.title)
+            if entry.lastmod is not None and len(self.dates) < _MOST_DATES:
+                self.dates[page_key(entry.url, self._rules)] = entry.lastmod
+            if entry.title and self._keeps_titles and len(self.titles) < _MOST_DATES:
+                self.titles[page_key(entry.url, self._rules)] = text_hash(entry.title)
 
 
 def read_unpacked(
@@ -252,7 +246,7 @@ class Unchanged:
         self, request: Request, domain: str, known: KnownPage, settings: Settings, *, is_met: bool
     ) -> FetchPlan:
         """Decide about a request for a page; *is_met*: the run had an answer to it."""
-        lastmod = self._sitemaps.of(page_key(request.url, self._runtime.rules))
+        lastmod = self._sitemaps.dates.get(page_key(request.url, self._runtime.rules))
         trusts_validators, trusts_lastmod = True, False
         if known.state is not None:
             site = await self._runtime.sites.recalled(domain)
@@ -663,7 +657,7 @@ class TitleCheck:
             return None
         if state is not None and state.document_key in (None, key):
             return None
-        title = text_hash(state.title) if state is not None and state.title else self._sitemaps.title_of(key)
+        title = text_hash(state.title) if state is not None and state.title else self._sitemaps.titles.get(key)
         if title is None:
             return None
         try:

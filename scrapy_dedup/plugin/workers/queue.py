@@ -61,7 +61,7 @@ class LeasedWork:
         self._done: list[str] = []
         self._lost: set[str] = set()
         """Of those that Scrapy has done with, what says so could not be written, ever."""
-        self._unsent: deque[WantedRequest] = deque()
+        self.unsent: deque[WantedRequest] = deque()
         """What the server, which is away, is to get."""
         self._reason = "shutdown"
         self._is_away = False
@@ -112,20 +112,15 @@ class LeasedWork:
 
     # What is to be queued.
 
-    @property
-    def unsent(self) -> int:
-        """How many requests wait here for a server that is away."""
-        return len(self._unsent)
-
     def send(self, wanted: WantedRequest) -> None:
         """Queue a request, behind those that wait."""
-        self._unsent.append(wanted)
+        self.unsent.append(wanted)
         self.send_rest()
 
     def send_rest(self) -> None:
         """Queue what waits, as far as the server answers."""
-        while self._unsent and self.tried(lambda: self._server.push(self._unsent[0])) is not None:
-            self._unsent.popleft()
+        while self.unsent and self.tried(lambda: self._server.push(self.unsent[0])) is not None:
+            self.unsent.popleft()
 
     # While it crawls.
 
@@ -139,7 +134,7 @@ class LeasedWork:
         self.send_rest()
         in_progress = self._engine.in_progress()
         # What a page led to is to be queued before the page is done.
-        if in_progress is not None and not self._unsent:
+        if in_progress is not None and not self.unsent:
             ended = [token for token, request in self._taken.items() if request not in in_progress]
             for token in ended:
                 del self._taken[token]
@@ -273,9 +268,9 @@ class LeasedWork:
         back, held = left or (0, 0)
         if left is None:
             logger.error("The queue's server is away: what this worker had comes back when its lease is over")
-        if self._unsent:
-            self._count("unsent", len(self._unsent))
-            logger.error("%d requests could not be queued; their pages are asked for again", len(self._unsent))
+        if self.unsent:
+            self._count("unsent", len(self.unsent))
+            logger.error("%d requests could not be queued; their pages are asked for again", len(self.unsent))
         if back:
             self._count("put_back", back)
             logger.warning(
@@ -283,12 +278,12 @@ class LeasedWork:
                 " of this job, ask for them again",
                 back,
             )
-        return back + held + len(self._unsent)
+        return back + held + len(self.unsent)
 
     def _left(self) -> tuple[int, int] | None:
         """Leave the queue; return what went back and what others hold, None while the server is away."""
         self.look()
-        if self._unsent:
+        if self.unsent:
             return None
         left: tuple[int, int] | None = self.tried(lambda: self._server.leave(finished=self._reason == "finished"))
         return left
@@ -476,7 +471,7 @@ class LeasedQueue:
     def __len__(self) -> int:
         """Return how many requests wait; one at least while the server is away: nobody knows."""
         waiting = self._work.tried(lambda: len(self._server))
-        return len(self._own) + self._work.unsent + (1 if waiting is None else waiting)
+        return len(self._own) + len(self._work.unsent) + (1 if waiting is None else waiting)
 
     def push(self, request: Request) -> None:
         """Queue a request; one that cannot be written stays with this worker."""
