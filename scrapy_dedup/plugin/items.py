@@ -157,7 +157,12 @@ def url_of(adapter: ItemAdapter, settings: Settings) -> str | None:
 
 def _text_of_url(value: Any) -> str | None:
     """Return the text of a URL of a class of its own, as pydantic's, yarl's and web-poet's; None for anything else."""
-    return text if _URL.match(text := str(value)) else None
+    if type(value).__module__ == "builtins":
+        return None  # such as bytes of a file, of which the text is long
+    try:
+        return text if _URL.match(text := str(value)) else None
+    except Exception:  # noqa: BLE001 (a class of the user's)
+        return None
 
 
 def item_hash(item: Any, left_out: Collection[str], known: Mapping[str, str] = MappingProxyType({})) -> bytes | None:
