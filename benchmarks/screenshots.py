@@ -15,6 +15,7 @@ from typing import Final
 from playwright.sync_api import Browser, Page
 
 from scrapy_dedup.service.templates.layout_figures import name_of
+from scrapy_dedup.store.records.stored import ChangeChoice
 from tests.browser import Scheme, chromium
 from tests.web.dashboard.filled import HARBOUR, fill
 from tests.web.dashboard.serving import Dashboard, seen, served
@@ -60,8 +61,8 @@ def pages_of(dashboard: Dashboard) -> Mapping[str, str]:
 def _changed_pages(dashboard: Dashboard) -> Iterator[str]:
     for run in dashboard.project.runs(20):
         if run.verdicts.get("changed"):
-            changes = dashboard.project.changes(run.run.id)
-            yield from (each.visit.page_key.hex() for each in changes if each.visit.verdict == "changed")
+            changes = dashboard.project.changes(ChangeChoice(run.run.started_at, "changed"))
+            yield from (each.visit.page_key.hex() for each in changes)
 
 
 def shoot(browser: Browser, dashboard: Dashboard, folder: Path, looks: Sequence[Look] = LOOKS) -> list[str]:

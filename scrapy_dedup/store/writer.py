@@ -19,7 +19,6 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, delete, select
 
 from scrapy_dedup.core.chunks.chunks import StoredChunk
-from scrapy_dedup.core.runs import Lead
 from scrapy_dedup.store import workers
 from scrapy_dedup.store.domains import layouts as known_layouts
 from scrapy_dedup.store.domains import registry
@@ -125,6 +124,7 @@ class ProjectStore:
     has_history = asks(visits.has_history)
     live_pages = asks(visits.live_pages)
     urls_asked = asks(visits.urls_asked)
+    leads = asks(visits.find_leads)
     count_missed = asks(visits.count_missed, lock=True)
     blocks_of_domain = asks(visits.blocks_of_domain)
     extraction = asks(contents.find_extraction)
@@ -134,8 +134,7 @@ class ProjectStore:
     validator_counts = asks(visits.validator_counts)
     run_figures = asks(visits.figures_of_run)
     runs = asks(visits.run_figures)
-    _start = asks(visits.start_of)
-    _count_changes = asks(visits.count_changes)
+    count_changes = asks(visits.count_changes)
 
     templates = asks(known_layouts.templates_of)
     template_versions = asks(known_layouts.template_versions)
@@ -190,36 +189,13 @@ class ProjectStore:
         with self._database.transaction(write=not dry_run) as connection:
             return contents.remove_extractions(connection, self.id, choice, dry_run=dry_run)
 
-    def changes(
-        self, since: uuid.UUID | datetime, *, verdict: str | None = None, domain: str | None = None
-    ) -> Iterator[StoredChange]:
-        """Iterate over the pages found new, changed or removed since an instant, or since a run began.
-
-        Raises:
-            StoreError: there is no such run.
-        """
-        choice = ChangeChoice(self._start_of(since), verdict, domain)
+    def changes(self, choice: ChangeChoice) -> Iterator[StoredChange]:
+        """Iterate over visits with a change, in the order of time."""
 
         def some(connection: Connection, last: StoredChange | None) -> list[StoredChange]:
             return visits.changes(connection, self.id, replace(choice, after=last), _CHANGES_AT_ONCE)
 
         return self._stream(some)
-
-    def count_changes(
-        self, since: uuid.UUID | datetime, *, verdict: str | None = None, domain: str | None = None
-    ) -> dict[str, int]:
-        """Return how many changes `changes` gives, by verdict.
-
-        Raises:
-            StoreError: there is no such run.
-        """
-        return self._count_changes(ChangeChoice(self._start_of(since), verdict, domain))
-
-    def _start_of(self, since: uuid.UUID | datetime) -> datetime:
-        start = since if isinstance(since, datetime) else self._start(since)
-        if start is None:
-            raise StoreError(f"there is no run {since} in project {self.name!r}; `scrapy dedup runs` lists them")
-        return start
 
     def missing_pages(
         self, run_id: uuid.UUID, domains: Collection[str], *, shared: bool = False
@@ -227,11 +203,6 @@ class ProjectStore:
         """Iterate over the pages of domains that a run has not found, to the end; see `visits.find_missing`."""
         with self._database.transaction() as connection:
             yield from visits.find_missing(connection, self.id, run_id, domains, shared=shared)
-
-    def leads(self, run_id: uuid.UUID, keys: Collection[bytes], *, shared: bool = False) -> dict[bytes, Lead]:
-        """Return what is stored of pages that led to others, as a run left it; see `visits.find_leads`."""
-        with self._database.transaction() as connection:
-            return visits.find_leads(connection, self.id, run_id, keys, shared=shared)
 
     def lock(self, connection: Connection) -> int:
         """Take this project's turn to write; return how many bytes it holds."""

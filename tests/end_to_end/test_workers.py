@@ -14,7 +14,7 @@ import pytest
 import redis
 from sqlalchemy import text
 
-from scrapy_dedup.store.records.stored import RunFigures
+from scrapy_dedup.store.records.stored import ChangeChoice, RunFigures
 from scrapy_dedup.store.store import Store
 from tests.alias_site import alias_site
 from tests.databases import locked, postgresql
@@ -313,7 +313,7 @@ def test_pages_that_no_worker_found_are_removed_once(worker, store):
     assert [run.run.status for run in runs(store)] == ["finished", "finished"]
     with Store.open(store) as opened:
         project = opened.project("shop")
-        gone = project.changes(project.last_runs()[0].id, verdict="removed")
+        gone = project.changes(ChangeChoice(project.last_runs()[0].started_at, "removed"))
         assert [change.url for change in gone] == [site.url("p7")]
 
 

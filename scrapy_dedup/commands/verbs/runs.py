@@ -84,9 +84,7 @@ def _of_workers(workers: Sequence[StoredWorker]) -> str:
 def _status(run_of_it: StoredRun, at: datetime) -> str:
     if run_of_it.silence(at) is not None:
         return "running (silent, probably killed)"
-    # A run that finished for the reason "finished" needs one word.
-    told = run_of_it.reason and run_of_it.reason != run_of_it.status
-    return f"{run_of_it.status} ({run_of_it.reason})" if told else run_of_it.status
+    return f"{run_of_it.status} ({run_of_it.why})" if run_of_it.why else run_of_it.status
 
 
 _ALIASES = 10

@@ -80,12 +80,6 @@ class RunRow(RunFigures, frozen=True, kw_only=True):
         return "silent" if self.silent else self.run.status
 
     @property
-    def why(self) -> str:
-        """Why it ended, where its status does not say so."""
-        reason = self.run.reason
-        return reason if reason and reason != self.run.status else ""
-
-    @property
     def found(self) -> list[int]:
         """How many pages it found of each verdict, in the order of VERDICTS_SHOWN."""
         return [self.verdicts.get(one, 0) for one in VERDICTS_SHOWN]

@@ -24,7 +24,7 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.settings.parsers import duration
 from scrapy_dedup.store.engine.errors import DamagedError
 from scrapy_dedup.store.records.records import HTML_FIELDS
-from scrapy_dedup.store.records.stored import StoredSource, StoredVisit
+from scrapy_dedup.store.records.stored import ChangeChoice, StoredSource, StoredVisit
 from scrapy_dedup.store.writer import ProjectStore
 
 VERDICTS: Final = ("new", "changed", "removed")
@@ -122,14 +122,14 @@ def _run(project: ProjectStore, word: str) -> Since | None:
 
 def count_changes(project: ProjectStore, start: Since, choice: ChangesChoice) -> Counter[str]:
     """Return how many changes there are of each verdict."""
-    return Counter(project.count_changes(start.at, verdict=choice.verdict, domain=choice.domain))
+    return Counter(project.count_changes(ChangeChoice(start.at, choice.verdict, choice.domain)))
 
 
 def iterate_changes(
     project: ProjectStore, start: Since, choice: ChangesChoice, settings: Settings
 ) -> Iterator[PageChange]:
     """Iterate over the changes in the order of time; a page that changed twice comes twice."""
-    for change in project.changes(start.at, verdict=choice.verdict, domain=choice.domain):
+    for change in project.changes(ChangeChoice(start.at, choice.verdict, choice.domain)):
         visit, diff, no_diff = change.visit, None, None
         if choice.diff and visit.verdict == "changed":
             diff, no_diff = _told(project, visit, settings)

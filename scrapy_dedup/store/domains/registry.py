@@ -325,15 +325,8 @@ class CrawledFigures(Struct, frozen=True):
     def columns(self) -> dict[str, Any]:
         """Return the columns of the registry that say it."""
         share = 1 - self.chars_out / self.chars_in if self.chars_in else 0.0
-        return {
-            "pages": self.pages,
-            "chars_in": self.chars_in,
-            "chars_out": self.chars_out,
-            # Markdown may be longer than the text that it came from.
-            "boilerplate_share": max(share, 0.0),
-            "errors": self.errors,
-            "last_crawled_at": self.last_crawled_at,
-        }
+        # Markdown may be longer than the text that it came from.
+        return asdict(self) | {"boilerplate_share": max(share, 0.0)}
 
 
 def with_status(connection: Connection, project_id: uuid.UUID, statuses: Collection[str]) -> list[StoredStatus]:

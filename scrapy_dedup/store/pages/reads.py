@@ -84,11 +84,13 @@ class Reads:
 
     def pages_fetched(self) -> int:
         """Return how many URLs gave a page, duplicates included; redirects and other aliases are not pages."""
-        fetched = (CrawledUrl.project_id == self._project_id, CrawledUrl.status.in_(("crawled", "duplicate")))
-        counted = select(func.count()).select_from(CrawledUrl).where(*fetched)
-        if self._run_id is not None:
-            counted = counted.where(CrawledUrl.run_id == self._run_id)
-        return self._session.scalar(counted) or 0
+        fetched = (*self._of_run(CrawledUrl), CrawledUrl.status.in_(("crawled", "duplicate")))
+        return self._session.scalar(select(func.count()).select_from(CrawledUrl).where(*fetched)) or 0
+
+    def _of_run(self, model: type[CrawledUrl | Decision | Document]) -> tuple[ColumnElement[bool], ...]:
+        """Say in SQL which rows count."""
+        of_project = (model.project_id == self._project_id,)
+        return of_project if self._run_id is None else (*of_project, model.run_id == self._run_id)
 
     def domains(self, *, without_text: bool = False) -> list[DomainFigures]:
         """Return the figures of every domain with completed documents, in the order of domains.
@@ -112,18 +114,14 @@ class Reads:
 
         Keys are hashes, so that these are spread evenly; pages whose URL is not known are left out.
         """
-        chosen = (Decision.project_id == self._project_id, Decision.layer == layer, Decision.action == action)
         found = (
             select(Decision.page_key, Decision.reason, CrawledUrl.url)
             .join(CrawledUrl, same_page(CrawledUrl, Decision))
-            .where(*chosen)
+            .where(*self._of_run(Decision), Decision.layer == layer, Decision.action == action)
+            .order_by(Decision.page_key)
+            .limit(limit)
         )
-        if self._run_id is not None:
-            found = found.where(Decision.run_id == self._run_id)
-        return [
-            (key, reason, url)
-            for key, reason, url in self._session.execute(found.order_by(Decision.page_key).limit(limit))
-        ]
+        return [(key, reason, url) for key, reason, url in self._session.execute(found)]
 
     def some_urls(self, domain: str, limit: int) -> list[str]:
         """Return the URLs of some completed documents of a domain, spread evenly, in the order of page keys."""
@@ -182,11 +180,8 @@ class Reads:
             .where(*self._completed(), *is_kept)
         )
 
-    def _completed(self) -> Sequence[ColumnElement[bool]]:
-        conditions = [Document.project_id == self._project_id, Document.status == "completed"]
-        if self._run_id is not None:
-            conditions.append(Document.run_id == self._run_id)
-        return conditions
+    def _completed(self) -> tuple[ColumnElement[bool], ...]:
+        return *self._of_run(Document), Document.status == "completed"
 
     def dropped(self) -> dict[str, DroppedPages]:
         """Return what the layers left out whole, by layer."""
@@ -194,10 +189,7 @@ class Reads:
         of_chunk = (DocumentChunk.project_id == CrawledUrl.project_id) & (
             DocumentChunk.page_key == CrawledUrl.document_key
         )
-        chosen = [Decision.project_id == self._project_id, Decision.action == _DROPPED]
-        chosen.append(CrawledUrl.document_key != CrawledUrl.page_key)
-        if self._run_id is not None:
-            chosen.append(Decision.run_id == self._run_id)
+        chosen = (*self._of_run(Decision), Decision.action == _DROPPED, CrawledUrl.document_key != CrawledUrl.page_key)
         pages = (
             select(Decision.layer, func.count(), func.sum(Document.chars_out))
             .join(CrawledUrl, same_page(CrawledUrl, Decision))
@@ -229,10 +221,8 @@ class Reads:
             domain: [pages, 0, int(chars_in or 0), int(chars_out or 0), 0, 0]
             for domain, pages, chars_in, chars_out in self._session.execute(documents)
         }
-        others = [CrawledUrl.project_id == self._project_id, CrawledUrl.document_key != CrawledUrl.page_key]
-        others.append(CrawledUrl.status.in_(("alias", "duplicate")))
-        if self._run_id is not None:
-            others.append(CrawledUrl.run_id == self._run_id)
+        others = (*self._of_run(CrawledUrl), CrawledUrl.document_key != CrawledUrl.page_key)
+        others += (CrawledUrl.status.in_(("alias", "duplicate")),)
         aliases = select(CrawledUrl.domain, func.count()).where(*others).group_by(CrawledUrl.domain)
         for domain, number in self._session.execute(aliases):
             found.setdefault(domain, [0] * 6)[1] = number
@@ -261,9 +251,7 @@ class Reads:
         why = other.c
         of_why = same_page(why, CrawledUrl) & (why.action == _DROPPED)
         of_keeper = (Document.project_id == CrawledUrl.project_id) & (Document.page_key == CrawledUrl.document_key)
-        chosen = [CrawledUrl.project_id == self._project_id, CrawledUrl.document_key != CrawledUrl.page_key]
-        if self._run_id is not None:
-            chosen.append(CrawledUrl.run_id == self._run_id)
+        chosen = (*self._of_run(CrawledUrl), CrawledUrl.document_key != CrawledUrl.page_key)
         # A page that one layer dropped once and another one later has a decision of each: the later one counts.
         found = (
             select(CrawledUrl.page_key, CrawledUrl.url, Document.url, CrawledUrl.alias_kind, why.layer)

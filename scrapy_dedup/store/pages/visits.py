@@ -366,13 +366,6 @@ def _chosen(choice: ChangeChoice) -> list[ColumnElement[bool]]:
     return conditions
 
 
-def start_of(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID) -> datetime | None:
-    """Return when a run began, None when there is no such run."""
-    return connection.scalar(
-        select(CrawlRun.started_at).where(CrawlRun.project_id == project_id, CrawlRun.id == run_id)
-    )
-
-
 def run_figures(connection: Connection, project_id: uuid.UUID, limit: int = 10) -> list[RunFigures]:
     """Return the runs that began last with the sums of their visits, newest first."""
     return _figures(connection, project_id, last_runs(connection, project_id, limit))

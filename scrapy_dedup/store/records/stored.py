@@ -52,6 +52,11 @@ class StoredRun(Struct, frozen=True):
         """How long it took; None while it runs, or where it was killed."""
         return self.finished_at - self.started_at if self.finished_at else None
 
+    @property
+    def why(self) -> str:
+        """Why it ended, where its status does not say so."""
+        return self.reason if self.reason and self.reason != self.status else ""
+
     def silence(self, at: datetime) -> timedelta | None:
         """Return for how long a run that is said to be running has not been heard, if that is long: it was killed."""
         silent = at - (self.seen_at or self.started_at)
