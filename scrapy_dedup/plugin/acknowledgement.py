@@ -146,6 +146,7 @@ class Delivery:
         self._closed: WeakSet[Any] = WeakSet()
         self._unstored: WeakSet[Any] = WeakSet()
         self._feeds: dict[str, _Feed] = {}
+        self._given_up: set[bytes] = set()
         self._released: deque[Spool] = deque()
         """What may be written now."""
         self._taking: Iterator[Any] = iter(())
@@ -216,7 +217,7 @@ class Delivery:
         slots = frozenset(waits_for)
         open_slots = frozenset(slot for slot in slots if slot not in self._closed)
         if _NO_FEED in slots or any(slot in self._lost for slot in slots):
-            self._count("ack/not_stored", 1)
+            self._give_up(records)
         elif open_slots:
             self._held.setdefault(open_slots, Spool()).add(records)
         else:
@@ -237,8 +238,15 @@ class Delivery:
     def end(self) -> None:
         """Give up what still waits: its items are in no stored feed."""
         for spool in self._held.values():
-            self._count("ack/not_stored", sum(1 for _ in spool.take()))
+            self._give_up(spool.take())
         self._held.clear()
+
+    def _give_up(self, records: Iterable[Any]) -> None:
+        """Count the pages that records say were seen, each once."""
+        pages = {record.page_key for record in records if hasattr(record, "page_key")} - self._given_up
+        self._given_up |= pages
+        if pages:
+            self._count("ack/not_stored", len(pages))
 
     def _slots(self) -> tuple[Any, ...]:
         if not self._follows_feeds:
@@ -271,8 +279,7 @@ class Delivery:
             logger.warning("The feed %s was not stored: its pages come again", slot.uri)
         for slots in [slots for slots in self._held if slot in slots]:
             if any(one in self._lost for one in slots):
-                self._held.pop(slots).close()
-                self._count("ack/not_stored", 1)
+                self._give_up(self._held.pop(slots).take())
             elif all(one in self._closed for one in slots):
                 self._released.append(self._held.pop(slots))
 
