@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -70,6 +71,8 @@ class Outcome:
 
     name: str
     seconds: float
+    cpu_seconds: float
+    """Of all workers, without the servers."""
     workers: list[Worker]
     asked: Counter[str]
     stored: dict[str, Any]
@@ -135,15 +138,15 @@ class Crowd:
         """Crawl with so many workers, and with one kind of trouble when a third of the pages have come."""
         _asked(self.origin)
         self._database(name)
-        before, began = self._deadlocks(), time.monotonic()
+        before, began, used = self._deadlocks(), time.monotonic(), _cpu_seconds()
         workers = [self._start(name, number, crawlers, settings) for number in range(crawlers)]
         kill = self._trouble(workers, trouble) if trouble else None
         for worker in workers:
             worker.process.wait(PATIENCE_SECONDS)
-        seconds = time.monotonic() - began
+        seconds, used = time.monotonic() - began, _cpu_seconds() - used
         stored = self._stored(name)
         asked = _asked(self.origin)
-        outcome = Outcome(name, seconds, workers, asked, stored, self._deadlocks() - before, kill)
+        outcome = Outcome(name, seconds, used, workers, asked, stored, self._deadlocks() - before, kill)
         outcome.look(self.site, self.origin)
         return outcome
 
@@ -244,6 +247,12 @@ class Crowd:
 
     def _deadlocks(self) -> int:
         return self.postgresql.log.count("deadlock detected")
+
+
+def _cpu_seconds() -> float:
+    """Return what the processes have used that were waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _lines(worker: Worker) -> int:

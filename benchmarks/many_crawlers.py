@@ -97,6 +97,7 @@ def _figures(outcome: Outcome, one: Outcome) -> dict[str, Any]:
         "name": outcome.name,
         "workers": len(outcome.workers),
         "seconds": round(outcome.seconds, 1),
+        "CPU seconds of workers": round(outcome.cpu_seconds, 1),
         "seconds from first to last page": round(outcome.crawl_seconds, 1),
         "fewest pages of a worker": min(len(worker.arrived()) for worker in outcome.workers),
         "items": outcome.times.total(),
