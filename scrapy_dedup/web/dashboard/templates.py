@@ -12,22 +12,9 @@ from starlette.responses import Response
 from scrapy_dedup.core.pages.marking import SelectorError
 from scrapy_dedup.service.stored import template_upkeep
 from scrapy_dedup.service.templates.layout_figures import UnknownLayoutError, name_of
-from scrapy_dedup.store.records.stored import StoredTemplate, TemplateFigures
-from scrapy_dedup.store.writer import ProjectStore
+from scrapy_dedup.store.records.stored import StoredTemplate
 from scrapy_dedup.web.dashboard.frame import DomainInPath, Flash, Form, Here, Opened
 from scrapy_dedup.web.problems import ProblemError
-
-
-class TemplateList(Struct, frozen=True):
-    """Templates of a project, or of one domain; there may be more than these.
-
-    Attributes:
-        rows: (layout as people name it, its present version, number of versions that are kept).
-    """
-
-    rows: tuple[tuple[str, TemplateFigures, int], ...]
-    has_more: bool = False
-    domain: str = ""
 
 
 class TemplateView(Struct, frozen=True):
@@ -70,22 +57,6 @@ class TemplateView(Struct, frozen=True):
         return next(older, self.versions[-1].version), present
 
 
-def template_list(project: ProjectStore, domain: str, most: int) -> TemplateList:
-    """Return so many templates of a project; of a domain, if one is named.
-
-    Raises:
-        StoreError: the store failed.
-    """
-    # Each has a template at least.
-    names = [domain] if domain else project.template_domains(limit=most + 1)
-    try:
-        found = template_upkeep.list_templates(project, names[:most])
-    except UnknownLayoutError:
-        found = []
-    rows = tuple((name_of(figures.layout), figures, versions) for figures, versions in found[:most])
-    return TemplateList(rows, has_more=len(names) > most or len(found) > most, domain=domain)
-
-
 def template_view(
     versions: Sequence[StoredTemplate], version: int | None = None, against: int | None = None
 ) -> TemplateView:
@@ -109,8 +80,16 @@ _MOST_ROWS: Final = 200
 @router.get("")
 def templates(here: Here) -> Response:
     """Return the templates of the project, or of one domain (`domain`)."""
-    view = template_list(here.project, here.asked("domain", 300).lower(), _MOST_ROWS)
-    return here.show("templates.html", view=view)
+    domain = here.asked("domain", 300).lower()
+    # Each has a template at least.
+    names = [domain] if domain else here.project.template_domains(limit=_MOST_ROWS + 1)
+    try:
+        found = template_upkeep.list_templates(here.project, names[:_MOST_ROWS])
+    except UnknownLayoutError:
+        found = []
+    rows = [(name_of(figures.layout), figures, versions) for figures, versions in found[:_MOST_ROWS]]
+    has_more = max(len(names), len(found)) > _MOST_ROWS
+    return here.show("templates.html", rows=rows, has_more=has_more, domain=domain)
 
 
 @router.get("/{domain}/{layout}")
