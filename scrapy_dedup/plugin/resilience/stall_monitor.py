@@ -476,7 +476,8 @@ class StallMonitor:
         if not (self._settings.stall_user_agents or self._settings.stall_proxies):
             return f'The lists "user_agents" and "proxies" of DEDUP_STALL are empty. {self._wait(cause)}'
         # When nobody of the lists got on, all of them ask less often.
-        slower = f". {self._wait(cause)}" if self._rotation.is_through else ""
+        longest = max(len(self._settings.stall_user_agents), len(self._settings.stall_proxies))
+        slower = f". {self._wait(cause)}" if self._rotation.turns >= longest else ""
         return f"It goes on with {self._rotation.turn()}{slower}"
 
     def _stop(self, cause: Cause) -> str:
@@ -546,20 +547,15 @@ class Rotation:
         self._agents = tuple(agents)
         self._proxies = tuple(proxies)
         self._count = count
-        self._turns = 0
+        self.turns = 0
         self._credentials = HttpProxyMiddleware(crawler.settings.get("HTTPPROXY_AUTH_ENCODING"))
-
-    @property
-    def is_through(self) -> bool:
-        """Whether all of both lists have been in use."""
-        return self._turns >= max(len(self._agents), len(self._proxies))
 
     def turn(self) -> str:
         """Go on with the next of both lists, and say with which."""
-        if self._turns == 0:
+        if self.turns == 0:
             connect: Callable[..., None] = self._crawler.signals.connect
             connect(self._reached, signals.request_reached_downloader)
-        self._turns += 1
+        self.turns += 1
         self._count("stall/rotations")
         agent, proxy = self._agent(), self._proxy()
         told = [f"User-Agent {agent}"] if agent else []
@@ -567,10 +563,10 @@ class Rotation:
         return " and ".join([*told, f"proxy {proxy.rpartition('@')[2]}"] if proxy else told)
 
     def _agent(self) -> str | None:
-        return self._agents[(self._turns - 1) % len(self._agents)] if self._agents else None
+        return self._agents[(self.turns - 1) % len(self._agents)] if self._agents else None
 
     def _proxy(self) -> str | None:
-        return self._proxies[(self._turns - 1) % len(self._proxies)] if self._proxies else None
+        return self._proxies[(self.turns - 1) % len(self._proxies)] if self._proxies else None
 
     def _reached(self, request: Request) -> None:
         if PROBE in request.meta:

@@ -163,9 +163,7 @@ def _is_installed() -> bool:
     return find_spec("pypdfium2") is not None
 
 
-@lru_cache(maxsize=4)
-def _reader(limits: PdfLimits) -> PdfReader:
-    return PdfReader(limits)
+_reader = lru_cache(maxsize=4)(PdfReader)
 
 
 class _Worker:

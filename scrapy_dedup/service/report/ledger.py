@@ -111,6 +111,7 @@ def make_table(
     gone = _whole(counts, "items/dropped")
     rows = tuple(_row(layer, counts, tokens, settings, dropped.get(layer)) for layer in LAYERS)
     about = [row for row in rows if row.is_about]
+    costs = [Cost(name.removeprefix(SECONDS), number) for name, number in counts.items() if name.startswith(SECONDS)]
     return LedgerTable(
         runs=span.runs,
         began_at=span.began_at,
@@ -124,7 +125,7 @@ def make_table(
             tokens=sum(row.tokens or 0 for row in about),
         ),
         checks=checks_of(counts),
-        costs=_costs(counts),
+        costs=tuple(sorted(costs, key=lambda one: (-one.seconds, one.name))),
         elapsed_seconds=span.elapsed_seconds,
     )
 
@@ -191,11 +192,6 @@ def _dropping_note(layer: str, counts: Counts) -> str:
     if layer == "canonical" and (redirects := _whole(counts, "canonical/redirects")):
         return f"{redirects:,} redirects noted"
     return ""
-
-
-def _costs(counts: Counts) -> tuple[Cost, ...]:
-    found = [Cost(name.removeprefix(SECONDS), number) for name, number in counts.items() if name.startswith(SECONDS)]
-    return tuple(sorted(found, key=lambda one: (-one.seconds, one.name)))
 
 
 def _whole(counts: Counts, name: str) -> int:

@@ -99,12 +99,10 @@ class SiteKnowledge(Struct):
         """Return the live template by which a page is cut: that of its layout, of its URL's, or of the rest."""
         chosen = self.templates.get(layout)
         if chosen is None or layout == REST:
-            chosen = self._by_url(url) or self.templates.get(REST)
+            patterns = ((one.url_pattern, one) for _, one in sorted(self.templates.items()) if one.url_pattern)
+            by_url = next((one for pattern, one in patterns if matches_pattern(pattern, url)), None)
+            chosen = by_url or self.templates.get(REST)
         return chosen if chosen is not None and chosen.state == "live" else None
-
-    def _by_url(self, url: str) -> LayoutTemplate | None:
-        patterns = ((one.url_pattern, one) for _, one in sorted(self.templates.items()) if one.url_pattern)
-        return next((one for pattern, one in patterns if matches_pattern(pattern, url)), None)
 
     def merged(self, newer: "SiteKnowledge", *, replaces_rest: bool) -> "SiteKnowledge":
         """Return this knowledge with that of pages which it did not fit.

@@ -186,13 +186,6 @@ def _between_versions(
     return (diff, None) if diff else (None, NO_PASSAGE)
 
 
-def _repeated(project: ProjectStore, domain: str) -> frozenset[int]:
-    """Return the fingerprints of what a domain is known to repeat today."""
-    known = project.knowledge(domain)
-    of_html = known.get("template") or known.get("html")
-    return frozenset(from_hex(digits) for digits in of_html.boilerplate_hashes) if of_html else frozenset()
-
-
 def _lines(content: str) -> MainText:
     return MainText(passages=tuple(Passage("", line) for line in content.splitlines() if line.strip()))
 
@@ -204,7 +197,10 @@ def _texts(
     old, new = (parse_page(content, parse_limits(settings)) for content in (before, after))
     if isinstance(old, Unparsed) or isinstance(new, Unparsed):
         return None
-    repeated = _repeated(project, source.domain)
+    # What the domain is known to repeat today.
+    knowledge = project.knowledge(source.domain)
+    of_html = knowledge.get("template") or knowledge.get("html")
+    repeated = frozenset(map(from_hex, of_html.boilerplate_hashes)) if of_html else frozenset[int]()
     # What is known of a domain takes letters of either case for one; what compares two versions does not.
     keys = (block_key(one) for page in (old, new) for one in page.blocks if one.fingerprint in repeated)
     repeats = Repeats(frozenset(keys))

@@ -258,6 +258,9 @@ def explain(store: Store, project: str, url: str, settings: Settings) -> Explana
     aliases = found.urls_of_document(document_key)
     chunks, holders, like = _beside_others(store, found, keys.page_key, document_key)
     state = found.page_states([keys.page_key]).get(keys.page_key)
+    run_id = crawled.run_id if crawled is not None else None
+    runs = found.last_runs(_RUNS_SEARCHED) if run_id is not None else []
+    run = next((one for one in runs if one.id == run_id), None)
     # Under which the page is known best.
     address = next((one.url for one in (target.document, target.crawled_url, target.source) if one is not None), None)
     removals = own_removals(decisions, document_key)
@@ -269,7 +272,7 @@ def explain(store: Store, project: str, url: str, settings: Settings) -> Explana
         project=project,
         keys=keys,
         crawled=crawled,
-        run=_run(found, crawled),
+        run=run,
         stands_for=address if document_key != keys.page_key else None,
         aliases=tuple(alias for alias in aliases if alias.page_key not in (keys.page_key, document_key)),
         document=target.document,
@@ -297,12 +300,6 @@ def _beside_others(
         return tuple(chunks), urls, None
     found = ExplainedLike(urls.get(like.keeper, like.keeper.hex()), like.layer or "", like.jaccard or 0.0)
     return tuple(chunks), urls, found
-
-
-def _run(project: ProjectStore, crawled: StoredUrl | None) -> StoredRun | None:
-    if crawled is None or crawled.run_id is None:
-        return None
-    return next((run for run in project.last_runs(_RUNS_SEARCHED) if run.id == crawled.run_id), None)
 
 
 def page_of(found: Explanation, at: datetime) -> ExplainedPage:

@@ -76,14 +76,13 @@ def list_pages(store: Store, project: ProjectStore, choice: PageChoice) -> PageL
     with store.session(read_only=True) as session:
         lists = PageLists(session, project.id, choice.domain)
         is_whole = choice.status is None and choice.verdict is None
-        pages, next_place = _whole(lists, after, limit) if is_whole else _filtered(lists, after, limit, choice)
+        if is_whole:
+            found = lists.some(after, limit + 1)
+            pages, next_place = found[:limit], (place_after(found[limit - 1]) if len(found) > limit else None)
+        else:
+            pages, next_place = _filtered(lists, after, limit, choice)
         total = lists.count(_COUNTED) if is_whole else None
     return PageList(tuple(pages), to_cursor(next_place), total)
-
-
-def _whole(lists: PageLists, after: ListPlace | None, limit: int) -> tuple[list[ListedPage], ListPlace | None]:
-    pages = lists.some(after, limit + 1)
-    return pages[:limit], (place_after(pages[limit - 1]) if len(pages) > limit else None)
 
 
 def _filtered(
