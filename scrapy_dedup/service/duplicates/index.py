@@ -116,7 +116,7 @@ class DuplicateIndex:
         Raises:
             StoreError: the store failed.
         """
-        if self.knows_all and facts.page_key not in self._recent:
+        if not self.asks_store(facts.page_key):
             return KnownDuplicates()
         layers = asked_layers(settings)
         sketch = facts.sketch
@@ -138,6 +138,10 @@ class DuplicateIndex:
             near = promising(sketch, answer.near, settings.near_duplicate_jaccard, _MOST_COMPARED)
             wanted |= {one.page_key for one in near}
         return KnownDuplicates(answer, self._store.texts_of(wanted) if wanted else {})
+
+    def asks_store(self, page_key: bytes) -> bool:
+        """Say whether the store may know of a page what is not in memory."""
+        return not self.knows_all or page_key in self._recent
 
     def same(
         self, facts: PageFacts, found: KnownDuplicates, settings: Settings, layers: Collection[str]
