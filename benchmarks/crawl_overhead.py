@@ -1,6 +1,7 @@
 """How much CPU does the plugin cost a crawl?
 
-One local site is crawled bare and with the add-on in turn; the figure is the median ratio of the pairs.
+One local site, or a folder of real ones, is crawled bare and with the add-on in turn; the figure is the median ratio of
+the pairs.
 """
 
 import argparse
@@ -9,7 +10,7 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from benchmarks import results
+from benchmarks import real_site, results
 from benchmarks.crawls import BARE, ON, URL_AND_CANONICAL, Measured, crawl
 from benchmarks.local_site import page, serving
 
@@ -33,33 +34,40 @@ WAYS = {
     "and chunk: the default": ON,
 }
 
+SPIDERS = {"SPIDER_MODULES": "benchmarks.counted_spider"}
 _SECONDS = "dedup/seconds/"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--pages", type=int, default=1000)
+    parser.add_argument("--pages", type=int, default=1000, help="of the site, or at most of each real one")
+    parser.add_argument("--folder", type=Path, help="of sites, each with manifest.json")
+    parser.add_argument("--nonce", action="store_true", help="another number in each page at each fetch")
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--only", choices=WAYS)
     parser.add_argument("--profile", action="store_true", help="say what a page costs by steps, and nothing else")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     figures = {}
-    with serving(args.pages) as (start,):
+    served = real_site.serving(args.folder, args.pages) if args.folder else serving(args.pages, nonce=args.nonce)
+    spider = "real" if args.folder else "counted"
+    with served as starts:
+        start = ",".join(starts)
         if args.profile:
-            _print_budget(start, WAYS[args.only or "and chunk: the default"])
+            _print_budget(start, SPIDERS | WAYS[args.only or "and chunk: the default"], spider)
             return
-        print(f"{args.pages} pages of {len(page(1, args.pages, 32)) / 1000:.0f} kB, {args.pairs} pairs")
+        made = f"{len(page(1, args.pages, 32)) / 1000:.0f} kB"
+        print(f"{args.pages} pages of {args.folder or made}, {args.pairs} pairs")
         for way, settings in WAYS.items():
             if args.only in (None, way):
-                figures[way] = _compare(way, start, settings, args.pairs)
+                figures[way] = _compare(way, start, settings, args.pairs, spider)
     results.write(args.json, {"pages": args.pages, "ways": figures})
 
 
-def _compare(way: str, start: str, settings: dict[str, str], pairs: int) -> dict[str, list[float]]:
+def _compare(way: str, start: str, settings: dict[str, str], pairs: int, spider: str) -> dict[str, list[float]]:
     bare, ours, ratios = [], [], []
     for _ in range(pairs):
-        one, other = crawl(start, BARE), crawl(start, settings)
+        one, other = (crawl(start, SPIDERS | chosen, spider=spider) for chosen in (BARE, settings))
         if one.pages != other.pages:
             raise RuntimeError(f"bare gave {one.pages} pages, {way} {other.pages}")
         bare.append(one.cpu_ms_a_page)
@@ -73,12 +81,12 @@ def _compare(way: str, start: str, settings: dict[str, str], pairs: int) -> dict
     }
 
 
-def _print_budget(start: str, settings: dict[str, str]) -> None:
+def _print_budget(start: str, settings: dict[str, str], spider: str) -> None:
     """Print what a page costs, by steps."""
     extensions = json.dumps({"benchmarks.stats_file.StatsFile": 0, "benchmarks.budget.Budget": 0})
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "budget.json"
-        measured = crawl(start, settings | {"EXTENSIONS": extensions, "BUDGET_FILE": str(file)})
+        measured = crawl(start, settings | {"EXTENSIONS": extensions, "BUDGET_FILE": str(file)}, spider=spider)
         budget = json.loads(file.read_text())
     print("| step | µs CPU a page | calls a page |\n| --- | --- | --- |")
     for step, (seconds, calls) in budget["steps"].items():
