@@ -127,6 +127,7 @@ _OTHERS: Final = {
     "titles": Figure(DropReason.TEXT, "it is the page's own title, and content by {:.0%}"),
     "labels": Figure(DropReason.OUTSIDE, "what it labels is content by {:.0%}"),
     "prices": Figure(DropReason.OUTSIDE, "what it is the price of is content by {:.0%}"),
+    "lists": Figure(DropReason.OUTSIDE, "with the list or table that it stands in it is content by {:.0%}"),
     "looks": Figure(DropReason.OUTSIDE, "a browser shows {:.0%} of it as content"),
     "unseen": Figure(DropReason.UNSEEN, "no person sees its text"),
     "surrounds": Figure(DropReason.REPEATS, "{:.0%} of its text surrounded the content before the site's redesign"),
@@ -442,7 +443,8 @@ def learn(
         former: what was known of the site before it was designed anew.
     """
     found = survey(observations)
-    judged = _with_labels(_with_prices(_with_titles(model.judge(rows(found))), found), found)
+    judged = _with_lists(model.judge(rows(found)), found)
+    judged = _with_labels(_with_prices(_with_titles(judged), found), found)
     if looks:
         judged = _with_looks(judged, looks_by_path(looks, found.folding))
     if former is not None:
@@ -560,6 +562,41 @@ _LABELS: Final[Mapping[str, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
+def _with_lists(judged: Mapping[PathNode, JudgedPath], found: PathSurvey) -> dict[PathNode, JudgedPath]:
+    """Let all that stands in one list or table speak for each part of it, by half; what is nested in it for itself.
+
+    A table that the main column stands in is there for the layout, and of no one kind.
+    """
+    way: set[PathNode | None] = {main_column(found)}
+    lists: dict[PathNode | None, PathNode] = {}
+    votes: defaultdict[PathNode, float] = defaultdict(float)
+    weights: defaultdict[PathNode, float] = defaultdict(float)
+    for node in reversed(found.nodes):
+        if node in way:
+            way.add(node.parent)
+    for node in found.nodes:
+        inside = node if node.tag in _LISTS and node not in way else lists.get(node.parent)
+        if inside is not None:
+            lists[node] = inside
+            if node in judged:
+                weight = node.own_share**0.5
+                votes[inside] += weight * _clipped(judged[node])
+                weights[inside] += weight
+    told = dict(judged)
+    for node in judged.keys() & lists.keys():
+        one, inside = judged[node], lists[node]
+        odds = (one.odds + votes[inside] / weights[inside]) / 2
+        told[node] = replace(one, odds=odds) if odds * one.odds > 0 else _as_beside("lists", odds)
+    return told
+
+
+def _clipped(one: JudgedPath) -> float:
+    return min(max(one.odds, -_CLIP), _CLIP)
+
+
+_LISTS: Final = frozenset("dl ol table ul".split())
+
+
 def _with_looks(judged: Mapping[PathNode, JudgedPath], looks: Mapping[str, PathLooks]) -> dict[PathNode, JudgedPath]:
     """Let what a browser showed speak, too."""
     found = {}
@@ -615,7 +652,7 @@ def _votes(
         one = judged.get(node)
         if one is not None:
             weight = node.own_share**0.5
-            votes[node] += weight * min(max(one.odds, -_CLIP), _CLIP)
+            votes[node] += weight * _clipped(one)
             weights[node] += weight
         if node.parent is not None:
             votes[node.parent] += votes[node]

@@ -512,7 +512,7 @@ def cut(page: Page, template: Template) -> Cut:
 # Only a text as long as a sentence goes for itself, whatever is said of its path.
 _SENTENCE: Final = 50
 # Of the pages that a template was learned from.
-_OFTEN: Final = 0.6
+_OFTEN: Final = 0.8
 _NEAR_COPY: Final = 0.5
 # Of fewer texts none says that a site was designed anew.
 _ENOUGH_MET: Final = 3

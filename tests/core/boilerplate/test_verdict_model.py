@@ -35,9 +35,8 @@ STORED: dict[str, Any] = json.loads(files("scrapy_dedup.service").joinpath("verd
 SEEN = [observe(parsed(article(number))) for number in range(1, 11)]
 
 
-def a_model(*trees: Any) -> VerdictModel:
-    columns = ["own_links", "own_often", "named:menu"]
-    stored = {"version": 1, "figures": figures_hash(), "columns": columns, "trees": list(trees)}
+def a_model(*trees: Any, columns: Sequence[str] = ("own_links", "own_often", "named:menu")) -> VerdictModel:
+    stored = {"version": 1, "figures": figures_hash(), "columns": columns, "trees": trees}
     return VerdictModel.from_json(stored | {"scale": 1, "shift": 0, "made": {}})
 
 
@@ -73,15 +72,8 @@ def test_reasons_are_what_spoke_most_for_the_verdict():
 
 
 def test_a_name_speaks_for_its_element_and_for_what_stands_in_it():
-    stored = {
-        "version": 1,
-        "figures": figures_hash(),
-        "columns": ["named:side", "in:side"],
-        "scale": 1,
-        "shift": 0,
-        "made": {},
-    }
-    model = VerdictModel.from_json(stored | {"trees": [[0, 0.5, 0, 0.0, 1.0, 0.0], [1, 0.5, 0, 0.0, 2.0, 0.0]]})
+    trees = [0, 0.5, 0, 0.0, 1.0, 0.0], [1, 0.5, 0, 0.0, 2.0, 0.0]
+    model = a_model(*trees, columns=["named:side", "in:side"])
     odds = {node.path: one.odds for node, one in model.judge(rows(survey(SEEN))).items()}
 
     side = "body>div#wrap>div.side"
@@ -121,8 +113,7 @@ def test_a_forest_says_what_a_walk_through_its_trees_says(trees, rows):
 
 
 def test_a_model_of_one_figure_judges_by_it():
-    stored = {"version": 1, "figures": figures_hash(), "columns": ["own_links"], "trees": [[0, 0.5, 0, 1.0, -2.0, 0.0]]}
-    found = VerdictModel.from_json(stored | {"scale": 1, "shift": 0, "made": {}}).judge(rows(survey(SEEN)))
+    found = a_model([0, 0.5, 0, 1.0, -2.0, 0.0], columns=["own_links"]).judge(rows(survey(SEEN)))
 
     assert {one.odds for one in found.values()} == {1.0, -2.0}
 
@@ -187,6 +178,7 @@ EVEN = a_model(0.1)
 
 REPEATS = a_model([1, 0.5, 0, 1.0, -2.0, 0.0])
 """It takes for content what is not on most other pages."""
+MENU_TEXT = "Home, news, shops, delivery, returns, careers, terms of sale, imprint and everything else"
 FACTS = "<dt>Area<dd>{n} m<dt>Heating<dd>{n} gas<dt>Free from<dd>{n} May"
 
 
@@ -207,12 +199,20 @@ FACTS = "<dt>Area<dd>{n} m<dt>Heating<dd>{n} gas<dt>Free from<dd>{n} May"
         pytest.param("<div><h3>Tea {n}</h3><ul><li>£19</ul></div>", "div>ul>li", True, id="price-deeper"),
         pytest.param("<div><h3>Tea {n}</h3><p>Add it</div>", "div>p", False, id="no-price"),
         pytest.param("<div><h3>Your cart</h3><p>£0.00</div>", "div>p", False, id="price-of-what-goes"),
+        pytest.param(f"<ul><li>{{n}} m<li><p>{MENU_TEXT}</ul>", "ul>li", False, id="list-of-what-goes"),
+        pytest.param(f"<div><h5>{{n}} m</h5><p>{MENU_TEXT}</div>", "div>h5", True, id="no-list"),
     ],
 )
 def test_label_and_price_stay_with_what_they_belong_to(html, path, *, kept):
     pages = [observe(parsed(article(number, within=html.replace("{n}", f"{number}{number}")))) for number in range(12)]
 
     assert learn(pages, REPEATS).paths[f"body>div#wrap>div.main>{path}"].keep is kept
+
+
+def test_a_table_for_layout_does_not_speak_for_what_stands_in_it():
+    pages = [observe(parsed(f"<table><tr><td>{number} m<td><p>{MENU_TEXT}</table>")) for number in range(12)]
+
+    assert learn(pages, REPEATS).paths["body>table>tbody>tr>td"].keep
 
 
 @table("core/a_page_s_own_title_stays_though_other_pages_link_to_it")
