@@ -26,6 +26,7 @@ from twisted.python.failure import Failure
 
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
+from scrapy_dedup.core.urls.seen import KeyTable
 from scrapy_dedup.plugin.items import REPORT, DuplicateItem, passed, url_of, value_of
 from scrapy_dedup.plugin.overrides import with_request
 from scrapy_dedup.plugin.recrawl.reuse import Recorder, Reuse
@@ -146,7 +147,7 @@ class Delivery:
         self._closed: WeakSet[Any] = WeakSet()
         self._unstored: WeakSet[Any] = WeakSet()
         self._feeds: dict[str, _Feed] = {}
-        self._given_up: set[bytes] = set()
+        self._given_up = KeyTable("B")
         self._released: deque[Spool] = deque()
         """What may be written now."""
         self._taking: Iterator[Any] = iter(())
@@ -243,10 +244,12 @@ class Delivery:
 
     def _give_up(self, records: Iterable[Any]) -> None:
         """Count the pages that records say were seen, each once."""
-        pages = {record.page_key for record in records if hasattr(record, "page_key")} - self._given_up
-        self._given_up |= pages
-        if pages:
-            self._count("ack/not_stored", len(pages))
+        before = len(self._given_up)
+        for record in records:
+            if hasattr(record, "page_key"):
+                self._given_up.put(record.page_key, 0)
+        if len(self._given_up) > before:
+            self._count("ack/not_stored", len(self._given_up) - before)
 
     def _slots(self) -> tuple[Any, ...]:
         if not self._follows_feeds:
