@@ -4,7 +4,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import repeat
 from typing import Any, Final, NamedTuple
 
@@ -394,8 +394,10 @@ def selectors(template: Template) -> Selectors:
 def certainty_of(template: Template, observations: Sequence[Observation]) -> float:
     """Return how likely a template's verdicts are right, 0.5 to 1.0: mean of the text of some pages."""
     right = total = 0.0
+    # Pages of a layout share most of their paths.
+    likely = cache(template.lookup.probability)
     for seen in observations:
-        of_paths = [template.lookup.probability(path) for path in seen.paths]
+        of_paths = [*map(likely, seen.paths)]
         for at, chars in zip(seen.at, seen.chars, strict=True):
             right += chars * max(of_paths[at], 1 - of_paths[at])
             total += chars
@@ -412,13 +414,12 @@ def thin_pages(template: Template, observations: Sequence[Observation]) -> int:
 
     Links do not count where there is other text: a shop shows more of other products than of the page's own.
     """
-    lookup, column = template.lookup, template.containers[0]
-    inside = f"{column}>"
+    lookup, inside = template.lookup, f"{template.containers[0]}>"
+    is_within = cache(lambda path: f"{lookup.folding.path(path)}>".startswith(inside))
+    is_kept = cache(lambda path: lookup.standing(path).why is None)
     thin = 0
     for seen in observations:
-        folded = [lookup.folding.path(path) for path in seen.paths]
-        within = [path == column or path.startswith(inside) for path in folded]
-        keeps = [lookup.standing(path).why is None for path in seen.paths]
+        within, keeps = [*map(is_within, seen.paths)], [*map(is_kept, seen.paths)]
         total = kept = prose = kept_prose = 0
         for at, chars, linked in zip(seen.at, seen.chars, seen.link_chars, strict=True):
             if within[at]:
