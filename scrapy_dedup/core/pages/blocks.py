@@ -197,7 +197,7 @@ class Page(Struct):
     @property
     def chars(self) -> int:
         """Characters of visible text."""
-        return sum(len(block.text) for block in self.blocks)
+        return sum([len(block.text) for block in self.blocks])
 
 
 class Unparsed(Struct, frozen=True):

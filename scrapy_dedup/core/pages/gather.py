@@ -295,15 +295,26 @@ def links_of(blocks: Iterable[Block]) -> list[tuple[int, int, int]]:
     """
     found = []
     for block in blocks:
-        linked, href = block.link_chars, ""
-        if linked:
+        source = block.unread
+        # Most blocks have no link, or are one: no pieces need be made to see that.
+        if source is not None and "<a" not in source:
+            found.append(_NOWHERE)
+            continue
+        if source is not None and source[:3] == "<a " and source[-4:] == "</a>" and source.count("<") == 2:
+            linked, link = len(" ".join(block.text.split())), inline_token(source[1 : source.index(">")]).tag
+        elif linked := block.link_chars:
             links = (piece for piece in block.pieces if type(piece) is Tag and piece.name == "a" and not piece.closing)
-            href = dict(next(links, _NO_LINK).attributes).get("href", "")
+            link = next(links, _NO_LINK)
+        else:
+            found.append(_NOWHERE)
+            continue
+        href = dict(link.attributes).get("href", "")
         within = linked if href.startswith("#") else 0
         found.append((linked, within, linked if href.startswith(("http:", "https:", "//")) else 0))
     return found
 
 
+_NOWHERE: Final = (0, 0, 0)
 _NO_LINK: Final = Tag("a")
 
 

@@ -39,6 +39,8 @@ _SPECIAL = re.compile(r"[<&\]*_`~\\]")
 # What themes show as the link of a heading to itself; some show a space without width.
 _PERMALINK_MARKS = frozenset(("", *"¶#§🔗⚓"))
 _UNSEEN = "\u200b\ufe0f\ufeff \t\n\r\f\xa0"
+# A link to a place on its own page that shows no word.
+_PERMALINK = re.compile(r' href="#[^>]*+>(?:[^<\w&]|&[a-z]*+;|<(?!/?a[ >])[^>]*+>)*+</a>')
 
 
 def render(page: Page, keep: Sequence[bool], output: Output, base_url: str | None = None) -> str:
@@ -57,7 +59,8 @@ def _as_text(page: Page, keep: Sequence[bool], _base_url: str | None) -> str:
         if parts:
             parts.append("\n" if step == last_step and step in _CLOSE_TOGETHER else "\n\n")
         source = block.unread
-        parts.append(without_permalinks(block)[0] if source is None or ' href="#' in source else block.text)
+        may_lead_here = source is None or (' href="#' in source and _PERMALINK.search(source) is not None)
+        parts.append(without_permalinks(block)[0] if may_lead_here else block.text)
         last_step = step
     return "".join(parts)
 

@@ -103,8 +103,9 @@ class TestMarkdown:
 class TestText:
     def test_one_paragraph_a_block_and_one_line_an_item(self):
         html = "<h1>a<a href=#h> ¶</a></h1><ul><li>b<li>c</ul><p>d</p><p>e</p><table><tr><td>f<td>g</table>"
+        html += "<h2>h<a href=#h><span class=x>&nbsp;#</span></a></h2><h3>i<a href=#i><s>#</s> j</a></h3>"
 
-        assert drawn(html, "text", ["d"]) == "a\n\nb\nc\n\ne\n\nf\ng"
+        assert drawn(html, "text", ["d"]) == "a\n\nb\nc\n\ne\n\nf\ng\n\nh\n\ni# j"
 
 
 @pytest.mark.parametrize("mark", ["\x1c", "\x01", "\x1b"])
