@@ -9,11 +9,12 @@ import argparse
 import difflib
 import os
 import sys
-from importlib import import_module
 from typing import ClassVar, Final, NamedTuple, NoReturn
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
+
+from scrapy_dedup.core.imports import imported
 
 
 class Verb(NamedTuple):
@@ -99,7 +100,7 @@ class Command(ScrapyCommand):
         name, rest = _called(opts.verb, opts.rest)
         module, does = VERBS[name]
         try:
-            self._verb = import_module(f"scrapy_dedup.commands.{module}")
+            self._verb = imported(f"scrapy_dedup.commands.{module}")
         except KeyboardInterrupt:
             # What a verb needs takes a second to be imported.
             sys.stderr.write(_line("scrapy dedup: interrupted; nothing was begun"))

@@ -1,6 +1,7 @@
 """Pages from files to cleaned pages, without a crawl: survey the domains, learn each, cut every page."""
 
 import dataclasses
+import gc
 import os
 import signal
 import tempfile
@@ -459,7 +460,7 @@ class Workers:
         self._jobs = jobs
         self._pool = (
             # Forked children would share our files and threads.
-            ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_begin) if jobs > 1 else None
+            ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (gc.get_threshold(),)) if jobs > 1 else None
         )
 
     def in_order(self, task: Callable[[Given], Result], lots: Iterable[tuple[int, Given]]) -> Iterator[Result]:
@@ -502,8 +503,10 @@ class Workers:
             self._pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _begin() -> None:
-    """Prepare a worker: interrupts are for the parent, and it must not outlive that."""
+def _begin(thresholds: tuple[int, int, int]) -> None:
+    """Prepare a worker: interrupts are for the parent; it collects garbage as rarely, and must not outlive it."""
+    gc.freeze()
+    gc.set_threshold(*thresholds)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -1,5 +1,6 @@
 """Cleaning without a crawl: what is chosen to learn from, the order of results, and how the output is written."""
 
+import gc
 import io
 import json
 import os
@@ -185,6 +186,10 @@ def failing(given: int) -> int:
     raise ValueError(given)
 
 
+def collecting(_given: int) -> tuple[tuple[int, int, int], bool]:
+    return gc.get_threshold(), gc.get_freeze_count() > 0
+
+
 def dying(_given: int) -> None:
     os._exit(9)
 
@@ -206,6 +211,7 @@ def test_workers_give_results_in_order_draw_little_ahead_and_raise_what_a_task_r
             results.close()  # type: ignore[attr-defined]
         with pytest.raises(ValueError, match="5"):
             list(workers.in_order(failing, [(1, 5)]))
+        assert list(workers.in_order(collecting, [(1, 0)])) == [(gc.get_threshold(), True)]
 
 
 def test_a_process_that_dies_is_told():
