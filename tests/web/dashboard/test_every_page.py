@@ -44,7 +44,7 @@ OTHERS: dict[str, Callable[[Dashboard], str]] = {
 }
 
 
-# Of each template the page with most in it; test_domain, test_runs, test_config and test_keep have the others.
+# Of each template the page with most in it; test_domain, test_runs, test_config and test_page have the others.
 CHECKED = ("overview", "some domains", "a run", "a page", "templates", "two versions", "going back")
 
 
