@@ -1,7 +1,9 @@
 """Whether a page that was seen before is fetched, asked after, or left alone; from what is known before any request."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from typing import Final
 
 from msgspec import Struct
@@ -87,7 +89,8 @@ def matches(pattern: str, url: str) -> bool:
     if "/" not in pattern:
         domain = extract_domain(url) or ""
         return f".{domain}".endswith(f".{pattern.lower()}")
-    return _matches(pattern, normalize_url(url).partition("://")[2])
+    # Brackets and "?" are characters of URLs.
+    return fnmatchcase(normalize_url(url).partition("://")[2], re.sub(r"[?[]", r"[\g<0>]", pattern))
 
 
 class FreshRule(Struct, frozen=True):
@@ -257,23 +260,6 @@ def _later(at: datetime, wait: timedelta) -> datetime:
         return at + wait
     except OverflowError:
         return _FOREVER
-
-
-def _matches(pattern: str, text: str) -> bool:
-    """Whether a pattern in which "*" is any text fits the whole text; in linear time, unlike fnmatch."""
-    first, *rest = pattern.split("*")
-    if not rest:
-        return text == first
-    *middle, last = rest
-    if not (text.startswith(first) and text.endswith(last) and len(text) >= len(first) + len(last)):
-        return False
-    position, end = len(first), len(text) - len(last)
-    for part in middle:
-        found = text.find(part, position, end)
-        if found < 0:
-            return False
-        position = found + len(part)
-    return True
 
 
 # Counts are halved at this many, so that a site that mends its ways is believed again.
