@@ -25,6 +25,7 @@ from tests.law.scenarios import MODES, Scenario, tried
 from tests.law.seen_spiders import NamelessSpider
 from tests.law.site import ORIGIN, SLOTS, Answer, Asked, Change, FixedWorld, Server, World, first_site
 from tests.law.spiders import Plan
+from tests.tables import table
 
 EVERYTHING = Plan(tuple((slot, "as it is") for slot in SLOTS if slot != "listed"))
 FEW = Plan((("price", "as it is"), ("stock", "as it is")))
@@ -280,18 +281,7 @@ _FEW_PATHS = " ".join(f"/p/{number}" for number in range(20))
 
 
 class TestClosing:
-    @pytest.mark.parametrize(
-        ("settings", "pages"),
-        [
-            pytest.param({"CLOSESPIDER_PAGECOUNT_NO_ITEM": 10}, 60, id="pages-without-items"),
-            # Bare it is a third of a second between two items.
-            pytest.param(
-                {"CLOSESPIDER_TIMEOUT_NO_ITEM": 1, "DOWNLOAD_DELAY": 0.3, "RANDOMIZE_DOWNLOAD_DELAY": False},
-                12,
-                id="time-without-items",
-            ),
-        ],
-    )
+    @table("law/items_that_wait_or_are_left_out_do_not_end_a_crawl")
     def test_items_that_wait_or_are_left_out_do_not_end_a_crawl(self, settings, pages, crawls, tmp_path):
         paths = " ".join(f"/p/{number}" for number in range(pages))
         beside = Beside(crawls, tmp_path, "PathsSpider", DEDUP_UNCHANGED="skip")

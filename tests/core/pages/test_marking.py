@@ -41,32 +41,7 @@ class TestXPath:
 
         assert sorted(text for text, found in marks_of(HTML, selector).items() if found) == texts
 
-    @pytest.mark.parametrize(
-        "selector",
-        [
-            "//p[",
-            "//a/@href",
-            "//a/text()",
-            "(1 + 1)",
-            "//p[$x]",
-            "//p[document('x')]",
-            "//p[re:test(., 'x')]",
-            "//a//b//c//d",
-            "//p[@x='" + "a" * 2_000 + "']",
-            "//p[. = '\x00']",
-            "//p[../p[../p]]",
-            "//p[parent::div]",
-            "//p[ancestor::q]",
-            "//p[/html/body]",
-            "//p[string(/) = 'x']",
-            "//p[* and //q]",
-            "//p[2 * /html]",
-            "//p[a | b]",
-            "//p[h1 = a]",
-            "//p[id('x')]",
-            "//p/following-sibling::p",
-        ],
-    )
+    @table("core/what_is_none_of_xpath_1_is_refused")
     def test_what_is_none_of_xpath_1_or_gives_no_elements_is_refused(self, selector):
         with pytest.raises(SelectorError, match=r"XPath 1\.0"):
             check_any_selector(selector)
