@@ -157,8 +157,8 @@ def url_of(adapter: ItemAdapter, settings: Settings) -> str | None:
 
 def _text_of_url(value: Any) -> str | None:
     """Return the text of a URL of a class of its own, as pydantic's, yarl's and web-poet's; None for anything else."""
-    if type(value).__module__ == "builtins":
-        return None  # such as bytes of a file, of which the text is long
+    if type(value).__module__ == "builtins" or hasattr(value, "__len__"):
+        return None  # such as bytes of a file, or a table, of which the text is long
     try:
         return text if _URL.match(text := str(value)) else None
     except Exception:  # noqa: BLE001 (a class of the user's)
