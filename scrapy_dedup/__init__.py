@@ -6,8 +6,6 @@ The components resolve when they are asked for, so that `scrapy_dedup.core` can 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from scrapy_dedup.core.imports import imported
-
 if TYPE_CHECKING:
     from scrapy_dedup.plugin.addon import Addon, DedupExtension, Heartbeat
     from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware, RevalidationMiddleware
@@ -73,5 +71,9 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = f"{__name__}.{_HOMES[name]}"
-    # The add-on comes first of all, before there is a crawl; what is imported later may find pages on their way.
-    return getattr(imported(module) if name == "Addon" else import_module(module), name)
+    if name == "Addon":
+        # It comes first of all, before there is a crawl; what is imported later may find pages on their way.
+        from scrapy_dedup.core.imports import imported  # noqa: PLC0415
+
+        return imported(module).Addon
+    return getattr(import_module(module), name)

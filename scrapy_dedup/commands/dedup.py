@@ -14,8 +14,6 @@ from typing import ClassVar, Final, NamedTuple, NoReturn
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from scrapy_dedup.core.imports import imported
-
 
 class Verb(NamedTuple):
     """One thing that is done by one word after `dedup`, or by two; a second one that begins with -- stands anywhere."""
@@ -100,6 +98,9 @@ class Command(ScrapyCommand):
         name, rest = _called(opts.verb, opts.rest)
         module, does = VERBS[name]
         try:
+            # `scrapy` loads this module whatever it is asked for.
+            from scrapy_dedup.core.imports import imported  # noqa: PLC0415
+
             self._verb = imported(f"scrapy_dedup.commands.{module}")
         except KeyboardInterrupt:
             # What a verb needs takes a second to be imported.
