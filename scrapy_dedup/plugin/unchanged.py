@@ -34,7 +34,7 @@ from scrapy_dedup.core.recrawl.plan import (
     decide,
     matches,
 )
-from scrapy_dedup.core.recrawl.verdicts import NEW, ChangePolicy, Verdict, VerdictKind, page_keys
+from scrapy_dedup.core.recrawl.verdicts import NEW, Change, Verdict, VerdictKind, page_keys, verdict_of
 from scrapy_dedup.core.templates.layouts import skeleton_of
 from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
 from scrapy_dedup.core.urls.seen import KeyTable, Latest
@@ -525,10 +525,10 @@ class Comparing:
             judgement.verdict = BACK
         elif state.content_hash is None and state.blocks is None:
             judgement.verdict = FIRST_VERSION
-        elif found := await self._by_blocks(page, keys, state, site, change_policy(settings)):
-            judgement.verdict = found
         else:
-            await self._slowly(page, site, judgement, state, settings)
+            judgement.verdict, judgement.diff = await self._compared(page, keys, site, state, settings)
+            if judgement.verdict is NOT_KEPT:
+                self._count("unchanged/not_comparable", 1)
 
     def other(self, response: Response, judgement: Judgement) -> None:
         """Judge what is no page of HTML."""
@@ -543,34 +543,27 @@ class Comparing:
         else:
             judgement.verdict = SAME_BYTES if judgement.content == state.content_hash else OTHER_BYTES
 
-    async def _by_blocks(
-        self, page: Page, keys: list[int], state: StoredState, site: Site, policy: ChangePolicy
-    ) -> Verdict | None:
-        if state.blocks is None:
-            return None
+    async def _compared(
+        self, page: Page, keys: list[int], site: Site, state: StoredState, settings: Settings
+    ) -> tuple[Verdict, str]:
+        versions, policy = site.versions, change_policy(settings)
         try:
-            old = unpack_fingerprints(state.blocks)
-            if not site.versions.differ_in_repeats(old, keys):
-                return None
-            layout = REST if old == keys else _layout_of(page, await self._knowledge_of(state.domain))
+            old = unpack_fingerprints(state.blocks) if state.blocks is not None else []
+            if old == keys:
+                return verdict_of({Change.NONE}, policy), ""
+            knowledge = await self._knowledge_of(state.domain)
+            is_near = versions.differ_in_repeats(old, keys)
+            if is_near and versions.differ_in_chrome(old, keys, _layout_of(page, knowledge)):
+                return verdict_of({Change.BOILERPLATE_ONLY}, policy), ""
+            read = partial(self._both, page, state, knowledge)
+            judged = await result_of(versions.compare(read, policy, with_diff=settings.diff))
+            if judged[0] is NOT_KEPT and is_near:
+                _, frame = frames_of(page, page, state.url, knowledge)
+                return versions.verdict_on_repeats(old, page, frame, policy), ""
         except (StoreError, DamagedError):
             self._count("store/errors", 1)
-            return None
-        return site.versions.verdict_by_blocks(old, keys, layout, policy)
-
-    async def _slowly(
-        self, page: Page, site: Site, judgement: Judgement, state: StoredState, settings: Settings
-    ) -> None:
-        policy = change_policy(settings)
-        try:
-            read = partial(self._both, page, state, await self._knowledge_of(state.domain))
-            judged = await result_of(site.versions.compare(read, policy, with_diff=settings.diff))
-        except (StoreError, DamagedError):
-            self._count("store/errors", 1)
-            judged = NOT_KEPT, ""
-        judgement.verdict, judgement.diff = judged
-        if judgement.verdict is NOT_KEPT:
-            self._count("unchanged/not_comparable", 1)
+            return NOT_KEPT, ""
+        return judged
 
     async def _knowledge_of(self, domain: str) -> SiteKnowledge | None:
         if domain in self._known:

@@ -523,17 +523,16 @@ class SiteVersions(Struct):
         """Whether two versions of a page, given by their `page_keys`, differ in nothing but what its site repeats."""
         return same_blocks(old, keys, self.repeats.boilerplate)
 
-    def verdict_by_blocks(self, old: list[int], keys: list[int], layout: int, policy: ChangePolicy) -> Verdict | None:
-        """Return the verdict on a page that has the blocks that it had; None where `compare` has to look closer.
-
-        *old* and *keys* are the `page_keys` of both versions, *layout* is today's.
-        """
-        if old == keys:
-            return verdict_of({Change.NONE}, policy)
+    def differ_in_chrome(self, old: list[int], keys: list[int], layout: int) -> bool:
+        """Whether they differ in nothing but what pages of their layout were seen to share and not to say."""
         known = self._shared.get(layout, _NOTHING_SHARED)
-        if not same_blocks(old, keys, self.repeats.boilerplate & known.chrome):
-            return None
-        return verdict_of({Change.BOILERPLATE_ONLY}, policy)
+        return same_blocks(old, keys, self.repeats.boilerplate & known.chrome)
+
+    def verdict_on_repeats(self, old: list[int], new: Page, frame: Frame, policy: ChangePolicy) -> Verdict:
+        """Return the verdict on a page that differs in what its site repeats, and whose older version was not kept."""
+        if main_text(new, self.repeats, frame).shared.issubset(old):
+            return verdict_of({Change.BOILERPLATE_ONLY}, policy)
+        return NOT_KEPT
 
     def compare(
         self, read: Callable[[], TwoVersions | None], policy: ChangePolicy, *, with_diff: bool

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
 from scrapy_dedup.core.duplicates import ITEM_BYTES, NO_FIELDS
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.recrawl.verdicts import DEFAULT_POLICY, Change, ChangePolicy, Verdict, VerdictKind, page_keys
+from scrapy_dedup.core.recrawl.verdicts import (
+    DEFAULT_POLICY,
+    NO_FRAME,
+    Change,
+    ChangePolicy,
+    Verdict,
+    VerdictKind,
+    page_keys,
+)
 from scrapy_dedup.service.cut.site_cleaning import frames_of
 from scrapy_dedup.service.learning import Steps, at_once, done
 from scrapy_dedup.service.recrawl import (
@@ -167,7 +175,8 @@ def test_page_in_a_new_frame_is_unchanged_once_both_frames_are_known():
     assert compared(unknown, old, new).kind is VerdictKind.CHANGED
     for kind, counted in ((VerdictKind.UNCHANGED, ChangePolicy()), (VerdictKind.CHANGED, ALL)):
         told = compared(known, old, new, counted)
-        assert told == known.verdict_by_blocks(page_keys(old), page_keys(new), REST, counted)
+        assert known.differ_in_chrome(page_keys(old), page_keys(new), REST)
+        assert told == known.verdict_on_repeats(page_keys(old), new, NO_FRAME, counted)
         assert (told.kind, told.change) == (kind, Change.BOILERPLATE_ONLY)
 
 
@@ -231,12 +240,13 @@ def test_what_became_the_same_on_all_pages_is_told_amid_what_their_template_keep
         is_new = number % 3 > 0
         new = parsed(html(number, now if is_new else was, 2025, "out-of-stock" if is_new else "in-stock"))
         at_once(site.meet(page_keys(new)))
-        read = partial(TwoVersions, old[number], new, frames_of(old[number], new, url_of("a", number), known))
-        told = [
-            site.verdict_by_blocks(page_keys(old[number]), page_keys(new), REST, DEFAULT_POLICY),
-            at_once(site.compare(read, DEFAULT_POLICY, with_diff=False))[0],
-        ]
-        assert {one.kind for one in told if one} == {VerdictKind.CHANGED if is_new else VerdictKind.UNCHANGED}
+        frames, keys = frames_of(old[number], new, url_of("a", number), known), page_keys(old[number])
+        read = partial(TwoVersions, old[number], new, frames)
+        told = [at_once(site.compare(read, DEFAULT_POLICY, with_diff=False))[0]]
+        if site.differ_in_repeats(keys, page_keys(new)):
+            told.append(site.verdict_on_repeats(keys, new, frames[1], DEFAULT_POLICY))
+        assert {one.kind for one in told} == {VerdictKind.CHANGED if is_new else VerdictKind.UNCHANGED}
+        assert not (is_new and site.differ_in_chrome(keys, page_keys(new), REST))
 
 
 GIVER = a_key("parse")
