@@ -46,6 +46,7 @@ from scrapy_dedup.store.writer import ProjectStore
 from tests.core.builders import parsed
 from tests.service.site_pages import url_of, words
 from tests.store.builders import DOMAIN, NOON, a_crawled_url, a_document, a_key, a_time, a_url, an_answer, an_extraction
+from tests.tables import table
 
 CONTENT = b"c" * 32
 WIRE = wire_key(a_url(1))
@@ -215,15 +216,7 @@ def test_number_that_differs_on_all_pages_is_told_of_each(fact):
     ("was", "now"),
     [("Shipping € 5.90", "Shipping € 6.90"), ("4 in stock", "0 in stock"), ("In stock", "Sold out"), ("", "Closed")],
 )
-@pytest.mark.parametrize(
-    "shape",
-    [
-        "<main><h1>{0}</h1><div><p>{1}</p><p>{2}</p></div></main>",
-        "<div><h1>{0}</h1><table><tr><th>Weight<td>{0}<tr><th>State<td>{2}</table><p>{1}</p></div>",
-        "<main><h1>{0}</h1><p>{1}</p><p class='stock {3}'>{2}</p></main>",
-        "<main><h1>{0}</h1><div><p>{1}</p><ul class={3}><li>{2}</ul></div></main>",
-    ],
-)
+@table("recrawl/what_became_the_same_on_all_pages_is_told")
 def test_what_became_the_same_on_all_pages_is_told_amid_what_their_template_keeps(was, now, shape):
     """It is a fact of each page; a banner and a footer are not."""
 
