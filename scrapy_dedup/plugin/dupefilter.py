@@ -24,12 +24,13 @@ from twisted.internet.defer import Deferred
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.urls.normal_form import UrlRules, normalize_url, without_trackers
 from scrapy_dedup.core.urls.seen import Filter, Layers, RecentKeys, key_of
-from scrapy_dedup.plugin.engine_state import EngineState, Loops, only_known_listen
+from scrapy_dedup.plugin.engine_state import EngineState, only_known_listen
 from scrapy_dedup.plugin.overrides import settings_of, told, with_request
 from scrapy_dedup.plugin.recrawl.reuse import Links
 from scrapy_dedup.plugin.requests import is_known_component, redirected_from
 from scrapy_dedup.plugin.run_state import database_url, job_of
 from scrapy_dedup.plugin.runtime import Runtime
+from scrapy_dedup.plugin.waiting import Loops
 from scrapy_dedup.service.policies import learns_parameters, url_rules
 from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.seen_urls import SeenTable, scope_name

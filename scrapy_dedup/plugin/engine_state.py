@@ -1,7 +1,6 @@
 """What the engine is doing; the only place that reads what Scrapy does not promise, each time with a way out."""
 
 import logging
-from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import Any
 from weakref import proxy
@@ -10,7 +9,6 @@ from pydispatch.dispatcher import getAllReceivers, liveReceivers
 from scrapy import Request, Selector
 from scrapy.crawler import Crawler
 from scrapy.http import Response
-from scrapy.utils.asyncio import create_looping_call
 
 from scrapy_dedup.plugin.requests import is_known_component
 
@@ -49,25 +47,6 @@ def only_known_listen(crawler: Crawler, *sent: object) -> bool:
     """Say whether all receivers of some signals are Scrapy's or ours."""
     receivers = [one for signal in sent for one in liveReceivers(getAllReceivers(crawler, signal))]
     return all(is_known_component(getattr(receiver, "__self__", receiver)) for receiver in receivers)
-
-
-class Loops:
-    """Calls that are made again and again, until they are stopped."""
-
-    def __init__(self) -> None:
-        self._loops: list[Any] = []
-
-    def every(self, seconds: float, call: Callable[[], Any]) -> None:
-        """Call from now on, for the first time when so many seconds have passed."""
-        loop = create_looping_call(call)
-        loop.start(seconds, now=False)
-        self._loops.append(loop)
-
-    def stop(self) -> None:
-        """Call no more."""
-        for loop in self._loops:
-            if loop.running:
-                loop.stop()
 
 
 class EngineState:

@@ -24,7 +24,7 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.runs import ELAPSED
 from scrapy_dedup.core.runs import STAT as DROP_ALARMS
 from scrapy_dedup.core.urls.normal_form import UrlRules
-from scrapy_dedup.plugin.engine_state import Loops
+from scrapy_dedup.plugin.waiting import Loops
 from scrapy_dedup.service.crawl.crawl import Count, Crawl
 from scrapy_dedup.service.crawl.start_check import check_sites
 from scrapy_dedup.service.recrawl import INCOMPLETE

@@ -33,7 +33,7 @@ from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
 from scrapy_dedup.core.urls.seen import Latest
 from scrapy_dedup.plugin.acknowledgement import Acknowledgement, Delivery
 from scrapy_dedup.plugin.domains import DomainGuard, DomainRegistry, Sites
-from scrapy_dedup.plugin.engine_state import EngineState, Loops
+from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.plugin.overrides import only_shows, settings_of, told
 from scrapy_dedup.plugin.recrawl.removed import RemovedPages
 from scrapy_dedup.plugin.recrawl.reuse import Recorder, Reuse
@@ -44,6 +44,7 @@ from scrapy_dedup.plugin.waiting import (
     Aside,
     CrawlEndedError,
     ItemsFirst,
+    Loops,
     ParkingLot,
     Release,
     Turn,

@@ -1,4 +1,4 @@
-"""What waits: for its domain's turn, for other pages of its domain, or for the items of those before it."""
+"""What waits: for its time or its domain's turn, for other pages of its domain, or for the items of those before it."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
@@ -12,7 +12,7 @@ from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.extensions.closespider import CloseSpider
 from scrapy.settings import BaseSettings
-from scrapy.utils.asyncio import call_later, run_in_thread
+from scrapy.utils.asyncio import call_later, create_looping_call, run_in_thread
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
@@ -26,6 +26,25 @@ T = TypeVar("T")
 _COUNTED: Final = ("ITEMCOUNT", "PAGECOUNT", "PAGECOUNT_NO_ITEM", "TIMEOUT_NO_ITEM")
 # No domain is called so.
 _THREAD = ""
+
+
+class Loops:
+    """Calls that are made again and again, until they are stopped."""
+
+    def __init__(self) -> None:
+        self._loops: list[Any] = []
+
+    def every(self, seconds: float, call: Callable[[], Any]) -> None:
+        """Call from now on, for the first time when so many seconds have passed."""
+        loop = create_looping_call(call)
+        loop.start(seconds, now=False)
+        self._loops.append(loop)
+
+    def stop(self) -> None:
+        """Call no more."""
+        for loop in self._loops:
+            if loop.running:
+                loop.stop()
 
 
 class CrawlEndedError(Exception):

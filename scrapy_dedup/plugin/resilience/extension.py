@@ -46,12 +46,13 @@ from scrapy_dedup.core.resilience.traps import ExploredPage, Explorer, Lineage, 
 from scrapy_dedup.core.urls.normal_form import extract_domain, host_of, names_in, page_key
 from scrapy_dedup.core.urls.pagination import PageLinks, listing_part, next_parts, shape_of
 from scrapy_dedup.core.urls.seen import Latest
-from scrapy_dedup.plugin.engine_state import EngineState, Loops
+from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.plugin.overrides import is_left_alone
 from scrapy_dedup.plugin.requests import LEFT_OUT, LINEAGE, READMITTED, origin_of
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.unchanged import read_unpacked
 from scrapy_dedup.plugin.visits import LeadsNowhere, Visit
+from scrapy_dedup.plugin.waiting import Loops
 from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.pages.site_configs import StoredParameter
 from scrapy_dedup.store.records.records import DecisionRecord

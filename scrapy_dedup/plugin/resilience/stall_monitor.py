@@ -35,10 +35,11 @@ from scrapy_dedup.core.resilience.stalls import (
     judge,
 )
 from scrapy_dedup.core.urls.pagination import shape_of
-from scrapy_dedup.plugin.engine_state import EngineState, Loops
+from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.plugin.overrides import settings_of
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import is_html
+from scrapy_dedup.plugin.waiting import Loops
 from scrapy_dedup.settings import Settings
 
 PROBE = "dedup_stall_probe"

@@ -29,10 +29,11 @@ from scrapy.utils.request import request_from_dict
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.recrawl.values import KeepLimits, Unkeepable, decode, encode
 from scrapy_dedup.core.urls.seen import RecentKeys
-from scrapy_dedup.plugin.engine_state import EngineState, Loops
+from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.plugin.overrides import settings_of
 from scrapy_dedup.plugin.requests import LEASE, LENT_URL, MethodNames, callback_name, is_known_component
 from scrapy_dedup.plugin.runtime import Runtime
+from scrapy_dedup.plugin.waiting import Loops
 from scrapy_dedup.plugin.workers.server import LeasedServer, WantedRequest
 from scrapy_dedup.store.records.records import LeaseRecord
 
