@@ -10,11 +10,12 @@ import asyncio
 import hashlib
 import multiprocessing
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from multiprocessing.connection import Connection
+from typing import Any
 
 WORDS = (
     "river stone morning garden engine letter window market silver number winter ladder copper bridge island valley "
@@ -119,12 +120,18 @@ def serving(
     pages: int, *, paragraphs: int = 32, domains: int = 1, etags: bool = False, nonce: bool = False
 ) -> Iterator[list[str]]:
     """Serve a site for each domain; give their first pages."""
+    with running(_run, _Site(pages, paragraphs, etags, nonce), domains) as ports:
+        yield [f"http://127.0.0.1:{port}/page/0" for port in ports]
+
+
+@contextmanager
+def running(serve: Callable[..., None], *given: Any) -> Iterator[list[int]]:
+    """Let a process of its own serve, which takes *given* and a connection, and sends its ports; give these."""
     ours, theirs = multiprocessing.Pipe()
-    site = _Site(pages, paragraphs, etags, nonce)
-    process = multiprocessing.Process(target=_run, args=(site, domains, theirs), daemon=True)
+    process = multiprocessing.Process(target=serve, args=(*given, theirs), daemon=True)
     process.start()
     try:
-        yield [f"http://127.0.0.1:{port}/page/0" for port in ours.recv()]
+        yield ours.recv()
     finally:
         process.terminate()
         process.join()

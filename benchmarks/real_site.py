@@ -4,7 +4,6 @@ A site's pages have the paths that they had; "/" links to them. What they link t
 """
 
 import asyncio
-import multiprocessing
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from html import escape
@@ -16,6 +15,7 @@ from urllib.parse import urlsplit
 from scrapy import Request
 
 from benchmarks import corpus
+from benchmarks.local_site import running
 
 _TYPE = b"Content-Type: text/html\r\nContent-Length: "
 
@@ -23,14 +23,8 @@ _TYPE = b"Content-Type: text/html\r\nContent-Length: "
 @contextmanager
 def serving(folder: Path, most: int) -> Iterator[list[str]]:
     """Serve the first pages of each site of a folder; give the addresses of their lists."""
-    ours, theirs = multiprocessing.Pipe()
-    process = multiprocessing.Process(target=_run, args=(folder, most, theirs), daemon=True)
-    process.start()
-    try:
-        yield [f"http://127.0.0.1:{port}/" for port in ours.recv()]
-    finally:
-        process.terminate()
-        process.join()
+    with running(_run, folder, most) as ports:
+        yield [f"http://127.0.0.1:{port}/" for port in ports]
 
 
 def _run(folder: Path, most: int, started: Connection) -> None:
