@@ -485,7 +485,7 @@ class _Shared(Struct):
     """Each of them says it: where it is another the page is another."""
 
     def add(self, text: MainText) -> None:
-        self.said |= text.shared
+        self.said |= text.said
         self.chrome = (self.chrome | text.chrome) - self.said
 
 
@@ -530,7 +530,7 @@ class SiteVersions(Struct):
 
     def verdict_on_repeats(self, old: list[int], new: Page, frame: Frame, policy: ChangePolicy) -> Verdict:
         """Return the verdict on a page that differs in what its site repeats, and whose older version was not kept."""
-        if main_text(new, self.repeats, frame).shared.issubset(old):
+        if main_text(new, self.repeats, frame).said.issubset(old):
             return verdict_of({Change.BOILERPLATE_ONLY}, policy)
         return NOT_KEPT
 

@@ -162,7 +162,7 @@ class MainText(Struct, frozen=True):
     """Page keys of all that is not in *passages*, in order."""
     around: frozenset[str] = frozenset()
     """Paths of the elements that hold boilerplate."""
-    shared: frozenset[int] = frozenset()
+    said: frozenset[int] = frozenset()
     """Page keys of what the site repeats and each page says."""
     chrome: frozenset[int] = frozenset()
     """Page keys of what the site repeats and no page says; none of a page that is kept whole."""
@@ -229,7 +229,7 @@ def main_text(page: Page, repeats: Repeats, frame: Frame = NO_FRAME) -> MainText
     headings = {_without_sign(block) for block in page.blocks if _HEADING.search(block.path)}
     headings.update(title_parts(page.title))
     chrome = _chrome(page.blocks, repeated, frame.kept or nothing)
-    shared = [
+    around = [
         Passage(block.path, block.text) for block, is_chrome in zip(page.blocks, chrome, strict=True) if is_chrome
     ]
     keep = [
@@ -237,7 +237,7 @@ def main_text(page: Page, repeats: Repeats, frame: Frame = NO_FRAME) -> MainText
         for block, is_chrome, in_card in zip(page.blocks, chrome, cards, strict=True)
     ]
     title = [(Passage(TITLE, part), text_key(TITLE, part)) for part in title_parts(page.title)]
-    shared += [part for part, key in title if key in repeats.boilerplate]
+    around += [part for part, key in title if key in repeats.boilerplate]
     rest = [key for key, kept in zip(keys, keep, strict=True) if not kept]
     said = frozenset(
         key for key, is_repeated, out in zip(keys, repeated, chrome, strict=True) if is_repeated and not out
@@ -246,10 +246,10 @@ def main_text(page: Page, repeats: Repeats, frame: Frame = NO_FRAME) -> MainText
         title=tuple(part for part, key in title if key not in repeats.boilerplate),
         passages=tuple(_kept(page, keep, cards, frozenset() if whole else repeats.boilerplate)),
         menus=frozenset() if whole else frozenset(_menus(page.blocks, keys, repeats.links)),
-        furniture=number_keys(shared),
+        furniture=number_keys(around),
         rest=tuple(rest),
-        around=frozenset(_holder(one.path) for one in shared if one.path != TITLE),
-        shared=said,
+        around=frozenset(_holder(one.path) for one in around if one.path != TITLE),
+        said=said,
         chrome=frozenset(() if whole else (key for key in page_keys(page) if key in repeats.boilerplate)) - said,
     )
 
