@@ -26,7 +26,16 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.pages.fingerprints import to_digits
 from scrapy_dedup.core.templates.layouts import LayoutIndex
-from scrapy_dedup.core.templates.mining import Cluster, Family, MinedPage, Named, Subtree, families, mine
+from scrapy_dedup.core.templates.mining import (
+    Cluster,
+    Family,
+    MinedPage,
+    Named,
+    Subtree,
+    families,
+    mine,
+    split_subtrees,
+)
 from scrapy_dedup.core.templates.url_patterns import url_pattern
 from scrapy_dedup.report.numbers import count, percent, whole
 from scrapy_dedup.service.policies import parse_limits
@@ -176,6 +185,8 @@ class _Merged(Struct):
     structures: Counter[int] = field(default_factory=Counter)
     urls: list[str] = field(default_factory=list)
     largest: Cluster | None = None
+    common: tuple[Subtree, ...] = ()
+    varying: tuple[Subtree, ...] = ()
     examples: tuple[str, ...] = ()
     example_key: bytes = b""
 
@@ -184,6 +195,9 @@ class _Merged(Struct):
         self.urls += [batch.pages[index].url for index in cluster.pages]
         if self.largest is None or len(cluster.pages) > len(self.largest.pages):
             self.largest = cluster
+            self.common, self.varying = split_subtrees(
+                [[block[:3] for block in batch.pages[index].blocks] for index in cluster.pages]
+            )
             self.examples = tuple(batch.pages[index].url for index in cluster.examples[:_EXAMPLES])
             self.example_key = batch.keys[cluster.examples[0]]
 
@@ -232,9 +246,9 @@ class _Miner:
             named=largest.named,
             examples=merged.examples,
             url_pattern=pattern,
-            common=largest.common,
-            varying=largest.varying,
-            samples=_samples(project, merged.example_key, largest.common, settings),
+            common=merged.common,
+            varying=merged.varying,
+            samples=_samples(project, merged.example_key, merged.common, settings),
         )
 
 

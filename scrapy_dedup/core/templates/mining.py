@@ -51,9 +51,10 @@ class _Seen(Struct):
 
 
 def split_subtrees(pages: Sequence[PageBlocks]) -> tuple[tuple[Subtree, ...], tuple[Subtree, ...]]:
-    """Return the largest subtrees that are common to the pages, and the largest that vary; most text first, 20 each.
+    """Return the largest subtrees that are common to pages of one layout, and the largest that vary.
 
-    A subtree that varies is divided where some subtree within is common; no subtree is part of another.
+    The first are boilerplate, the others content. Most text first, 20 each. A subtree that varies is divided where some
+    subtree within is common; no subtree is part of another.
     """
     seen = _seen(pages)
     children: defaultdict[str, list[str]] = defaultdict(list)
@@ -247,10 +248,6 @@ class Cluster(Struct, frozen=True):
     """Indexes of typical pages: those whose own text is nearest to the median in length."""
     url_pattern: str | None
     """Matches all its URLs and none of the other clusters', see `core.templates.url_patterns`."""
-    common: tuple[Subtree, ...]
-    """Subtrees that are the same on nearly all pages: boilerplate, most text first."""
-    varying: tuple[Subtree, ...]
-    """Subtrees that differ: content, most text first."""
 
 
 class Family(Struct, frozen=True):
@@ -307,9 +304,6 @@ def _cluster(pages: Sequence[MinedPage], signature: int, members: list[int], rep
     structures = Counter(page.skeleton.l2 for page in own)
     by_count = sorted(structures.items(), key=lambda item: (-item[1], item[0]))
     evidence = [_evidence(page, repeated) for page in own]
-    common, varying = split_subtrees(
-        [[(block.path, block.fingerprint, block.chars) for block in p.blocks] for p in own]
-    )
     return Cluster(
         signature=signature,
         structures=tuple(by_count[:_MOST_STRUCTURES]),
@@ -319,8 +313,6 @@ def _cluster(pages: Sequence[MinedPage], signature: int, members: list[int], rep
         url_pattern=url_pattern(
             [page.url for page in own], [page.url for index, page in enumerate(pages) if index not in inside]
         ),
-        common=common,
-        varying=varying,
     )
 
 
