@@ -19,10 +19,13 @@ class Folding:
         self.names = frozenset(names)
         """With their "#" or "."."""
         self._steps: dict[str, str] = {}
+        self._paths: dict[str, str] = {}
 
     def path(self, path: str) -> str:
-        """Return the path without what single pages call their elements."""
-        return ">".join(map(self.step, path.split(">")))
+        """Return the path without what single pages call their elements, as `path_among` does."""
+        if len(self._paths) > _MOST_STEPS_KNOWN:
+            self._paths.clear()
+        return self.path_among(self._paths, path)
 
     def path_among(self, known: dict[str, str], path: str) -> str:
         """Return the same, and note it of the path and of all above it; paths of some pages share most of their steps.

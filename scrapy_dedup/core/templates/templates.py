@@ -5,14 +5,15 @@ from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import cache, cached_property
-from itertools import repeat
+from itertools import compress, repeat
+from operator import and_, mul
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.names import Folding, names_in, parts_of
-from scrapy_dedup.core.boilerplate.observations import MOST_STEPS, Observation, text_numbers
+from scrapy_dedup.core.boilerplate.observations import Observation, text_numbers, upper_part
 from scrapy_dedup.core.boilerplate.path_features import ROOT, DropReason
 from scrapy_dedup.core.boilerplate.verdict_model import PathVerdict, SiteVerdicts, kind_of
 from scrapy_dedup.core.errors import DedupError
@@ -47,6 +48,16 @@ class PathStanding(NamedTuple):
     """All of it stood on learning pages, or stands in something that is left out with all in it."""
 
 
+class _Reached(NamedTuple):
+    """The deepest part of a path that is known."""
+
+    path: str
+    """Folded."""
+    depth: int
+    """In steps below body."""
+    is_whole: bool
+
+
 class PathLookup:
     """Finds the verdict on a path; each path is looked up once."""
 
@@ -57,6 +68,7 @@ class PathLookup:
         self._divided = frozenset(path.rpartition(">")[0] for path in verdicts)
         """Of what stands in them something is judged by itself."""
         self.known: dict[str, PathStanding] = {}
+        self._reached: dict[str, _Reached] = {}
         self.whys: dict[tuple[str, int], Why] = {}
 
     def standing(self, path: str) -> PathStanding:
@@ -65,13 +77,12 @@ class PathLookup:
         if known is None:
             if len(self.known) >= _MOST_KNOWN:
                 self.known.clear()
-            known = self.known[path] = self._find(path.split(">", MOST_STEPS)[:MOST_STEPS])
+            known = self.known[path] = self._find(upper_part(path))
         return known
 
     def probability(self, path: str) -> float:
         """Return how likely what stands on a path is content, 0.0 to 1.0."""
-        reached, _ = self._reach(path.split(">", MOST_STEPS)[:MOST_STEPS])
-        verdict = self.verdicts.get(reached)
+        verdict = self.verdicts.get(self._reach(upper_part(path)).path)
         return verdict.probability if verdict is not None else 0.5
 
     def why_text(self, block: Block, on_pages: int, *, surrounds: bool = False) -> Why:
@@ -82,24 +93,29 @@ class PathLookup:
             lambda: Why(DropReason.REPEATS, block.path, told, on_pages=on_pages, of_pages=self.pages),
         )
 
-    def _reach(self, steps: list[str]) -> tuple[str, int]:
-        """Return the deepest path that is known on the way down, and how many steps below body it is."""
-        reached = ROOT
-        for number, step in enumerate(steps[1:], 1):
-            below = f"{reached}>{self.folding.step(step)}"
-            if below not in self.verdicts:
-                return reached, number - 1
-            reached = below
-        return reached, len(steps) - 1
+    def _reach(self, path: str) -> "_Reached":
+        """Return how far a path, no deeper than MOST_STEPS, is known on the way down."""
+        known = self._reached.get(path)
+        if known is None:
+            above, divides, step = path.rpartition(">")
+            known = self._reach(above) if divides else _Reached(ROOT, 0, is_whole=True)
+            if divides and known.is_whole:
+                below = f"{known.path}>{self.folding.step(step)}"
+                is_whole = below in self.verdicts
+                known = _Reached(below, known.depth + 1, is_whole=True) if is_whole else known._replace(is_whole=False)
+            if len(self._reached) >= _MOST_KNOWN:
+                self._reached.clear()
+            self._reached[path] = known
+        return known
 
-    def _find(self, steps: list[str]) -> PathStanding:
-        reached, depth = self._reach(steps)
+    def _find(self, path: str) -> PathStanding:
+        reached, depth, is_whole = self._reach(path)
         verdict = self.verdicts.get(reached)
-        is_known = depth == len(steps) - 1 or (depth > 0 and reached not in self._divided)
+        is_known = is_whole or (depth > 0 and reached not in self._divided)
         if verdict is None:
             return PathStanding(None, inside=False, known=is_known)
         if verdict.keep:
-            return PathStanding(None, depth >= _INSIDE, depth == len(steps) - 1)
+            return PathStanding(None, depth >= _INSIDE, is_whole)
         return PathStanding(
             self._dropped(reached, verdict, is_known=is_known), inside=False, known=is_known or depth > 0
         )
@@ -397,10 +413,9 @@ def certainty_of(template: Template, observations: Sequence[Observation]) -> flo
     # Pages of a layout share most of their paths.
     likely = cache(template.lookup.probability)
     for seen in observations:
-        of_paths = [*map(likely, seen.paths)]
-        for at, chars in zip(seen.at, seen.chars, strict=True):
-            right += chars * max(of_paths[at], 1 - of_paths[at])
-            total += chars
+        sure = [max(chance, 1 - chance) for chance in map(likely, seen.paths)]
+        right += sum(map(mul, seen.chars, map(sure.__getitem__, seen.at)))
+        total += sum(seen.chars)
     return round(right / total, 3) if total else 0.5
 
 
@@ -420,14 +435,12 @@ def thin_pages(template: Template, observations: Sequence[Observation]) -> int:
     thin = 0
     for seen in observations:
         within, keeps = [*map(is_within, seen.paths)], [*map(is_kept, seen.paths)]
-        total = kept = prose = kept_prose = 0
-        for at, chars, linked in zip(seen.at, seen.chars, seen.link_chars, strict=True):
-            if within[at]:
-                total += chars
-                prose += chars - linked
-                kept += chars * keeps[at]
-                kept_prose += (chars - linked) * keeps[at]
-        thin += kept < _THIN * total and kept_prose <= _THIN * prose
+        both = [*map(and_, within, keeps)]
+        (total, links), (kept, kept_links) = (
+            [sum(compress(counts, map(chosen.__getitem__, seen.at))) for counts in (seen.chars, seen.link_chars)]
+            for chosen in (within, both)
+        )
+        thin += kept < _THIN * total and kept - kept_links <= _THIN * (total - links)
     return thin
 
 
