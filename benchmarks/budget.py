@@ -1,5 +1,6 @@
 """A Scrapy extension that leaves in a file what a page costs: CPU by step, statements of SQL, garbage collection."""
 
+import asyncio
 import atexit
 import gc
 import json
@@ -11,8 +12,10 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Self
 
+from scrapy import signals
 from scrapy.crawler import Crawler
 from sqlalchemy import Engine, event
+from twisted.internet.task import LoopingCall
 
 from scrapy_dedup.core.duplicates import shingles
 from scrapy_dedup.core.metadata import metadata_of
@@ -59,6 +62,7 @@ STEPS: dict[str, Callable[..., Any]] = {
     "requests of callbacks": DedupSpiderMiddleware._passed,  # noqa: SLF001
 }
 _PACKAGE = "scrapy_dedup."
+_BEAT = 0.01
 
 
 class Budget:
@@ -74,11 +78,37 @@ class Budget:
         event.listen(Engine, "before_cursor_execute", lambda *_: self._calls.update(["statements"]))
         event.listen(Engine, "commit", lambda *_: self._calls.update(["commits"]))
         gc.callbacks.append(self._collected)
+        self._on_reactor: list[float] = []
+        """CPU seconds of each of its turns, Scrapy's and the spider's work included."""
+        self._late: list[float] = []
+        """Seconds between two beats of the heart, beyond those that there should be."""
+        self._beaten = time.perf_counter()
+        asyncio.Handle._run = self._on_turn(asyncio.Handle._run)  # type: ignore[method-assign,assignment] # noqa: SLF001
         atexit.register(self._write)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(Path(crawler.settings["BUDGET_FILE"]))
+        budget = cls(Path(crawler.settings["BUDGET_FILE"]))
+        crawler.signals.connect(budget.opened, signals.spider_opened)
+        return budget
+
+    def opened(self) -> None:
+        """Let the heart beat."""
+        self._beaten = time.perf_counter()
+        LoopingCall(self._beat).start(_BEAT, now=False)
+
+    def _beat(self) -> None:
+        now = time.perf_counter()
+        self._late.append(now - self._beaten - _BEAT)
+        self._beaten = now
+
+    def _on_turn(self, run: Callable[[asyncio.Handle], None]) -> Callable[[asyncio.Handle], None]:
+        def timed(handle: asyncio.Handle) -> None:
+            begun = time.thread_time()
+            run(handle)
+            self._on_reactor.append(time.thread_time() - begun)
+
+        return timed
 
     def _watch(self, step: str, function: Callable[..., Any]) -> None:
         """Count a function's time, wherever it was imported to, or a method's."""
@@ -114,4 +144,11 @@ class Budget:
             "garbage collector": self._collecting,
         }
         counts = {name: self._calls[name] for name in ("statements", "commits")}
-        self._file.write_text(json.dumps({"steps": steps, "totals": totals, "counts": counts}))
+        longest = {"turn of the reactor, CPU": _longest(self._on_reactor), "heartbeat late": _longest(self._late)}
+        self._file.write_text(json.dumps({"steps": steps, "totals": totals, "counts": counts, "longest": longest}))
+
+
+def _longest(seconds: list[float]) -> tuple[float, float]:
+    """Return the 99.9th percentile, and the most."""
+    ordered = sorted(seconds) or [0.0]
+    return ordered[int(0.999 * (len(ordered) - 1))], ordered[-1]

@@ -96,6 +96,8 @@ def _print_budget(start: str, settings: dict[str, str], spider: str) -> None:
         print(f"| *{name}* | {1e6 * seconds / measured.pages:,.0f} | |")
     for name, number in budget["counts"].items():
         print(f"| *{name} of SQL* | | {number / measured.pages:.2f} |")
+    for name, (usual, most) in budget["longest"].items():
+        print(f"\n{name}: {1000 * usual:.1f} ms at the 99.9th percentile, {1000 * most:.1f} ms at most")
 
 
 def _by_layer(measured: Measured) -> dict[str, float]:

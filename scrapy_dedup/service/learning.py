@@ -152,7 +152,7 @@ class SiteLearner:
 
     def _learn_all(self, at: datetime) -> Steps[None]:
         newer = yield self._learned_from(self._sample, with_snapshots=True)
-        self._keep(newer.with_snapshots_of(self.knowledge), at)
+        yield from self._keep(newer.with_snapshots_of(self.knowledge), at)
 
     def _learned_from(
         self, sample: SiteSample, *, with_snapshots: bool, former: SiteKnowledge | None = None
@@ -271,7 +271,7 @@ class SiteLearner:
     def _learn_anew(self, former: SiteKnowledge, at: datetime) -> Steps[None]:
         newer = yield self._learned_from(self._fresh, with_snapshots=True, former=former)
         if newer.templates:
-            self._keep(former.merged(newer, replaces_rest=True), at)
+            yield from self._keep(former.merged(newer, replaces_rest=True), at)
         if len(self._fresh) >= self._fresh.most:
             self._former = None
             self._fresh = SiteSample(self._settings.learn_pages)
@@ -279,14 +279,15 @@ class SiteLearner:
     def _learn_strays(self, at: datetime) -> Steps[None]:
         newer = yield self._learned_from(self._strays, with_snapshots=False)
         if self.knowledge is not None and newer.templates:
-            self._keep(self.knowledge.merged(newer, replaces_rest=False), at)
+            yield from self._keep(self.knowledge.merged(newer, replaces_rest=False), at)
         if len(self._strays) >= self._strays.most:
             self._strays = SiteSample(self._settings.learn_pages)
 
-    def _keep(self, newer: SiteKnowledge, at: datetime) -> None:
+    def _keep(self, newer: SiteKnowledge, at: datetime) -> Steps[None]:
         older = self.knowledge
         self.knowledge = newer.with_decisions_of(older)
-        self._records += changes(older, self.knowledge, at)
+        records = yield partial(changes, older, self.knowledge, at)
+        self._records += records
 
     def take_records(self, at: datetime) -> Iterator[LayoutKnowledge]:
         """Take what is to be remembered since the last call."""
