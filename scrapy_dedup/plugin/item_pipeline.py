@@ -3,7 +3,7 @@
 import logging
 import time
 from array import array
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any, Final, Self, TypeVar
@@ -63,7 +63,7 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import AwayStoreError, StoreError
 from scrapy_dedup.store.records.records import ClaimKey, ClaimKind, DecisionRecord
 from scrapy_dedup.store.records.stored import StoredPage
-from scrapy_dedup.store.workers import Lost, Shown
+from scrapy_dedup.store.workers import Lost, PageClaim, Shown
 
 # Between two questions to a store that is away, or of a page of which it is not known yet what becomes of it.
 _PAUSE_SECONDS: Final = 0.3
@@ -148,7 +148,7 @@ class DuplicateCheck:
         """Return what a page of this run shows that did not change, or that another process gave."""
         evidence = self._runtime.crawl.evidence
         try:
-            shown, stored = await self._patiently(self._ask, key, must_be_out)
+            shown, stored = await self._patiently(run_in_thread, self._ask, key, must_be_out)
         except StoreError:
             return None
         if stored is None or evidence.of(key) is not None:
@@ -217,12 +217,14 @@ class DuplicateCheck:
         draft.claims = list(dict.fromkeys([*draft.claims, *claims, ClaimKey(ClaimKind.PAGE, draft.page_key)]))
         shown = Shown(self._shown(draft).pack(), is_out) if shows else None
         try:
-            return await self._patiently(self._runtime.crawl.store.claim, draft.page_key, claims, shown, began=began)
+            return await self._patiently(
+                self._runtime.claims.answer, PageClaim(draft.page_key, claims, shown), began=began
+            )
         except StoreError:
             self._runtime.count("claims/given_up", len(claims))
             return {}
 
-    async def _patiently(self, ask: Callable[..., Answer], *args: Any, began: float = 0) -> Answer:
+    async def _patiently(self, ask: Callable[..., Awaitable[Answer]], *args: Any, began: float = 0) -> Answer:
         """Return what the store answers; of several workers one asks again while it is away, for a lease at most.
 
         Raises:
@@ -231,7 +233,7 @@ class DuplicateCheck:
         began = began or time.monotonic()
         while True:
             try:
-                return await run_in_thread(ask, *args)
+                return await ask(*args)
             except StoreError:
                 self._runtime.count("store/errors")
                 if not self._is_shared or self._has_lease_passed(began):
@@ -241,7 +243,8 @@ class DuplicateCheck:
     async def _is_open(self, lost: Lost) -> bool:
         """Say whether nobody knows yet what becomes of a page that holds what another one has."""
         try:
-            seen = [await self._patiently(self._runtime.crawl.store.shown_by, key) for key in set(lost.values())]
+            shown_by = self._runtime.crawl.store.shown_by
+            seen = [await self._patiently(run_in_thread, shown_by, key) for key in set(lost.values())]
         except StoreError:
             return False
         return None in seen

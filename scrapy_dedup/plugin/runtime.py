@@ -47,6 +47,7 @@ from scrapy_dedup.plugin.waiting import (
     Loops,
     ParkingLot,
     Release,
+    Together,
     Turn,
     parking_bounds,
     pause,
@@ -62,6 +63,7 @@ from scrapy_dedup.service.recrawl import FetchPlan, PagesMet
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import AwayStoreError, BusyStoreError, StoreError
 from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.workers import Lost, PageClaim
 
 if TYPE_CHECKING:
     from scrapy_dedup.plugin.teacher.teaching import Teaching
@@ -81,6 +83,10 @@ logger = logging.getLogger(__name__)
 
 _RELEASED_AT_ONCE: Final = 5_000
 _PAUSE_SECONDS: Final = 1.0
+# Claims that come in this time are one transaction; a page that waits for it keeps no other from being fetched.
+_CLAIM_SECONDS: Final = 0.05
+# Of several workers, one whose pages wait for the store takes turns with the others.
+_MOST_CLAIMS: Final = 64
 # For so long the second of two interrupts waits, and looks so often whether it need not.
 _LAST_SECONDS: Final = 5.0
 _LOOK_SECONDS: Final = 0.02
@@ -158,6 +164,7 @@ class Runtime:
         self.writer = WriteBehind(
             self.crawl, settings.write_every, self.count, on_full=on_full, patience=settings.shared_lease
         )
+        self.claims = Together[PageClaim, Lost](self._claim, _CLAIM_SECONDS)
         self.delivery = Delivery(crawler, follows_feeds=settings.ack == "auto", count=self.count)
         self.done = Acknowledgement(self.crawl, self.visits, self.writer, self.delivery, self.rules, self.count)
         self.sites = Sites(self.crawl.store, repeat_policy(settings), self.count)
@@ -186,6 +193,11 @@ class Runtime:
         """Redirects that were noted last."""
         self._loops = Loops()
         self._connect()
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether what was fetched waits for the store: a batch of rows, or too many pages that claim something."""
+        return self.writer.is_behind or len(self.claims) > _MOST_CLAIMS
 
     @classmethod
     def of(cls, crawler: Crawler) -> "Runtime":
@@ -217,6 +229,9 @@ class Runtime:
         """Return the crawler's runtime if a component has opened one."""
         known: Runtime | None = getattr(crawler, _RUNTIME, None)
         return known
+
+    async def _claim(self, claims: list[PageClaim]) -> list[Lost]:
+        return await run_in_thread(self.crawl.store.claim, claims)
 
     def _teaching(self) -> "Teaching | None":
         """Return what has pages shown; None where no browser is to show any."""

@@ -14,9 +14,7 @@ from msgspec.structs import replace
 from scrapy import Request
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.asyncio import run_in_thread
-from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.gz import gunzip, gzip_magic_number
-from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.duplicates import TITLE
 from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
@@ -44,7 +42,7 @@ from scrapy_dedup.plugin.recrawl.reuse import stands
 from scrapy_dedup.plugin.requests import LEFT_OUT, READMITTED, carried_by, parent_of, redirected_from
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit, is_sitemap_request, received_bytes
-from scrapy_dedup.plugin.waiting import result_of
+from scrapy_dedup.plugin.waiting import Together, result_of
 from scrapy_dedup.service.crawl.commits import failed_fetch
 from scrapy_dedup.service.crawl.drafts import usable_text
 from scrapy_dedup.service.cut.site_cleaning import frames_of
@@ -597,30 +595,17 @@ class PageLookups:
     def __init__(self, store: ProjectStore, count: Callable[[str, int], None]) -> None:
         self._store = store
         self._count = count
-        self._waiting: dict[AskedPage, list[Deferred[KnownPage]]] = {}
-        self._asking: Deferred[None] | None = None
         self._told = False
+        self._together = Together(self._look_up)
 
     async def of(self, asked: AskedPage) -> KnownPage:
         """Return what is known of a request's page."""
-        answer: Deferred[KnownPage] = Deferred()
-        self._waiting.setdefault(asked, []).append(answer)
-        if self._asking is None:
-            self._asking = deferred_from_coro(self._ask())
-        return await maybe_deferred_to_future(answer)
+        return await self._together.answer(asked)
 
-    async def _ask(self) -> None:
-        while self._waiting:
-            waiting, self._waiting = self._waiting, {}
-            known = await self._look_up(waiting)
-            for asked, answers in waiting.items():
-                for answer in answers:
-                    answer.callback(known.get(asked, NOTHING_KNOWN))
-        self._asking = None
-
-    async def _look_up(self, waiting: dict[AskedPage, list[Deferred[KnownPage]]]) -> dict[AskedPage, KnownPage]:
+    async def _look_up(self, waiting: list[AskedPage]) -> list[KnownPage]:
         try:
-            return await run_in_thread(look_up, self._store, list(waiting))
+            known = await run_in_thread(look_up, self._store, list(dict.fromkeys(waiting)))
+            return [known.get(asked, NOTHING_KNOWN) for asked in waiting]
         except StoreError as error:
             self._count("store/errors", 1)
             if not self._told:
@@ -631,7 +616,7 @@ class PageLookups:
             if not self._told:
                 logger.exception("Pages are fetched as if they were new because of a defect in scrapy_dedup")
         self._told = True
-        return {}
+        return [NOTHING_KNOWN] * len(waiting)
 
 
 class TitleCheck:

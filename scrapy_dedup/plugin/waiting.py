@@ -1,11 +1,11 @@
 """What waits: for its time or its domain's turn, for other pages of its domain, or for the items of those before it."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from enum import StrEnum
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from msgspec import Struct, field
 from scrapy import Request, Spider, signals
@@ -13,7 +13,7 @@ from scrapy.crawler import Crawler
 from scrapy.extensions.closespider import CloseSpider
 from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import call_later, create_looping_call, run_in_thread
-from scrapy.utils.defer import maybe_deferred_to_future
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.templates.templates import WINDOW
@@ -146,6 +146,49 @@ async def pause(seconds: float) -> None:
     waited: Deferred[None] = Deferred()
     call_later(seconds, waited.callback, None)
     await maybe_deferred_to_future(waited)
+
+
+Asked = TypeVar("Asked")
+
+
+class Together(Generic[Asked, T]):
+    """Asks for all who ask while it asks, or within some seconds: what they ask in order; answers come in the same."""
+
+    def __init__(self, ask: Callable[[list[Asked]], Awaitable[Sequence[T]]], seconds: float = 0) -> None:
+        self._ask = ask
+        self._seconds = seconds
+        self._waiting: list[tuple[Asked, Deferred[T]]] = []
+        self._under_way = 0
+        self._asking: Deferred[None] | None = None
+
+    def __len__(self) -> int:
+        """Return how many wait for an answer."""
+        return len(self._waiting) + self._under_way
+
+    async def answer(self, asked: Asked) -> T:
+        """Return the answer to one question; raises what asking raises."""
+        answer: Deferred[T] = Deferred()
+        self._waiting.append((asked, answer))
+        if self._asking is None:
+            self._asking = deferred_from_coro(self._ask_all())
+        return await maybe_deferred_to_future(answer)
+
+    async def _ask_all(self) -> None:
+        while self._waiting:
+            if self._seconds:
+                await pause(self._seconds)
+            waiting, self._waiting = self._waiting, []
+            self._under_way = len(waiting)
+            try:
+                answers = await self._ask([asked for asked, _ in waiting])
+            except Exception as error:  # noqa: BLE001 (it is theirs who ask, who would wait for good)
+                for _, answer in waiting:
+                    answer.errback(error)
+            else:
+                for (_, answer), found in zip(waiting, answers, strict=True):
+                    answer.callback(found)
+            self._under_way = 0
+        self._asking = None
 
 
 class Release(StrEnum):

@@ -305,16 +305,52 @@ class Shown(Struct, frozen=True):
     """It goes out, whatever others do."""
 
 
-def claim(
-    connection: Connection, claimant: Claimant, owner: bytes, keys: Collection[ClaimKey], shown: Shown | None = None
-) -> Lost:
-    """Claim things for a page; return what of them another worker has.
+class PageClaim(Struct, frozen=True):
+    """What is claimed for a page; others see what it has *shown* where nothing is lost."""
+
+    owner: bytes
+    """The page."""
+    keys: Collection[ClaimKey]
+    shown: Shown | None = None
+
+
+def claim(connection: Connection, claimant: Claimant, claims: Sequence[PageClaim]) -> list[Lost]:
+    """Claim things for pages, as one after the other; return what of each page's another worker has.
 
     What a dead worker had is free: what it gave is in the store. So is what a worker has of the page itself.
-
-    *owner* is the page; others see what it has *shown* where nothing is lost.
     """
     ours = {"project_id": claimant.project_id, "run_id": claimant.run_id, "worker_id": claimant.worker_id}
+    nothing = {**ours, "shown": None, "is_out": False}
+    rows: dict[ClaimKey, dict[str, Any]] = {}
+    for one in claims:
+        for key in one.keys:
+            rows.setdefault(key, {**nothing, "kind": int(key.kind), "key": key.key, "owner": one.owner})
+    _take(connection, claimant, rows)
+    # The upsert has locked all of these rows, also those that it left as they were: none can go meanwhile.
+    theirs = select(Claim.kind, Claim.key, Claim.owner).where(
+        Claim.run_id == claimant.run_id,
+        tuple_(Claim.kind, Claim.key).in_([(int(one.kind), one.key) for one in rows]),
+        Claim.worker_id != claimant.worker_id,
+    )
+    found = connection.execute(theirs) if rows else ()
+    taken = {ClaimKey(ClaimKind(kind), key): holder for kind, key, holder in found}
+    lost: list[Lost] = [{key: taken[key] for key in one.keys if key in taken} for one in claims]
+    pages: dict[ClaimKey, dict[str, Any]] = {}
+    for one, missing in zip(claims, lost, strict=True):
+        if one.shown is not None and not missing:
+            key = ClaimKey(ClaimKind.PAGE, one.owner)
+            is_out = one.shown.is_out or (key in pages and pages[key]["is_out"])
+            row = {**ours, "kind": int(key.kind), "key": key.key, "owner": one.owner}
+            pages[key] = row | {"shown": one.shown.evidence, "is_out": is_out}
+    # The last in the order of (kind, key).
+    _take(connection, claimant, pages)
+    return lost
+
+
+def _take(connection: Connection, claimant: Claimant, rows: Mapping[ClaimKey, dict[str, Any]]) -> None:
+    """Write claims, as far as nobody else has them; in the order of their keys, which all workers keep."""
+    if not rows:
+        return
     statement, claims = insert_into(connection, Claim), table_of(Claim)
     new = statement.excluded
     is_free = or_(claims.c.owner == new.owner, claims.c.worker_id.not_in(living(claimant.run_id)))
@@ -324,21 +360,7 @@ def claim(
         set_=of_new | {"is_out": or_(new.is_out, claims.c.is_out)},
         where=is_free,
     )
-    row = {**ours, "owner": owner, "shown": None, "is_out": False}
-    if keys:
-        connection.execute(taken, [row | {"kind": int(one.kind), "key": one.key} for one in sorted(keys)])
-    # The upsert has locked all of these rows, also those that it left as they were: none can go meanwhile.
-    theirs = select(Claim.kind, Claim.key, Claim.owner).where(
-        Claim.run_id == claimant.run_id,
-        tuple_(Claim.kind, Claim.key).in_([(int(one.kind), one.key) for one in keys]),
-        Claim.worker_id != claimant.worker_id,
-    )
-    lost = {ClaimKey(ClaimKind(kind), key): holder for kind, key, holder in connection.execute(theirs)}
-    if shown is not None and not lost:
-        # The last in the order of (kind, key).
-        page = {"kind": int(ClaimKind.PAGE), "key": owner, "shown": shown.evidence, "is_out": shown.is_out}
-        connection.execute(taken, row | page)
-    return lost
+    connection.execute(taken, [rows[key] for key in sorted(rows)])
 
 
 def shown_by(connection: Connection, run_id: uuid.UUID, page_key: bytes) -> Shown | None:

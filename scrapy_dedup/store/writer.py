@@ -30,7 +30,7 @@ from scrapy_dedup.store.pages.contents import HeldText
 from scrapy_dedup.store.pages.visits import RowBound, decision_bound
 from scrapy_dedup.store.records import lookups, shared
 from scrapy_dedup.store.records.batch import Batch, pack
-from scrapy_dedup.store.records.records import ClaimKey, KeepPolicy, Record, ResponseRecord, TemplateRecord
+from scrapy_dedup.store.records.records import KeepPolicy, Record, ResponseRecord, TemplateRecord
 from scrapy_dedup.store.records.stored import (
     ChangeChoice,
     ExtractionChoice,
@@ -43,7 +43,7 @@ from scrapy_dedup.store.records.stored import (
 )
 from scrapy_dedup.store.tables.models import CrawledUrl, CrawlRun, Decision, DomainBoilerplate, Forgotten, VisitRow
 from scrapy_dedup.store.tables.statements import Row, change_in, upsert
-from scrapy_dedup.store.workers import Claimant, Ending, Lost, Shown
+from scrapy_dedup.store.workers import Claimant, Ending, Lost, PageClaim, Shown
 
 LEASE: Final = timedelta(seconds=60)
 _FORGOTTEN_AT_ONCE: Final = 5_000
@@ -234,7 +234,7 @@ class ProjectStore:
 
     def held(self, keys: Collection[bytes], wires: Collection[bytes], divided: AbstractSet[bytes]) -> HeldPages:
         """Return what is held at one instant of pages, and under keys of answers; chunks of those in *divided*."""
-        with self.transaction() as connection:
+        with self._database.asking() as connection:
             about = (connection, self.id)
             states, texts = visits.find_states(*about, keys), contents.find_texts(*about, keys)
             answers = contents.find_responses(*about, wires)
@@ -242,12 +242,12 @@ class ProjectStore:
 
     def others(self, question: shared.Question) -> shared.Holders:
         """Return who has what a page has; pages that are not completed count only if this run has them in work."""
-        with self._database.transaction() as connection:
+        with self._database.asking() as connection:
             return shared.others(connection, self.id, self.run.id if self.run else None, question)
 
     def texts_of(self, keys: Collection[bytes]) -> dict[bytes, str]:
         """Return the clean texts of those pages that count for others and whose text is kept."""
-        with self._database.transaction() as connection:
+        with self._database.asking() as connection:
             return shared.texts(connection, self.id, self.run.id if self.run else None, keys)
 
     def rewrite_file(self) -> None:
@@ -382,20 +382,20 @@ class ProjectStore:
             return None
         return Claimant(self.id, self.run.id, self.run.worker)
 
-    def claim(self, owner: bytes, keys: Collection[ClaimKey], shown: Shown | None = None) -> Lost:
-        """Claim a title and a text for a page; return what of them another worker has, see `workers.claim`."""
+    def claim(self, claims: Sequence[PageClaim]) -> list[Lost]:
+        """Claim titles and texts for pages; return what of each page's another worker has, see `workers.claim`."""
         claimant = self.claimant
         if claimant is None:
-            return {}
+            return [{} for _ in claims]
         with self._database.transaction(write=True) as connection:
-            return workers.claim(connection, claimant, owner, keys, shown)
+            return workers.claim(connection, claimant, claims)
 
     def shown_by(self, page_key: bytes) -> Shown | None:
         """Return what is seen of a page of this run that a worker has; None: nothing, or nothing yet."""
         claimant = self.claimant
         if claimant is None:
             return None
-        with self._database.transaction() as connection:
+        with self._database.asking() as connection:
             return workers.shown_by(connection, claimant.run_id, page_key)
 
     def forget_claims(self, run_id: uuid.UUID) -> None:

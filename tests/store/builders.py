@@ -1,6 +1,7 @@
 """Records with defaults: a test overrides what it is about."""
 
 import hashlib
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,6 +12,7 @@ from scrapy_dedup.store.records.records import (
     AlarmRecord,
     BoilerplateRecord,
     ChunksRecord,
+    ClaimKey,
     CrawledUrlRecord,
     DecisionRecord,
     DocumentRecord,
@@ -27,6 +29,7 @@ from scrapy_dedup.store.records.records import (
 )
 from scrapy_dedup.store.records.stored import StoredDocument, StoredSource, StoredState, StoredUrl
 from scrapy_dedup.store.tables.models import Document
+from scrapy_dedup.store.workers import Lost, PageClaim, Shown
 from scrapy_dedup.store.writer import ProjectStore
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -39,6 +42,10 @@ def a_time(hours: float = 0) -> datetime:
 
 def a_key(name: object = 1) -> bytes:
     return hashlib.blake2b(str(name).encode(), digest_size=16).digest()
+
+
+def claim(project: ProjectStore, page: bytes, keys: Collection[ClaimKey], shown: Shown | None = None) -> Lost:
+    return project.claim([PageClaim(page, keys, shown)])[0]
 
 
 def a_url(name: object = 1) -> str:

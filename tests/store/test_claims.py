@@ -12,10 +12,10 @@ from scrapy_dedup.store import workers
 from scrapy_dedup.store.records.records import ClaimKey, ClaimKind, ReleaseRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import RunWorker
-from scrapy_dedup.store.workers import Claimant, Shown
+from scrapy_dedup.store.workers import Claimant, PageClaim, Shown
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.at_once import at_once
-from tests.store.builders import a_key, a_time
+from tests.store.builders import a_key, a_time, claim
 
 
 def a_worker(store: Store, job: str = "job") -> ProjectStore:
@@ -49,21 +49,39 @@ def test_the_first_worker_has_it_and_every_other_is_told_which_page_holds_it(sto
     first, second = a_worker(store), a_worker(store)
     title = ClaimKey(ClaimKind.TITLE, a_key(1))
 
-    assert first.claim(a_key("a"), [a_text(), title]) == {}
-    assert second.claim(a_key("b"), [a_text(), title, a_text(2)]) == {a_text(): a_key("a"), title: a_key("a")}
-    assert first.claim(a_key("c"), [a_text(), a_text(2)]) == {a_text(2): a_key("b")}
-    assert a_worker(store, "another job").claim(a_key("d"), [a_text()]) == {}
+    assert claim(first, a_key("a"), [a_text(), title]) == {}
+    assert claim(second, a_key("b"), [a_text(), title, a_text(2)]) == {a_text(): a_key("a"), title: a_key("a")}
+    assert claim(first, a_key("c"), [a_text(), a_text(2)]) == {a_text(2): a_key("b")}
+    assert claim(a_worker(store, "another job"), a_key("d"), [a_text()]) == {}
+
+
+def test_of_pages_that_claim_together_each_has_what_it_had_if_they_claimed_in_turn(store):
+    first, second = a_worker(store), a_worker(store)
+    claim(first, a_key("a"), [a_text(1)])
+    shown = Shown(b"shown")
+
+    lost = second.claim(
+        [
+            PageClaim(a_key("b"), [a_text(2), a_text(1)], shown),
+            PageClaim(a_key("c"), [a_text(3), a_text(2)], replace(shown, is_out=True)),
+            PageClaim(a_key("c"), [], shown),
+        ]
+    )
+
+    assert lost == [{a_text(1): a_key("a")}, {}, {}]
+    assert claim(first, a_key("d"), [a_text(2), a_text(3)]) == {a_text(2): a_key("b"), a_text(3): a_key("c")}
+    assert [first.shown_by(a_key(page)) for page in "bc"] == [None, replace(shown, is_out=True)]
 
 
 def test_of_a_page_is_seen_that_lost_nothing_or_that_goes_out_all_the_same(store):
     first, second = a_worker(store), a_worker(store)
     won, lost = Shown(b"first"), Shown(b"second")
 
-    first.claim(a_key("a"), [a_text()], won)
-    second.claim(a_key("b"), [a_text(), a_text(2)], lost)
+    claim(first, a_key("a"), [a_text()], won)
+    claim(second, a_key("b"), [a_text(), a_text(2)], lost)
     before = [second.shown_by(a_key(page)) for page in "ab"]
-    second.claim(a_key("b"), [], replace(lost, is_out=True))
-    second.claim(a_key("b"), [a_text(3)], lost)
+    claim(second, a_key("b"), [], replace(lost, is_out=True))
+    claim(second, a_key("b"), [a_text(3)], lost)
 
     assert before == [won, None]
     assert first.shown_by(a_key("b")) == replace(lost, is_out=True)
@@ -73,31 +91,31 @@ def test_of_a_page_is_seen_that_lost_nothing_or_that_goes_out_all_the_same(store
 
 def test_what_a_dead_worker_had_is_taken_over_once(store):
     dead, second, third = (a_worker(store) for _ in range(3))
-    dead.claim(a_key("a"), [a_text()])
+    claim(dead, a_key("a"), [a_text()])
     die(dead)
 
-    assert second.claim(a_key("b"), [a_text()]) == {}
-    assert third.claim(a_key("c"), [a_text()]) == {a_text(): a_key("b")}
+    assert claim(second, a_key("b"), [a_text()]) == {}
+    assert claim(third, a_key("c"), [a_text()]) == {a_text(): a_key("b")}
 
 
 def test_what_its_page_releases_is_free_for_the_next(store):
     first, second = a_worker(store), a_worker(store)
-    first.claim(a_key("a"), [a_text(1), a_text(2)])
+    claim(first, a_key("a"), [a_text(1), a_text(2)])
     ours = [ReleaseRecord(a_text(name), a_key("a")) for name in (1, 2)]
 
     second.write(ours)
     first.write([ReleaseRecord(a_text(), a_key("another page"))])
-    assert len(second.claim(a_key("b"), [a_text(1), a_text(2)])) == 2
+    assert len(claim(second, a_key("b"), [a_text(1), a_text(2)])) == 2
 
     first.write(ours)
-    assert second.claim(a_key("b"), [a_text(1), a_text(2)]) == {}
+    assert claim(second, a_key("b"), [a_text(1), a_text(2)]) == {}
 
 
 @pytest.mark.parametrize("new_url", ["postgresql"], indirect=True)
 @pytest.mark.parametrize(
     "touch",
     [
-        pytest.param(lambda project, keys: project.claim(a_key("x"), keys), id="claim"),
+        pytest.param(lambda project, keys: claim(project, a_key("x"), keys), id="claim"),
         pytest.param(
             lambda project, keys: project.write([ReleaseRecord(key, a_key("x")) for key in keys]), id="release"
         ),
@@ -110,15 +128,15 @@ def test_many_claims_are_locked_in_the_order_of_their_keys(store, touch):
     keys = sorted((a_text(name) for name in range(20)), reverse=True)
     for key in keys:
         # So that the rows lie on the disk against the order of their keys.
-        worker.claim(a_key("x"), [key])
+        claim(worker, a_key("x"), [key])
 
     with ThreadPoolExecutor(1) as pool:
         with other.transaction(write=True) as connection:
-            workers.claim(connection, who(other), a_key("y"), [keys[-1]])
+            workers.claim(connection, who(other), [PageClaim(a_key("y"), [keys[-1]])])
             touching = pool.submit(touch, worker, keys)
             while not is_somebody_waiting(store):
                 assert not touching.done()
-            workers.claim(connection, who(other), a_key("y"), [keys[0]])
+            workers.claim(connection, who(other), [PageClaim(a_key("y"), [keys[0]])])
         touching.result()
 
 
@@ -135,7 +153,7 @@ def win(url: str, number: int) -> int:
         won: set[ClaimKey] = set()
         for turn in range(10):
             keys = [ClaimKey(kind, a_key(name)) for name in dice.sample(range(600), 20) for kind in ClaimKind]
-            won |= set(keys) - project.claim(a_key((number, turn)), keys).keys()
+            won |= set(keys) - claim(project, a_key((number, turn)), keys).keys()
     return len(won)
 
 

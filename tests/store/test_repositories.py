@@ -37,6 +37,7 @@ from tests.store.builders import (
     a_source,
     a_time,
     an_answer,
+    claim,
     source_of,
 )
 from tests.store.test_writer import everything_about
@@ -150,7 +151,7 @@ class TestProjects:
 def fill(project: ProjectStore) -> None:
     keeper = ProjectStore(project._database, project.id, project.name, KeepPolicy(pages=2))
     keeper.begin_run(spider="site", jobdir=None, started_at=NOON, job="night")
-    keeper.claim(a_key(1), [ClaimKey(ClaimKind.TEXT, a_key(1))])
+    claim(keeper, a_key(1), [ClaimKey(ClaimKind.TEXT, a_key(1))])
     keeper.write([*everything_about(1), *everything_about(2), ValidatorRecord(DOMAIN, sent=1)])
     delivery = DeliveryRecord(a_key(1), a_key("parse"), DOMAIN, NOON, b"8 bytes.")
     keeper.write([a_signature(), a_layout_count(), an_answer(), delivery])

@@ -35,6 +35,7 @@ from tests.store.builders import (
     a_visit,
     an_alarm,
     an_extraction,
+    claim,
 )
 
 PAGES = 20
@@ -72,7 +73,7 @@ def turn_of(project: ProjectStore, worker: int, turn: int, order: random.Random)
     pages = order.sample(range(PAGES), PAGES)
     domains = order.sample([domain_of(page) for page in range(DOMAINS)], DOMAINS)
     claims = [ClaimKey(order.choice([*ClaimKind]), a_key(page)) for page in pages]
-    project.claim(a_key((worker, turn)), claims)
+    claim(project, a_key((worker, turn)), claims)
     project.write(record for page in pages for record in records_of(page, worker, turn))
     gone = order.sample(range(PAGES), 5)
     project.write([GoneRecord(a_key(page), a_time(turn)) for page in gone])

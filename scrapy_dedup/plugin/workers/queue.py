@@ -144,7 +144,7 @@ class LeasedWork:
         if waiting and self.tried(lambda: self._server.hold(waiting)):
             self._held.update(waiting)
         self._tell()
-        if self._rests and self._runtime is not None and not self._runtime.writer.is_behind:
+        if self._rests and self._runtime is not None and not self._runtime.is_behind:
             self._rests = False
             self._engine.look_again()
         # Something may wait that is lent only to a worker with empty hands.
@@ -163,7 +163,7 @@ class LeasedWork:
         what is done and not written comes twice when its worker is killed.
         """
         runtime = self._runtime
-        if runtime is None or not runtime.writer.is_behind:
+        if runtime is None or not runtime.is_behind:
             return False
         self._rests = True
         runtime.writer.begin()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, NoSuchModuleError
 from sqlalchemy.pool import NullPool, Pool, QueuePool, StaticPool
 
 from scrapy_dedup.store.engine.circuit import Circuit
@@ -70,7 +70,10 @@ def make_engine(url: URL, timeout: timedelta, *, write: bool = True) -> Engine:
     arguments: dict[str, Any] = {"hide_parameters": True, "json_serializer": lambda value: column_text(to_json(value))}
     try:
         if url.get_backend_name() == "postgresql":
-            engine = create_engine(url, pool_pre_ping=True, connect_args=_patience(url, timeout), **arguments)
+            pings = url.get_driver_name() != "psycopg"
+            engine = create_engine(url, pool_pre_ping=pings, connect_args=_patience(url, timeout), **arguments)
+            if not pings:
+                event.listen(engine, "checkout", _refuse_closed)
             _prepare_postgresql(engine, timeout)
             return engine
         path = file_of(url)
@@ -120,6 +123,16 @@ def _patience(url: URL, timeout: timedelta) -> dict[str, Any]:
     quiet = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": seconds * 1000}
     given = {"connect_timeout": seconds, **quiet}
     return {name: value for name, value in given.items() if name not in url.query}
+
+
+def _refuse_closed(connection: Any, *_: object) -> None:
+    """Refuse a connection that its server has closed: another is made. To ask it would take as long as a question."""
+    try:
+        # What is there is read: first the server's last words, then the end.
+        connection.pgconn.consume_input()
+        connection.pgconn.consume_input()
+    except connection.OperationalError as error:
+        raise DisconnectionError from error
 
 
 def _prepare_postgresql(engine: Engine, timeout: timedelta) -> None:
@@ -267,6 +280,8 @@ class Database:
         self._circuit = circuit
         self._engine = engine
         self._writing_engine = engine.execution_options(**{WRITES: True})
+        committing = {"isolation_level": "AUTOCOMMIT"} if engine.dialect.name == "postgresql" else {}
+        self._asking_engine = engine.execution_options(**committing)
         self._file = file_of(url)
         in_memory = engine.dialect.name == "sqlite" and self._file is None
         self._turn: AbstractContextManager[object] = threading.RLock() if in_memory else nullcontext()
@@ -305,11 +320,25 @@ class Database:
         Raises:
             StoreError: the database failed.
         """
-        engine = self._writing_engine if write else self._engine
-        with self._there(), self._turn, translated(self.url), engine.begin() as connection:
+        with self._in(self._writing_engine if write else self._engine) as connection:
             yield connection
         if write:
             self._hold_log()
+
+    def asking(self) -> AbstractContextManager[Connection]:
+        """Give a connection for questions; PostgreSQL answers each as of its own moment, and hears nothing else.
+
+        It does so in a transaction, too, of which nobody had asked otherwise.
+
+        Raises:
+            StoreError: the database failed.
+        """
+        return self._in(self._asking_engine)
+
+    @contextmanager
+    def _in(self, engine: Engine) -> Iterator[Connection]:
+        with self._there(), self._turn, translated(self.url), engine.begin() as connection:
+            yield connection
 
     def rewrite_file(self) -> None:
         """Write SQLite's file anew, so that nothing that was deleted can be read in it, and empty its log.

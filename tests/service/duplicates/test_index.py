@@ -13,7 +13,7 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.known_facts import SETTINGS, Run, a_fact, a_paragraph, given
-from tests.store.builders import a_key
+from tests.store.builders import a_key, claim
 
 TEN = list(range(10))
 NEARLY = [*TEN[:9], 99]
@@ -150,7 +150,7 @@ class Worker:
         self.chosen = chosen
 
     def claim(self, facts: PageFacts, found: KnownDuplicates) -> KnownDuplicates:
-        lost = self.project.claim(facts.page_key, claims_of(facts, found, self.chosen))
+        lost = claim(self.project, facts.page_key, claims_of(facts, found, self.chosen))
         return with_holders(found, facts, lost, self.chosen)
 
     def decide(self, facts: PageFacts, found: KnownDuplicates) -> PageComparison:
@@ -200,7 +200,7 @@ def test_a_page_that_an_earlier_crawl_left_out_counts_where_it_is_first_now(last
     first.claim(other, first.run.ask(other))
     found = second.run.ask(facts)
 
-    left = second.project.claim(facts.page_key, claims_of(facts, found, SETTINGS))
+    left = claim(second.project, facts.page_key, claims_of(facts, found, SETTINGS))
 
     titles = with_holders(found, facts, left, SETTINGS).answer.titles
     assert [(twin.page_key, twin.dropped) for twin in titles] == [(other.page_key, False)]
