@@ -127,6 +127,9 @@ class DuplicateCheck:
     async def is_proven(self, item_page: ItemPage, duplicate: Duplicate, learner: Learner | None) -> bool:
         """Say whether nothing is lost with an item: one with its fields, of a page with its text, went out."""
         draft, fields, keeper = item_page.draft, item_page.fields, duplicate.document_key
+        if (draft.http_status or 200) // 100 != 2:
+            # What a server says in place of pages is the same for many URLs, and of each it is news.
+            return False
         evidence = self._runtime.crawl.evidence
         shown = evidence.of(keeper)
         if shown is None and not draft.went_out:

@@ -356,6 +356,13 @@ class TestFailedPage:
 
         assert [len(given) for given in found] == items
 
+    def test_each_broken_link_is_told_though_the_server_says_the_same_of_all(self, crawls, tmp_path):
+        beside = Beside(crawls, tmp_path, "LinkSpider", RETRY_ENABLED=False)
+        gone = page("Not found", f"<h1>Not found</h1><p>{PROSE}")
+        world = FixedWorld({f"/{at}": replace(gone, status=404) for at in range(8)})
+
+        assert beside.differences(world, paths=" ".join(world.answers), how="status") == []
+
     def test_failure_told_of_a_form_says_nothing_of_the_page_with_its_url(self, crawls, tmp_path):
         beside = Beside(crawls, tmp_path, "FormFailsSpider", DEDUP_UNCHANGED="skip", RETRY_ENABLED=False)
         world = FixedWorld({}, _refuse_forms)
