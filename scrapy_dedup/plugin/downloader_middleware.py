@@ -284,7 +284,7 @@ class RevalidationMiddleware:
     def _may_be_held(self, response: Response, plan: FetchPlan) -> bool:
         settings = self._runtime.settings
         headers = response.headers
-        needs = headers.get("ETag") or headers.get("Last-Modified") or self._may_be_skipped(plan)
+        needs = any(validators_of(response)) or self._may_be_skipped(plan)
         return bool(
             response.status == 200
             and needs

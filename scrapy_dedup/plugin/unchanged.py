@@ -166,10 +166,13 @@ def read_unpacked(
 
 
 def validators_of(response: Response) -> tuple[str | None, str | None]:
-    """Return ETag and Last-Modified."""
-    found = (response.headers.get(name) for name in ("ETag", "Last-Modified"))
-    etag, last_modified = (value.decode("latin-1")[:_LONGEST_VALIDATOR] if value else None for value in found)
-    return etag, last_modified
+    """Return ETag and Last-Modified, where it is no date of the second in which the page was sent.
+
+    A page that changes later in that second keeps the date (RFC 9110, 8.8.2.2).
+    """
+    found = (response.headers.get(name) for name in ("ETag", "Last-Modified", "Date"))
+    etag, last_modified, date = (value.decode("latin-1")[:_LONGEST_VALIDATOR] if value else None for value in found)
+    return etag, last_modified if last_modified != date else None
 
 
 class Unchanged:

@@ -638,6 +638,13 @@ def _of_a_form(asked: Asked) -> Answer:
 
 
 class TestOneUrlWithSeveralAnswers:
+    def test_price_that_changes_twice_in_one_second_is_in_the_second_feed(self, crawls, tmp_path):
+        beside, at = Beside(crawls, tmp_path, "PathsSpider"), "Mon, 01 Jun 2026 10:00:00 GMT"
+        for price in ("£1", "£2"):
+            sold = page("Chair", f"<h1>Chair</h1><b class=price>{price}</b><p>{PROSE}")
+            world = FixedWorld({"/a": replace(sold, headers={"Last-Modified": at, "Date": at})})
+            assert beside.differences(world, paths="/a") == []
+
     def test_page_that_begins_a_session_is_asked_for_whole(self, crawls, tmp_path):
         """A 304 brings no cookie, and without it the rest of the site is closed."""
         beside = Beside(crawls, tmp_path, "LinkedSpider")
