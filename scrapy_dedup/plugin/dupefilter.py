@@ -6,9 +6,9 @@ fit into memory it says at once what it knows, and the store the rest.
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from functools import lru_cache, partial
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Protocol, Self, cast
 
 from scrapy import Request, signals
 from scrapy.core.scheduler import Scheduler
@@ -425,6 +425,10 @@ def _tell_of(read: int, known: int) -> None:
         logger.info("URLs seen: %d of %d read", read, known)
 
 
+# The queue of several workers and its filter: to import them takes Redis.
+_SHARED = ("scrapy_redis.scheduler.Scheduler", "scrapy_dedup.plugin.workers.queue.LeasedDupeFilter")
+
+
 class RepeatedLinks:
     """Asks the duplicate filter, Scrapy's or ours, what it would say; silent where anybody could tell the difference.
 
@@ -437,7 +441,7 @@ class RepeatedLinks:
         self._crawler = crawler
         self._makes_all = makes_all
         self._fingerprinter = crawler.request_fingerprinter
-        self._seen: SeenUrls | set[Any] | None = None
+        self._seen: SeenUrls | set[Any] | Container[bytes] | None = None
         self._key_of: Callable[[bytes], Any] = bytes  # makes the filter's key of a fingerprint
         self._looked = False
         # Scrapy ends deeper ones before the duplicate filter sees them.
@@ -469,7 +473,7 @@ class RepeatedLinks:
             if dropped:
                 self.count(dropped, response)
 
-    def _asked(self, response: Response) -> SeenUrls | set[Any] | None:
+    def _asked(self, response: Response) -> SeenUrls | set[Any] | Container[bytes] | None:
         """Return what the filter knows; None where that is not known, or a response's requests do not come as far."""
         if self._deepest and response.meta.get("depth", 0) >= self._deepest:
             return None
@@ -490,13 +494,18 @@ class RepeatedLinks:
             return
         engine = EngineState(self._crawler)
         scheduler, duplicates = engine.scheduler(), engine.duplicate_filter()
-        if type(scheduler) is not Scheduler or not isinstance(duplicates, RFPDupeFilter) or duplicates.debug:
-            return
-        if type(duplicates) not in (RFPDupeFilter, StoreDupeFilter):
-            return
+        is_shared = tuple(f"{type(one).__module__}.{type(one).__name__}" for one in (scheduler, duplicates)) == _SHARED
+        if not is_shared:
+            if type(scheduler) is not Scheduler or not isinstance(duplicates, RFPDupeFilter) or duplicates.debug:
+                return
+            if type(duplicates) not in (RFPDupeFilter, StoreDupeFilter):
+                return
         # A fingerprint must stay what it is when later middlewares set headers.
         is_alone = only_known_listen(self._crawler, signals.request_dropped, signals.request_scheduled)
         if not is_alone or self._somebody_comes_after() or not is_hash(self._fingerprinter):
+            return
+        if is_shared:
+            self._seen = cast("Container[bytes]", duplicates)
             return
         if isinstance(duplicates, StoreDupeFilter):
             self._seen, self._key_of = duplicates.seen, partial(key_of, is_hash=True)

@@ -86,7 +86,7 @@ _PAUSE_SECONDS: Final = 1.0
 # Claims that come in this time are one transaction; a page that waits for it keeps no other from being fetched.
 _CLAIM_SECONDS: Final = 0.05
 # Of several workers, one whose pages wait for the store takes turns with the others.
-_MOST_CLAIMS: Final = 64
+_MOST_CLAIMS: Final = 32
 # For so long the second of two interrupts waits, and looks so often whether it need not.
 _LAST_SECONDS: Final = 5.0
 _LOOK_SECONDS: Final = 0.02

@@ -21,6 +21,7 @@ from tests.databases import locked, postgresql
 from tests.end_to_end.crawling import ADDON, Crawled, Project, Running
 from tests.end_to_end.recrawl_site import ChangingSite
 from tests.end_to_end.test_aliases import stored_titles, titles_of
+from tests.end_to_end.test_company import linked_twice
 from tests.redis_server import redis_server
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import html_page, interleaved, pages_of
@@ -128,6 +129,19 @@ def test_workers_fetch_each_page_once_and_end_when_all_is_done(worker, server, c
     again = projects[0].crawl("pages", "-a", start, DEDUP_LAYERS={"unchanged": False})
 
     assert stored(again) == dict.fromkeys(pages_of(server.site), 1)
+
+
+def test_links_that_repeat_count_alike_whether_they_end_at_the_spider_or_at_the_queue(worker):
+    extensions = {"tests.end_to_end.company.Counting": 0, "tests.end_to_end.recorders.Ledger": 0}
+    listening = {"EXTENSIONS": extensions, "DEDUP_PROJECT": "other"}
+    with serving(1, linked_twice) as server:
+        start = f"start={server.origins[0]}/hub"
+        long, short = (worker(f"{n}", **more).crawl("pages", "-a", start) for n, more in enumerate((listening, {})))
+
+    assert long.stats["told/dropped"] == long.stats["dupefilter/filtered"] == 4
+    for name in ("dupefilter/filtered", "scheduler/enqueued/redis", "request_depth_max", "dedup/url/dropped"):
+        assert short.stats.get(name) == long.stats.get(name), name
+    assert stored(long) == stored(short) == dict.fromkeys(pages_of(server.site), 1)
 
 
 def test_workers_are_fed_from_redis_and_end_when_nobody_feeds_them(worker, server, client):

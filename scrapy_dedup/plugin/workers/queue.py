@@ -563,6 +563,10 @@ class LeasedDupeFilter(BaseDupeFilter):
             )
         return cls(queue, spider)
 
+    def __contains__(self, fingerprint: bytes) -> bool:
+        """Say whether this worker knows that a request was queued before."""
+        return fingerprint in self._recent
+
     def request_seen(self, request: Request) -> bool:
         """Say whether a request was queued before."""
         fingerprint = self._queue.fingerprint(request)
