@@ -28,7 +28,7 @@ from scrapy_dedup.store.records.records import ClaimKey, ClaimKind, ReleaseRecor
 from scrapy_dedup.store.records.stored import Run, StoredWorker, WorkerEnding
 from scrapy_dedup.store.tables.columns import clock, restarted
 from scrapy_dedup.store.tables.models import Claim, CrawlRun, RunWorker
-from scrapy_dedup.store.tables.statements import insert_into, table_of
+from scrapy_dedup.store.tables.statements import add, insert_rows, table_of
 
 # Names of JOBDIRs are digits: no job is taken for one.
 _JOB: Final = "shared job: "
@@ -351,7 +351,8 @@ def _take(connection: Connection, claimant: Claimant, rows: Mapping[ClaimKey, di
     """Write claims, as far as nobody else has them; in the order of their keys, which all workers keep."""
     if not rows:
         return
-    statement, claims = insert_into(connection, Claim), table_of(Claim)
+    claims, columns = table_of(Claim), tuple(next(iter(rows.values())))
+    statement = insert_rows(connection.dialect.name, claims, columns)
     new = statement.excluded
     is_free = or_(claims.c.owner == new.owner, claims.c.worker_id.not_in(living(claimant.run_id)))
     of_new = {name: new[name] for name in ("worker_id", "owner", "shown")}
@@ -360,7 +361,7 @@ def _take(connection: Connection, claimant: Claimant, rows: Mapping[ClaimKey, di
         set_=of_new | {"is_out": or_(new.is_out, claims.c.is_out)},
         where=is_free,
     )
-    connection.execute(taken, [rows[key] for key in sorted(rows)])
+    add(connection, taken, columns, [rows[key] for key in sorted(rows)])
 
 
 def shown_by(connection: Connection, run_id: uuid.UUID, page_key: bytes) -> Shown | None:

@@ -56,21 +56,14 @@ def test_the_first_worker_has_it_and_every_other_is_told_which_page_holds_it(sto
 
 
 def test_of_pages_that_claim_together_each_has_what_it_had_if_they_claimed_in_turn(store):
-    first, second = a_worker(store), a_worker(store)
+    first, second, shown = a_worker(store), a_worker(store), Shown(b"shown")
     claim(first, a_key("a"), [a_text(1)])
-    shown = Shown(b"shown")
+    loses = PageClaim(a_key("b"), [a_text(2), a_text(1)], shown)
+    wins = PageClaim(a_key("c"), [a_text(3), a_text(2)], replace(shown, is_out=True))
 
-    lost = second.claim(
-        [
-            PageClaim(a_key("b"), [a_text(2), a_text(1)], shown),
-            PageClaim(a_key("c"), [a_text(3), a_text(2)], replace(shown, is_out=True)),
-            PageClaim(a_key("c"), [], shown),
-        ]
-    )
-
-    assert lost == [{a_text(1): a_key("a")}, {}, {}]
+    assert second.claim([loses, wins, replace(wins, keys=[], shown=shown)]) == [{a_text(1): a_key("a")}, {}, {}]
     assert claim(first, a_key("d"), [a_text(2), a_text(3)]) == {a_text(2): a_key("b"), a_text(3): a_key("c")}
-    assert [first.shown_by(a_key(page)) for page in "bc"] == [None, replace(shown, is_out=True)]
+    assert [first.shown_by(a_key(page)) for page in "bc"] == [None, wins.shown]
 
 
 def test_of_a_page_is_seen_that_lost_nothing_or_that_goes_out_all_the_same(store):

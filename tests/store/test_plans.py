@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from sqlalchemy import Connection, event
+from sqlalchemy import Connection, event, text
 
+from scrapy_dedup.core.duplicates import Sketch
 from scrapy_dedup.store.engine.database import Database
 from scrapy_dedup.store.pages.reads import ListPlace, PageLists
 from scrapy_dedup.store.records.records import KeepPolicy
-from scrapy_dedup.store.records.shared import Question
+from scrapy_dedup.store.records.shared import Question, others
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import Base
@@ -126,6 +127,23 @@ def test_what_pages_have_in_common_is_found_by_indexes(project, texts):
 
     assert {plan.split()[1] for plan in found if plan.startswith("SCAN")}.isdisjoint(Base.metadata.tables)
     assert not any(plan.endswith("(project_id=?)") for plan in found), found
+
+
+def test_new_rows_of_a_server_that_has_not_counted_them_are_found_by_indexes_too(postgresql):
+    with postgresql.new_store() as url, Store.open(url) as store:
+        project = store.project("shop")
+        for page in range(200):
+            bands = tuple(range(20 * page, 20 * page + 20))
+            chunks = (a_chunk(at, f"{page} {at}") for at in range(10))
+            project.write([a_text_signature(page, sketch=Sketch(9, bytes(128), bands)), a_chunks(page, *chunks)])
+        question = Question(a_key("new"), DOMAIN, a_key(), a_key(), (-1, -2), frozenset([a_key()]), is_new=True)
+
+        with project.transaction() as connection:
+            found = others(connection, project.id, None, question)
+            read = text("SELECT relname, seq_tup_read FROM pg_stat_xact_user_tables WHERE seq_tup_read > 1000")
+
+            assert connection.execute(read).all() == []
+        assert not any((found.titles, found.texts, found.near, found.holders))
 
 
 @pytest.mark.parametrize(("domain", "index"), [(DOMAIN, "ix_documents_domain_newest"), (None, "ix_documents_newest")])

@@ -127,7 +127,7 @@ def test_a_connection_that_was_cut_is_replaced(postgresql, made):
     with Store.open(made) as store:
         project = store.project("shop")
         project.write([a_document()])
-        cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+        cut = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database()"
         postgresql.execute(f"{cut} AND pid <> pg_backend_pid()", str(made.database))
 
         project.write([a_document(2)])

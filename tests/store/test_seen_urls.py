@@ -78,7 +78,7 @@ def test_lost_connection_is_told_and_made_anew_by_the_next_write(postgresql):
         table = SeenTable.open(store.project("shop"), url, "job a", timeout=TIMEOUT)
         table.add([key(1)])
         postgresql.execute(
-            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{url.database}'"
+            f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '{url.database}'"
             " AND pid <> pg_backend_pid()"
         )
         with pytest.raises(StoreError):

@@ -26,6 +26,7 @@ from sqlalchemy import (
     literal_column,
     or_,
     select,
+    true,
     union_all,
     update,
 )
@@ -39,8 +40,8 @@ from scrapy_dedup.store.records.records import ChunksRecord, ForgetRecord, Signa
 from scrapy_dedup.store.tables.models import Document, DocumentChunk, NearDuplicate, PageSignature, SourceRow
 from scrapy_dedup.store.tables.statements import (
     Row,
+    add_missing,
     change_in,
-    insert_into,
     rows_by,
     rows_in,
     same_page,
@@ -93,7 +94,7 @@ def write_signatures(connection: Connection, project_id: uuid.UUID, records: Ite
         for key, record in by_key.items()
     ]
     if rows := [{"band": band, "page": page} for band, page in _in_order(new)]:
-        connection.execute(insert_into(connection, NearDuplicate).on_conflict_do_nothing(), rows)
+        add_missing(connection, NearDuplicate, rows)
 
 
 def forget_signatures(connection: Connection, project_id: uuid.UUID, page_keys: Collection[bytes]) -> int:
@@ -403,19 +404,31 @@ _MOST_TEXTS = 256
 
 
 @lru_cache(maxsize=32)
-def _any_other(bands: int, texts: int) -> Executable:
+def _any_other(dialect: str, bands: int, texts: int) -> Executable:
     """Ask by one statement whether any page may have the title, the text, a band or the text of a chunk of a page."""
     own = select(PageSignature.id).where(_PAGES_OF_PROJECT)
     title = own.where(PageSignature.domain == bindparam("of_domain"), PageSignature.title_key == bindparam("title"))
     found: list[ColumnElement[bool]] = [exists(title), exists(own.where(PageSignature.text_hash == bindparam("text")))]
     if bands:
-        of_bands = NearDuplicate.band.in_([bindparam(f"band_{at}") for at in range(bands)])
-        found.append(exists(select(NearDuplicate.page).where(of_bands)))
+        found.append(_any_with(dialect, NearDuplicate.band, "band", bands))
     if texts:
         of_project = DocumentChunk.project_id == bindparam("of_project")
-        of_texts = DocumentChunk.content_hash.in_([bindparam(f"chunk_{at}") for at in range(texts)])
-        found.append(exists(select(DocumentChunk.page_key).where(of_project, of_texts)))
+        found.append(_any_with(dialect, DocumentChunk.content_hash, "chunk", texts, of_project))
     return select(*found)
+
+
+def _any_with(dialect: str, column: Any, name: str, number: int, *where: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Say in SQL whether any row has one of so many values."""
+    values = [bindparam(f"{name}_{at}", type_=column.type) for at in range(number)]
+    if dialect != "postgresql":
+        return exists(select(column).where(*where, column.in_(values)))
+    from sqlalchemy.dialects.postgresql import array  # noqa: PLC0415
+
+    # In search of any of many it reads a table that grew since it last counted it from the start, all of it: 15 ms a
+    # page with 2,000 pages. Each value for itself it finds by the index.
+    one = func.unnest(array(values)).column_valued(f"one_{name}")
+    found = select(column).where(*where, column == one).limit(1).lateral()
+    return exists(select(one).join(found, true()))
 
 
 def without_what_none_has(connection: Connection, project_id: uuid.UUID, question: "Question") -> "Question":
@@ -429,7 +442,7 @@ def without_what_none_has(connection: Connection, project_id: uuid.UUID, questio
     values |= {f"chunk_{number}": text for number, text in enumerate(texts)}
     values |= {"of_project": project_id, "of_domain": column_text(question.domain)}
     values |= {"title": question.title_key, "text": question.text_hash}
-    title, text, *others = connection.execute(_any_other(len(bands), len(texts)), values).one()
+    title, text, *others = connection.execute(_any_other(connection.dialect.name, len(bands), len(texts)), values).one()
     return replace(
         question,
         title_key=question.title_key if title else None,

@@ -10,8 +10,11 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Executable,
+    String,
     Table,
+    Text,
     and_,
+    bindparam,
     case,
     delete,
     func,
@@ -84,16 +87,55 @@ def upsert(
     if not rows:
         return
     changes = tuple(name for name in rows[0] if name not in keys and (only is None or name in only))
-    statement = _replacing(connection.dialect.name, table_of(model), tuple(keys), changes, frozenset(how.items()))
-    connection.execute(statement, sorted(rows, key=itemgetter(*keys)))
+    columns = tuple(rows[0])
+    given = (connection.dialect.name, table_of(model), columns)
+    statement = _replacing(*given, tuple(keys), changes, frozenset(how.items()))
+    add(connection, statement, columns, sorted(rows, key=itemgetter(*keys)))
+
+
+def add(connection: Connection, statement: Executable, columns: Sequence[str], rows: Sequence[Row]) -> None:
+    """Write rows by a statement of `insert_rows`, in their order."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(statement, {name: [row[name] for row in rows] for name in columns})
+    else:
+        connection.execute(statement, rows)
+
+
+def add_missing(connection: Connection, model: type[Base], rows: Sequence[Row]) -> None:
+    """Add the rows of which none is there yet; all have the same columns, and are in the order of their keys."""
+    columns = tuple(rows[0])
+    statement = insert_rows(connection.dialect.name, table_of(model), columns)
+    add(connection, statement.on_conflict_do_nothing(), columns, rows)
+
+
+@lru_cache(maxsize=128)
+def insert_rows(dialect: str, table: Table, columns: tuple[str, ...]) -> "sqlite.Insert | postgresql.Insert":
+    """Return an insert of rows with some columns that knows ON CONFLICT, for `add`.
+
+    For PostgreSQL it takes a list for each column: rows of their own would be a statement each, to the server, too.
+    """
+    statement = _insert_into(dialect, table)
+    if dialect != "postgresql":
+        return statement
+    from sqlalchemy.dialects.postgresql import ARRAY  # noqa: PLC0415
+
+    # Cast to a list of texts of some length, one that is too long would be cut without a word.
+    types = (Text() if isinstance(table.c[name].type, String) else table.c[name].type for name in columns)
+    lists = (bindparam(name, type_=ARRAY(one, dimensions=1)) for name, one in zip(columns, types, strict=True))
+    return statement.from_select(columns, select(*map(func.unnest, lists)))
 
 
 # To build one takes longer than to write ten rows by it.
 @lru_cache(maxsize=128)
 def _replacing(
-    dialect: str, table: Table, keys: tuple[str, ...], changes: tuple[str, ...], how: frozenset[tuple[str, How]]
+    dialect: str,
+    table: Table,
+    columns: tuple[str, ...],
+    keys: tuple[str, ...],
+    changes: tuple[str, ...],
+    how: frozenset[tuple[str, How]],
 ) -> Executable:
-    statement = _insert_into(dialect, table)
+    statement = insert_rows(dialect, table, columns)
     new = statement.excluded
     changed: dict[str, Any] = {name: new[name] for name in changes}
     changed |= {name: _HOW[one](table.c[name], new[name]) for name, one in how if name in changes}
