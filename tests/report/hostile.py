@@ -1,46 +1,37 @@
-import re
+"""Values with hostile text in every field that can hold text, made of the declarations: a new field is among them."""
 
-from scrapy_dedup.core.runs import LedgerDomain
+import re
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from enum import Enum
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+from uuid import UUID
+
 from scrapy_dedup.report.values import (
-    AliasGroup,
-    Cost,
+    ChangedPage,
     ExplainedBlock,
     ExplainedChunk,
-    ExplainedDecision,
-    ExplainedLike,
     ExplainedPage,
     Ledger,
     LedgerCheck,
+    LedgerTable,
     Report,
-    ReportLocator,
-    SharedChunk,
+    ReportDomainLayouts,
+    ReportLayout,
+    ReportRecrawl,
 )
-from tests.report.builders import (
-    a_changed_page,
-    a_diff,
-    a_domain,
-    a_layer,
-    a_layout,
-    a_ledger,
-    a_recrawl,
-    a_repeated_block,
-    a_report,
-    a_row,
-    a_sample,
-    a_shadowed_layer,
-    a_site,
-    a_table,
-    a_template,
-    an_alarm,
-    an_explained_page,
-    kept,
-    removed,
-    shadowed_pages,
-)
+from tests.report.builders import NOON, a_diff, a_domain
 
 HOSTILE = '</title></style><script>window.hacked = 1</script><img src=x onerror="window.hacked=1">\'&amp;'
 NUL_AND_BIDI = "a\x00b\x1bc\u202egnp.exe\u2066\u200b\ufeff\U000e0041\ud800"
 ALL = HOSTILE + NUL_AND_BIDI
+LONG: Final = 10_000_000
+URLS: Final = ("javascript:window.hacked=1", 'http://evil.example/"onclick="window.hacked=1', "http://[broken/")
+TEXTS: Final = (ALL, *URLS, "data:text/html,hacked", "x" * LONG)
+_PLAIN: Final[dict[Any, Any]] = {
+    bool: False, int: 1, float: 0.5, bytes: b"\0" * 16, datetime: NOON, date: NOON.date(), UUID: UUID(int=7),
+}  # fmt: skip
 
 
 def without_values(html: str) -> str:
@@ -48,96 +39,62 @@ def without_values(html: str) -> str:
     return re.sub(r' value="[^"]*"', "", html)
 
 
+def hostile(kind: Any, *texts: str, **other: Any) -> Any:
+    """Return a value of a type whose texts are the first of some, and in whose sequences stands one of each of them.
+
+    *texts*: TEXTS where none are named; *other*: fields of it that are something else.
+    """
+    texts = texts or TEXTS
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind in _PLAIN:
+        made: Any = _PLAIN[kind]
+    elif origin in (Union, UnionType):
+        made = hostile(next(one for one in inner if one is not NoneType), *texts)
+    elif origin is Annotated:
+        made = hostile(inner[0], *texts)
+    elif origin is tuple and Ellipsis not in inner:
+        made = tuple(hostile(one, *texts) for one in inner)
+    elif isinstance(origin, type) and issubclass(origin, Mapping):
+        made = {texts[0]: hostile(inner[1], *texts)}
+    elif isinstance(origin, type) and issubclass(origin, (Sequence, frozenset)):
+        made = (frozenset if origin is frozenset else tuple)(hostile(inner[0], one) for one in texts)
+    elif isinstance(kind, type) and issubclass(kind, Enum):
+        made = next(iter(kind))
+    elif names := [getattr(kind, name) for name in ("__struct_fields__", "_fields") if hasattr(kind, name)]:
+        hints = get_type_hints(kind, include_extras=True)
+        made = kind(**({name: hostile(hints[name], *texts) for name in names[0] if name not in other} | other))
+    else:
+        assert kind in (str, Any, object) or origin is Literal, kind
+        made = texts[0]
+    return made
+
+
+def many(kind: Any, number: int, **other: Any) -> tuple[Any, ...]:
+    """Return so many, one of each of TEXTS first."""
+    each = tuple(hostile(kind, text, **other) for text in TEXTS)
+    return each + each[:1] * (number - len(each))
+
+
 def a_hostile_ledger() -> Ledger:
-    return a_ledger(
-        run=a_table(
-            rows=(a_row(ALL, prevents=ALL, method=ALL, note=ALL),),
-            checks=(LedgerCheck(ALL, 1, 2),),
-            costs=(Cost(ALL, 1),),
-        ),
-        tokens_by=ALL,
-        domains=(LedgerDomain(ALL, 1, 1, 1, 1, 1, 1),),
-        aliases=(
-            AliasGroup(ALL, ALL, {ALL: 1}, 1, "javascript:window.hacked=1", ALL),
-            AliasGroup("p" * 10_000_000, "q" * 10_000_000, {}, 1, "u" * 10_000_000, "http://[broken/"),
-        ),
-        shared=(SharedChunk(ALL, 1, 2, (ALL, "javascript:window.hacked=1"), ("data:text/html,hacked",)),),
-    )
+    return hostile(Ledger, run=hostile(LedgerTable, checks=(LedgerCheck(ALL, 1, 2),)))
 
 
 def a_hostile_page() -> ExplainedPage:
-    """Hostile text in every field of an explanation that can hold text."""
-    block = ExplainedBlock(ALL, ALL, ALL, ALL, ALL, ALL)
-    chunk = ExplainedChunk(0, ALL, ALL, ALL, 10**9, ALL, ALL, ALL, ALL, "javascript:window.hacked=1")
-    return an_explained_page(
-        project=ALL,
-        url="javascript:window.hacked=1",
-        title=ALL,
-        facts=(
-            (ALL, ALL),
-            ("alias", 'http://evil.example/"onclick="window.hacked=1'),
-            ("x" * 10_000, "y" * 10_000_000),
-        ),
-        like=ExplainedLike(ALL, ALL, 2.0),
-        decisions=(ExplainedDecision(ALL, ALL, ALL),),
-        blocks=(block, ExplainedBlock(ALL), ExplainedBlock("b" * 10_000_000), *[block] * 3_000),
-        lost=(block,),
-        cleaned="</pre><script>window.hacked=1</script>" + ALL + "c" * 10_000_000,
-        chunks=(chunk, ExplainedChunk(1, ALL, ALL, ALL, 1, ALL), *[chunk] * 2_000),
-    )
+    """An explanation, of kept blocks, too; what rules and blocks are called is no page's own word."""
+    named = dict.fromkeys(("rule", "rule_path", "fingerprint"), ALL)
+    blocks = (ExplainedBlock(ALL), ExplainedBlock("b" * LONG), *many(ExplainedBlock, 3_000, **named))
+    return hostile(ExplainedPage, URLS[0], *TEXTS, blocks=blocks, lost=blocks[2:8], chunks=many(ExplainedChunk, 2_000))
 
 
 def a_hostile_report() -> Report:
-    return a_report(
-        project=ALL,
+    diffs = (a_diff("-" + ALL, "+x" + ALL), ALL, a_diff("-" + TEXTS[-1], *["+e"] * 100_000))
+    changed = tuple(hostile(ChangedPage, text, diff=diff) for text, diff in zip((ALL, *URLS[:2]), diffs, strict=True))
+    layouts = ((text, (hostile(ReportLayout, text, picture=None),)) for text in TEXTS)
+    return hostile(
+        Report,
+        pages_fetched=42,
+        domains=tuple(map(a_domain, TEXTS)),
         ledger=a_hostile_ledger(),
-        domains=(a_domain(ALL), a_domain("javascript:alert(1)")),
-        layers=(a_layer(ALL),),
-        repeated=(a_repeated_block(ALL, domain=ALL, path=ALL), a_repeated_block("x", path='" onmouseover="hacked=1')),
-        samples=(
-            a_sample(
-                url="javascript:window.hacked=1",
-                title=ALL,
-                blocks=(removed(ALL, evidence=ALL), kept(ALL)),
-                cleaned=ALL + "\n\n" + "</pre><script>window.hacked=1</script>",
-            ),
-            a_sample(url='http://evil.example/"onclick="window.hacked=1', title=""),
-            a_sample(url="http://[broken/", title="t" * 10_000_000, cleaned="c" * 10_000_000),
-        ),
-        alarms=(an_alarm(ALL, domain=ALL, layout=ALL),),
-        layouts=(
-            a_site(
-                a_layout(
-                    layout=ALL,
-                    kind=ALL,
-                    url_pattern=ALL,
-                    examples=("javascript:window.hacked=1", "http://[broken/", ALL),
-                    template=a_template(
-                        state=ALL,
-                        reason=ALL,
-                        content=(ReportLocator(ALL, ALL, ALL),),
-                        left_out=(ReportLocator("s" * 10_000_000, "e" * 10_000_000, "x" * 10_000_000),) * 1_000,
-                        fields={ALL: ALL},
-                    ),
-                ),
-                domain=ALL,
-            ),
-        ),
-        shadowed=(
-            shadowed_pages(("javascript:window.hacked=1", ALL)),
-            a_shadowed_layer(
-                layer=ALL,
-                counts={ALL: 1},
-                samples=(a_sample(url="data:text/html,hacked", title=ALL, blocks=(removed(ALL, evidence=ALL),)),),
-            ),
-        ),
-        recrawl=a_recrawl(
-            diffs=(
-                a_changed_page(
-                    url="javascript:window.hacked=1", title=ALL, change=ALL, diff=a_diff("-" + ALL, "+x" + ALL)
-                ),
-                a_changed_page(title="", url="http://[broken/", diff=ALL),
-                a_changed_page(url="data:text/html,hacked", diff=a_diff("-" + "d" * 10_000_000, *["+e"] * 100_000)),
-            )
-        ),
+        recrawl=hostile(ReportRecrawl, diffs=changed),
+        layouts=tuple(hostile(ReportDomainLayouts, text, layouts=layout) for text, layout in layouts),
     )

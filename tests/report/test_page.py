@@ -101,7 +101,7 @@ def test_only_pages_are_linked_and_they_do_not_learn_from_where():
     assert attributes(tree, "src") == []
     assert [node.attributes["href"] for node in tree.css("link")] == ["data:,"]
     links = tree.css("a")
-    assert [link.attributes["href"] for link in links] == ['http://evil.example/"onclick="window.hacked=1']
+    assert {link.attributes["href"] for link in links} == {'http://evil.example/"onclick="window.hacked=1'}
     assert {link.attributes["rel"] for link in links} == {"noopener noreferrer"}
 
 
