@@ -129,7 +129,7 @@ class LinkSpider(PathsSpider):
 
     name = "links"
 
-    def __init__(self, paths: str, how: str) -> None:
+    def __init__(self, paths: str, how: str = "status") -> None:
         super().__init__(paths)
         self.how = how
 

@@ -190,25 +190,26 @@ class TestMovedAndEqualPages:
 
         assert tried(Scenario("dict", plan, 41, 8, Server(stale_links=True), (changes, (), ())), mode, crawls) == []
 
-    def test_pages_of_equal_text_with_different_fields_are_two_items(self, crawls, tmp_path):
-        paths = [f"/p/{number}" for number in range(12)]
-        world = FixedWorld(
-            {at: page("Chair", f"<article data-sku='{at}'><h1>Chair</h1><p>{PROSE}</article>") for at in paths}
-        )
+    @pytest.mark.parametrize(
+        ("spider", "answer"),
+        [
+            ("SkuSpider", lambda at: page("Chair", f"<article data-sku='{at}'><h1>Chair</h1><p>{PROSE}</article>")),
+            ("PathsSpider", lambda at: page(f"Chair {at}", _product(f"/p/{at}"))),
+            ("HtmlSpider", lambda at: page("Reading", f"<p>{PROSE}: {at}7919")),
+            ("PathsSpider", lambda at: page("Share", _SHARE.format(at))),
+            ("ShellSpider", lambda at: page("App", _SHELL % json.dumps({"price": at}))),
+            ("LinkSpider", lambda _: replace(page("Not found", f"<h1>Not found</h1><p>{PROSE}"), status=404)),
+        ],
+        ids=["fields", "few words left", "numbers", "page of dashes for what is not there", "script", "broken links"],
+    )
+    def test_pages_of_nearly_one_text_are_as_many_items(self, spider, answer, crawls, tmp_path):
+        world = FixedWorld({f"/p/{at}": answer(at) for at in range(10, 50)} | {"": answer("--")})
 
-        assert Beside(crawls, tmp_path, "SkuSpider").differences(world, paths=" ".join(paths)) == []
+        assert Beside(crawls, tmp_path, spider).differences(world, paths=" ".join([*world.answers][:-1])) == []
 
-    def test_products_of_which_a_cut_leaves_the_same_few_words_are_no_duplicates(self, crawls, tmp_path):
-        paths = [f"/p/{number}" for number in range(40)]
-        shop = FixedWorld({at: page(f"Chair {at}", _product(at)) for at in paths})
 
-        assert Beside(crawls, tmp_path, "PathsSpider").differences(shop, paths=" ".join(paths)) == []
-
-    def test_pages_that_differ_in_numbers_alone_are_as_many_items(self, crawls, tmp_path):
-        paths = [f"/p/{number}" for number in range(40)]
-        world = FixedWorld({at: page("Reading", f"<p>{PROSE}: {n * 7919}") for n, at in enumerate(paths)})
-
-        assert Beside(crawls, tmp_path, "HtmlSpider").differences(world, paths=" ".join(paths)) == []
+_SHARE: str = "<h1>Share {0}</h1><p>Price {0}.{0}5 low {0}.01 high {0}.99 volume {0}000 of the day, in euro and cent"
+_SHELL: str = f"<div id=app>Loading</div><footer>{PROSE}</footer><script>window.state = %s;</script>"
 
 
 def _product(at: str) -> str:
@@ -219,23 +220,7 @@ def _product(at: str) -> str:
     )
 
 
-class TestErrorPages:
-    def test_site_that_answers_unknown_addresses_with_its_page_and_dashes_keeps_its_items(self, crawls, tmp_path):
-        paths = [f"/quote/{number}" for number in range(22)]
-        text = "<h1>Share {0}</h1><p>Price {0}.{0}5 low {0}.01 high {0}.99 volume {0}000 of the day, in euro and cent"
-        shares = {at: page("Share", text.format(number + 10)) for number, at in enumerate(paths)}
-        world = FixedWorld({**shares, "": page("Share", text.format("--"))})
-
-        assert Beside(crawls, tmp_path, "PathsSpider").differences(world, paths=" ".join(paths)) == []
-
-    def test_site_of_one_shell_with_its_data_in_a_script_keeps_its_items(self, crawls, tmp_path):
-        paths = [f"/app/{number}" for number in range(31)]
-        shell = f"<div id=app>Loading</div><footer>{PROSE}</footer><script>window.state = %s;</script>"
-        pages = {at: page("App", shell % json.dumps({"price": number})) for number, at in enumerate(paths)}
-        world = FixedWorld({**pages, "": page("App", shell % "{}")})
-
-        assert Beside(crawls, tmp_path, "ShellSpider").differences(world, paths=" ".join(paths)) == []
-
+class TestRequests:
     def test_default_settings_make_no_request_that_the_spider_did_not_make(self, crawls, tmp_path):
         """A probe went out without the proxy by which alone its user may reach the site."""
         bare, crawl = Beside(crawls, tmp_path, "PathsSpider").crawl(_shop(40), paths=_PATHS)
@@ -355,13 +340,6 @@ class TestFailedPage:
         found = [beside.crawl(world, paths="/a", how=how)[1].items for world in (whole, whole, broken, whole)]
 
         assert [len(given) for given in found] == items
-
-    def test_each_broken_link_is_told_though_the_server_says_the_same_of_all(self, crawls, tmp_path):
-        beside = Beside(crawls, tmp_path, "LinkSpider", RETRY_ENABLED=False)
-        gone = page("Not found", f"<h1>Not found</h1><p>{PROSE}")
-        world = FixedWorld({f"/{at}": replace(gone, status=404) for at in range(8)})
-
-        assert beside.differences(world, paths=" ".join(world.answers), how="status") == []
 
     def test_failure_told_of_a_form_says_nothing_of_the_page_with_its_url(self, crawls, tmp_path):
         beside = Beside(crawls, tmp_path, "FormFailsSpider", DEDUP_UNCHANGED="skip", RETRY_ENABLED=False)
