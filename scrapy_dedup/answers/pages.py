@@ -28,7 +28,7 @@ from scrapy_dedup.answers import (
 )
 from scrapy_dedup.core.runs import DropAlarm
 from scrapy_dedup.service.views.changes import VERDICTS, Since
-from scrapy_dedup.service.views.explain import Explanation, chunks_of
+from scrapy_dedup.service.views.explain import Explanation
 from scrapy_dedup.service.views.page_lists import SearchResults
 from scrapy_dedup.store.records.stored import RunFigures, StoredRun
 
@@ -215,7 +215,6 @@ class ExplanationAnswer(Answer):
             known=found.is_known,
             crawled=CrawledAnswer.of(found.crawled, run=found.run) if found.crawled else None,
             source=SourceAnswer.of(source, kept=source.content is not None) if source else None,
-            chunks=chunks_of(found),
         )
 
 

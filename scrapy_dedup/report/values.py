@@ -297,7 +297,7 @@ class ReportBlock(Struct, frozen=True):
 
 
 class ExplainedBlock(Struct, frozen=True):
-    """A block of a page; all but its text is "" where it was kept.
+    """A block of a page; all but its text and path is "" where it was kept.
 
     Attributes:
         layer: that removed it.

@@ -13,7 +13,7 @@ from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, print_answer, write
 from scrapy_dedup.commands.terminal import output, print_table, say, shown
 from scrapy_dedup.report.drawing import render_explanation
 from scrapy_dedup.report.numbers import count, whole
-from scrapy_dedup.service.views.explain import Explanation, chunks_of, explain, facts_of, keys_of, page_of
+from scrapy_dedup.service.views.explain import Explanation, explain, facts_of, keys_of, page_of
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -81,7 +81,7 @@ def _show_removed(found: Explanation) -> None:
 
 def _show_chunks(found: Explanation) -> None:
     rows = []
-    for one in chunks_of(found):
+    for one in found.chunks:
         why = f"{one.layer}: {one.reason}" if one.layer else one.reason
         rows.append((shown(one.sample, 80), one.state, f"{why}, {one.holder}" if one.holder else why))
     if rows:

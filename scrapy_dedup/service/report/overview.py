@@ -38,7 +38,7 @@ from scrapy_dedup.service.templates.layout_figures import (
     name_of,
 )
 from scrapy_dedup.service.views.changes import ChangesChoice, PageChange, Since, iterate_changes
-from scrapy_dedup.service.views.explain import JudgedBlock, judged_blocks, own_removals, page_blocks, told
+from scrapy_dedup.service.views.explain import judged_blocks, own_removals, page_blocks
 from scrapy_dedup.settings import LAYERS, Settings
 from scrapy_dedup.store.domains.layouts import StoredPicture
 from scrapy_dedup.store.pages.reads import Reads
@@ -296,17 +296,16 @@ def _samples(project: ProjectStore, settings: Settings, keys: Iterable[bytes]) -
         if source is None:
             continue  # a crawl dropped the original just now
         removals = own_removals(project.decisions(key), key)
-        yield _sample(source, page_blocks(project, source, removals, settings).blocks)
+        yield _sample(source, page_blocks(project, source, removals, settings)[0])
 
 
-def _sample(source: StoredSource, blocks: Iterable[JudgedBlock]) -> values.SamplePage:
+def _sample(source: StoredSource, blocks: Iterable[values.ExplainedBlock]) -> values.SamplePage:
     shown = tuple(_shown(block) for block in blocks if not block.is_part)
     return values.SamplePage(source.url, source.title or "", shown, source.cleaned_content or "")
 
 
-def _shown(block: JudgedBlock) -> values.ExplainedBlock:
-    shown = told(block)
-    return replace(shown, rule=f"{shown.rule} {shown.rule_path}") if shown.layer == PATTERNS else shown
+def _shown(block: values.ExplainedBlock) -> values.ExplainedBlock:
+    return replace(block, rule=f"{block.rule} {block.rule_path}") if block.layer == PATTERNS else block
 
 
 def findings(store: Store, project: ProjectStore, settings: Settings, run: StoredRun) -> values.ReportRecrawl | None:

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate, Removal
-from scrapy_dedup.core.chunks.chunks import StoredChunk
 from scrapy_dedup.core.errors import DedupError, InvalidError
 from scrapy_dedup.core.pages.fingerprints import to_hex
 from scrapy_dedup.core.urls.normal_form import extract_domain, normalize_url, page_key
@@ -45,29 +44,6 @@ _NOTHING: Final[Boilerplate[int]] = Boilerplate()
 _RUNS_SEARCHED = 1_000
 
 
-class JudgedBlock(Struct, frozen=True):
-    """A block of a page, with the reason why it was left out, if it was."""
-
-    path: str
-    text: str
-    fingerprint: int
-    removal: Removal | None
-    is_part: bool = False
-    """It is what an expression took out of the block before it."""
-
-
-class PageBlocks(Struct, frozen=True):
-    """A page's blocks in their order, and removed ones that its stored original does not have."""
-
-    blocks: tuple[JudgedBlock, ...] = ()
-    lost: tuple[JudgedBlock, ...] = ()
-
-    def removed(self) -> tuple[ExplainedBlock, ...]:
-        """Return those that were left out, in the order of the page."""
-        found = [one for one in self.blocks if one.removal is not None]
-        return tuple(told(one) for one in (*found, *self.lost))
-
-
 def own_removals(decisions: Iterable[StoredDecision], page_key: bytes) -> dict[int, Removal]:
     """Return which blocks layers left out of a page, by fingerprint; what one in the shadow would is not among them."""
     found: dict[int, Removal] = {}
@@ -79,12 +55,13 @@ def own_removals(decisions: Iterable[StoredDecision], page_key: bytes) -> dict[i
 
 def page_blocks(
     project: ProjectStore, source: StoredSource, removals: Mapping[int, Removal], settings: Settings
-) -> PageBlocks:
-    """Return the blocks of a stored page, with what is known of removed ones that are not among them."""
+) -> tuple[list[ExplainedBlock], list[ExplainedBlock]]:
+    """Return the blocks of a stored page, and what is known of removed ones that are not among them."""
     blocks = judged_blocks(source, removals, settings)
-    missing = removals.keys() - {block.fingerprint for block in blocks}
+    shown = {block.fingerprint for block in blocks}
+    missing = {key for key in removals if to_hex(key) not in shown}
     if not missing:
-        return PageBlocks(tuple(blocks))
+        return blocks, []
     parts = (
         _cut_again(project, source, settings) if any(removals[key].rule.layer == PATTERNS for key in missing) else {}
     )
@@ -95,20 +72,20 @@ def page_blocks(
         part = parts.get(key)
         if part is None:
             lost.append(_remembered(key, removals[key], knowledge.values()))
-        elif not _inserted(blocks, JudgedBlock(*part, key, removals[key], is_part=True)):
-            lost.append(JudgedBlock(*part, key, removals[key]))
-    return PageBlocks(tuple(blocks), tuple(lost))
+        elif not _inserted(blocks, _judged(*part, key, removals[key], is_part=True)):
+            lost.append(_judged(*part, key, removals[key]))
+    return blocks, lost
 
 
-def lost_blocks(project: ProjectStore, domain: str, removals: Mapping[int, Removal]) -> PageBlocks:
+def lost_blocks(project: ProjectStore, domain: str, removals: Mapping[int, Removal]) -> list[ExplainedBlock]:
     """Return what is known of the removed blocks of a page that is not stored."""
     knowledge = project.knowledge(domain) if removals else {}
-    return PageBlocks((), tuple(_remembered(key, removals[key], knowledge.values()) for key in sorted(removals)))
+    return [_remembered(key, removals[key], knowledge.values()) for key in sorted(removals)]
 
 
 def judged_blocks(
     source: StoredSource | None, removals: Mapping[int, Removal], settings: Settings
-) -> list[JudgedBlock]:
+) -> list[ExplainedBlock]:
     """Return the blocks of a stored page in their order; none where it is not kept.
 
     They are those by which the removed ones are found: the settings may have changed since.
@@ -120,7 +97,26 @@ def judged_blocks(
         others = _blocks(source, other_method(settings))
         if _holds(others, removals):
             blocks = others
-    return [JudgedBlock(path, text, key, removals.get(key)) for key, path, text in blocks]
+    return [_judged(path, text, key, removals.get(key)) for key, path, text in blocks]
+
+
+def _judged(path: str, text: str, key: int, removal: Removal | None, *, is_part: bool = False) -> ExplainedBlock:
+    """Return a block, with why it was left out, if it was."""
+    if removal is None:
+        return ExplainedBlock(text, path=path)
+    rule = removal.rule
+    return ExplainedBlock(
+        text=text,
+        layer=rule.layer,
+        rule=rule.name,
+        rule_path=rule.path,
+        evidence=rule.evidence,
+        fingerprint=to_hex(key),
+        is_part=is_part,
+        path=path,
+        on_pages=rule.on_pages,
+        of_pages=rule.of_pages,
+    )
 
 
 def _blocks(source: StoredSource, settings: Settings) -> list[Located]:
@@ -147,7 +143,7 @@ def _cut_again(project: ProjectStore, source: StoredSource, settings: Settings) 
     return {one.removal.fingerprint: (one.path, one.text) for one in removed if one.text}
 
 
-def _inserted(blocks: list[JudgedBlock], part: JudgedBlock) -> bool:
+def _inserted(blocks: list[ExplainedBlock], part: ExplainedBlock) -> bool:
     """Put a part behind the first block that has its words; say whether there is one."""
     words = part.text.split()
     for place, block in enumerate(blocks):
@@ -157,12 +153,12 @@ def _inserted(blocks: list[JudgedBlock], part: JudgedBlock) -> bool:
     return False
 
 
-def _remembered(key: int, removal: Removal, knowledge: Iterable[StoredBoilerplate]) -> JudgedBlock:
+def _remembered(key: int, removal: Removal, knowledge: Iterable[StoredBoilerplate]) -> ExplainedBlock:
     digits = to_hex(key)
     for row in knowledge:
         if row.evidence and digits in row.evidence:
-            return JudgedBlock(row.evidence[digits].path, row.evidence[digits].sample, key, removal)
-    return JudgedBlock("", "", key, removal)
+            return _judged(row.evidence[digits].path, row.evidence[digits].sample, key, removal)
+    return _judged("", "", key, removal)
 
 
 class UrlError(InvalidError):
@@ -189,11 +185,10 @@ class Explanation(Struct, frozen=True):
         document: what became of the content; that of the document which this URL stands for.
         source: its stored original.
         decisions: what the layers decided about this URL, and about its document, oldest first.
-        blocks: of the document, in the order of the page, each with why it was removed; and removed ones that the
-            stored original does not have.
+        blocks: of the document, in the order of the page, each with why it was removed.
+        lost: removed blocks that the stored original does not have.
         like: the page that stands for this one, or that it is nearly like.
         chunks: of the document's clean text, in their order.
-        holders: URLs of the pages that give a chunk in its place, by key.
         gone_at: when the page was declared removed; None where it was not.
     """
 
@@ -206,16 +201,16 @@ class Explanation(Struct, frozen=True):
     document: StoredDocument | None = None
     source: StoredSource | None = None
     decisions: tuple[StoredDecision, ...] = ()
-    blocks: PageBlocks = PageBlocks()
+    blocks: tuple[ExplainedBlock, ...] = ()
+    lost: tuple[ExplainedBlock, ...] = ()
     like: ExplainedLike | None = None
-    chunks: tuple[StoredChunk, ...] = ()
-    holders: Mapping[bytes, str] = field(default_factory=dict)
+    chunks: tuple[ExplainedChunk, ...] = ()
     gone_at: datetime | None = None
 
     @property
     def removed(self) -> tuple[ExplainedBlock, ...]:
         """The removed blocks, in the order of the page."""
-        return self.blocks.removed()
+        return (*(one for one in self.blocks if not one.kept), *self.lost)
 
     @property
     def is_known(self) -> bool:
@@ -256,7 +251,7 @@ def explain(store: Store, project: str, url: str, settings: Settings) -> Explana
         target = found.page(document_key) or StoredPage(None, None, None)
         decisions = sorted([*decisions, *found.decisions(document_key)], key=lambda each: (each.decided_at, each.layer))
     aliases = found.urls_of_document(document_key)
-    chunks, holders, like = _beside_others(store, found, keys.page_key, document_key)
+    chunks, like = _beside_others(store, found, keys.page_key, document_key)
     state = found.page_states([keys.page_key]).get(keys.page_key)
     run_id = crawled.run_id if crawled is not None else None
     runs = found.last_runs(_RUNS_SEARCHED) if run_id is not None else []
@@ -265,9 +260,9 @@ def explain(store: Store, project: str, url: str, settings: Settings) -> Explana
     address = next((one.url for one in (target.document, target.crawled_url, target.source) if one is not None), None)
     removals = own_removals(decisions, document_key)
     if target.source is not None:
-        blocks = page_blocks(found, target.source, removals, settings)
+        blocks, lost = page_blocks(found, target.source, removals, settings)
     else:
-        blocks = lost_blocks(found, target.document.domain if target.document is not None else "", removals)
+        blocks, lost = [], lost_blocks(found, target.document.domain if target.document is not None else "", removals)
     return Explanation(
         project=project,
         keys=keys,
@@ -278,28 +273,42 @@ def explain(store: Store, project: str, url: str, settings: Settings) -> Explana
         document=target.document,
         source=target.source,
         decisions=tuple(decisions),
-        blocks=blocks,
+        blocks=tuple(blocks),
+        lost=tuple(lost),
         like=like,
         chunks=chunks,
-        holders=holders,
         gone_at=state.gone_at if state is not None else None,
     )
 
 
 def _beside_others(
     store: Store, project: ProjectStore, page_key: bytes, document_key: bytes
-) -> tuple[tuple[StoredChunk, ...], dict[bytes, str], ExplainedLike | None]:
-    """Return a document's chunks, the URLs of pages that give some of them, and the page that one is like."""
+) -> tuple[tuple[ExplainedChunk, ...], ExplainedLike | None]:
+    """Return a document's chunks, with the URLs of pages that give some of them, and the page that one is like."""
     with store.session(read_only=True) as session:
         chunks = shared.chunks_of_page(session.connection(), project.id, document_key)
         reads = Reads(session, project.id)
         like = reads.likeness(page_key)
         asked = {one.holder for one in chunks if one.holder is not None} | ({like.keeper} if like else set())
         urls = reads.urls(asked)
+    told = tuple(
+        ExplainedChunk(
+            position=one.position,
+            id=one.chunk_id,
+            state=one.state,
+            kind=one.kind,
+            chars=one.chars,
+            sample=one.sample,
+            language=one.language or "",
+            layer=one.layer or "",
+            reason=one.reason or "",
+            holder=urls.get(one.holder, one.holder.hex()) if one.holder else "",
+        )
+        for one in chunks
+    )
     if like is None:
-        return tuple(chunks), urls, None
-    found = ExplainedLike(urls.get(like.keeper, like.keeper.hex()), like.layer or "", like.jaccard or 0.0)
-    return tuple(chunks), urls, found
+        return told, None
+    return told, ExplainedLike(urls.get(like.keeper, like.keeper.hex()), like.layer or "", like.jaccard or 0.0)
 
 
 def page_of(found: Explanation, at: datetime) -> ExplainedPage:
@@ -313,29 +322,10 @@ def page_of(found: Explanation, at: datetime) -> ExplainedPage:
         facts=tuple(facts_of(found)),
         like=found.like,
         decisions=tuple(ExplainedDecision(one.layer, one.action, one.reason) for one in found.decisions),
-        blocks=tuple(map(told, found.blocks.blocks)),
-        lost=tuple(map(told, found.blocks.lost)),
+        blocks=found.blocks,
+        lost=found.lost,
         cleaned=source.cleaned_content if source else None,
-        chunks=chunks_of(found),
-    )
-
-
-def chunks_of(found: Explanation) -> tuple[ExplainedChunk, ...]:
-    """Return the chunks, each with the URL of the page that gives it in its place."""
-    return tuple(
-        ExplainedChunk(
-            position=one.position,
-            id=one.chunk_id,
-            state=one.state,
-            kind=one.kind,
-            chars=one.chars,
-            sample=one.sample,
-            language=one.language or "",
-            layer=one.layer or "",
-            reason=one.reason or "",
-            holder=found.holders.get(one.holder, one.holder.hex()) if one.holder else "",
-        )
-        for one in found.chunks
+        chunks=found.chunks,
     )
 
 
@@ -361,7 +351,7 @@ def facts_of(found: Explanation) -> list[tuple[str, str]]:
             removed = percent(document.chars_in - document.chars_out, document.chars_in)
             lines.append(("text", f"{whole(document.chars_in)} characters, {removed} of them removed"))
     if found.chunks:
-        out = sum(one.layer is None for one in found.chunks)
+        out = sum(not one.layer for one in found.chunks)
         lines.append(("chunks", f"{whole(len(found.chunks))}, {whole(len(found.chunks) - out)} of them left out"))
     if found.is_known and (found.source is None or found.source.content is None):
         lines.append(("original", "not kept"))
@@ -386,23 +376,3 @@ def _crawl(found: Explanation) -> list[tuple[str, str]]:
     spider = f", by spider {found.run.spider}" if found.run else ""
     at = f"{crawled.last_crawled_at:%Y-%m-%d %H:%M} UTC"
     return [("last crawl", f"{at}: {crawled.status}{kind}{status}{spider}")]
-
-
-def told(block: JudgedBlock) -> ExplainedBlock:
-    """Return a block as it is told, with why it was left out, if it was."""
-    removal = block.removal
-    if removal is None:
-        return ExplainedBlock(block.text)
-    rule = removal.rule
-    return ExplainedBlock(
-        text=block.text,
-        layer=rule.layer,
-        rule=rule.name,
-        rule_path=rule.path,
-        evidence=rule.evidence,
-        fingerprint=to_hex(block.fingerprint),
-        is_part=block.is_part,
-        path=block.path,
-        on_pages=rule.on_pages,
-        of_pages=rule.of_pages,
-    )
