@@ -260,9 +260,9 @@ class SiteLearner:
         """
         known = self.knowledge
         chosen = known.template_for(layout, url) if known is not None and self._former is None else None
-        if known is None or chosen is None or chosen.reason.startswith(BY_HAND):
+        if chosen is None or chosen.reason.startswith(BY_HAND):
             return False
-        return 2 * known.pages >= self._settings.learn_pages
+        return 2 * chosen.template.pages >= self._settings.learn_pages
 
     def _leave_out(self, drift: Drift, at: datetime) -> Steps[None]:
         """Leave out what came in addition to what a site had: all else still fits."""

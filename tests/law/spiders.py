@@ -92,6 +92,7 @@ class Shop(Spider):
     """Lists, their next pages, and the products that they name; the others change a part of it."""
 
     name = "dict"
+    product: type[Any] = dict
     has_related = True
     """Not where it matters by whom a product is asked for first: of two links either may win."""
 
@@ -127,7 +128,7 @@ class Shop(Spider):
         return self.plan.item(response)
 
     def made(self, fields: dict[str, Any]) -> Any:
-        return fields
+        return self.product(**fields)
 
 
 class ScrapyProduct(Item):
@@ -142,9 +143,7 @@ class ScrapyProduct(Item):
 
 class ItemSpider(Shop):
     name = "item"
-
-    def made(self, fields: dict[str, Any]) -> Any:
-        return ScrapyProduct(fields)
+    product = ScrapyProduct
 
 
 @dataclass
@@ -160,9 +159,7 @@ class DataProduct:
 
 class DataclassSpider(Shop):
     name = "dataclass"
-
-    def made(self, fields: dict[str, Any]) -> Any:
-        return DataProduct(**fields)
+    product = DataProduct
 
 
 @attrs.define
@@ -178,9 +175,7 @@ class AttrsProduct:
 
 class AttrsSpider(Shop):
     name = "attrs"
-
-    def made(self, fields: dict[str, Any]) -> Any:
-        return AttrsProduct(**fields)
+    product = AttrsProduct
 
 
 class PydanticProduct(pydantic.BaseModel):
@@ -195,9 +190,7 @@ class PydanticProduct(pydantic.BaseModel):
 
 class PydanticSpider(Shop):
     name = "pydantic"
-
-    def made(self, fields: dict[str, Any]) -> Any:
-        return PydanticProduct(**fields)
+    product = PydanticProduct
 
 
 class ProductLoader(ItemLoader):
@@ -216,45 +209,39 @@ class LoaderSpider(Shop):
         yield loader.load_item()
 
 
-class RuleSpider(CrawlSpider):
+class Planned:
+    """What spiders of Scrapy's own kinds have of a plan."""
+
+    start_from = "/"
+
+    def __init__(self, plan: str, origin: str) -> None:
+        super().__init__()
+        self.plan = Plan.from_argument(plan)
+        self.start_urls = self.sitemap_urls = [f"{origin}{self.start_from}"]
+
+    def detail(self, response: Any) -> Iterator[Any]:
+        CALLED.info(response.url)
+        yield self.plan.item(response)
+
+
+class RuleSpider(Planned, CrawlSpider):
     name = "crawl_spider"
     rules = (
         Rule(LinkExtractor(allow=r"/list/\d+$")),
         Rule(LinkExtractor(allow=r"/p/"), callback="detail", follow=True),
     )
 
-    def __init__(self, plan: str, origin: str) -> None:
-        super().__init__()
-        self.plan = Plan.from_argument(plan)
-        self.start_urls = [f"{origin}/"]
 
-    def detail(self, response: Any) -> Iterator[Any]:
-        CALLED.info(response.url)
-        yield self.plan.item(response)
-
-
-class MapSpider(SitemapSpider):
+class MapSpider(Planned, SitemapSpider):  # type: ignore[misc] # its addresses are a list, not any sequence
     name = "sitemap_spider"
     sitemap_rules = [("/p/", "detail")]  # noqa: RUF012 - as its base class has it
-
-    def __init__(self, plan: str, origin: str) -> None:
-        super().__init__()
-        self.plan = Plan.from_argument(plan)
-        self.sitemap_urls = [f"{origin}/robots.txt"]
-
-    def detail(self, response: Any) -> Iterator[Any]:
-        CALLED.info(response.url)
-        yield self.plan.item(response)
+    start_from = "/robots.txt"
 
 
-class FeedSpider(XMLFeedSpider):
+class FeedSpider(Planned, XMLFeedSpider):
     name = "xml_feed"
     itertag = "product"
-
-    def __init__(self, plan: str, origin: str) -> None:
-        super().__init__()
-        self.plan = Plan.from_argument(plan)
-        self.start_urls = [f"{origin}/feed.xml"]
+    start_from = "/feed.xml"
 
     def parse_node(self, response: Any, node: Any) -> Any:
         CALLED.info(response.url)
