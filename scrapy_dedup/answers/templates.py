@@ -52,18 +52,16 @@ class LayoutTemplateAnswer(Answer):
 class LayoutAnswer(Answer):
     """A design from which pages are built."""
 
-    layout: Annotated[Digits, Field(validation_alias=AliasPath("figures", "layout"))]
-    kind: Annotated[
-        str | None, Field(validation_alias=AliasPath("figures", "template", "kind"), examples=["article"])
-    ] = None
-    visits: Annotated[Count, Field(validation_alias=AliasPath("figures", "visits"))]
-    signatures: Annotated[Count, Field(validation_alias=AliasPath("figures", "signatures"))]
-    first_seen_at: Annotated[Instant | None, Field(validation_alias=AliasPath("figures", "first_seen_at"))]
-    last_seen_at: Annotated[Instant | None, Field(validation_alias=AliasPath("figures", "last_seen_at"))]
+    layout: Digits
+    kind: Annotated[str | None, Field(validation_alias=AliasPath("template", "kind"), examples=["article"])] = None
+    visits: Count
+    signatures: Count
+    first_seen_at: Instant | None
+    last_seen_at: Instant | None
     pages_by_run: Annotated[list[int], Field(examples=[[12]])]
-    url_pattern: Annotated[Pattern, Field(validation_alias=AliasPath("figures", "template", "url_pattern"))] = None
-    example_url: Annotated[MaybeUrl, Field(validation_alias=AliasPath("figures", "example_url"))]
-    template: Annotated[LayoutTemplateAnswer | None, Field(validation_alias=AliasPath("figures", "template"))]
+    url_pattern: Annotated[Pattern, Field(validation_alias=AliasPath("template", "url_pattern"))] = None
+    example_url: MaybeUrl
+    template: LayoutTemplateAnswer | None
 
 
 class AlarmAnswer(Answer):

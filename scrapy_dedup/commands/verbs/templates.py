@@ -126,9 +126,9 @@ def _show_layouts(domains: Iterable[DomainLayouts]) -> None:
     for domain in domains:
         rows: list[tuple[object, ...]] = []
         for each in domain.layouts:
-            figures, known = each.figures, each.figures.template
-            words = (name_of(figures.layout), known and known.kind, _version_of(each), _seen(each), figures.example_url)
-            rows.append((*words, figures.visits, trend(each.pages_by_run)))
+            known = each.template
+            words = (name_of(each.layout), known and known.kind, _version_of(each), _seen(each), each.example_url)
+            rows.append((*words, each.visits, trend(each.pages_by_run)))
             if known and known.url_pattern:
                 rows.append(("", "", "", "", shown(known.url_pattern, 300, style="dim"), "", ""))
         columns = "Layout, Kind, Template, Seen, Example, Visits, Pages in the last runs"
@@ -140,12 +140,12 @@ def _show_layouts(domains: Iterable[DomainLayouts]) -> None:
 
 
 def _version_of(layout: DomainLayout) -> str:
-    template = layout.figures.template
+    template = layout.template
     return f"{template.version} {template.state}, {template.confidence:.2f}" if template else ""
 
 
 def _seen(layout: DomainLayout) -> str:
-    first, last = layout.figures.first_seen_at, layout.figures.last_seen_at
+    first, last = layout.first_seen_at, layout.last_seen_at
     if first is None or last is None:
         return ""
     return f"{first:%Y-%m-%d}" if first.date() == last.date() else f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"

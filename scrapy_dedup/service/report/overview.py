@@ -416,7 +416,7 @@ class _Room(Struct):
 
 
 def _visits(domain: DomainLayouts) -> int:
-    return sum(each.figures.visits for each in domain.layouts)
+    return sum(each.visits for each in domain.layouts)
 
 
 def _layouts_of(store: Store, project: ProjectStore, found: DomainLayouts, room: _Room) -> values.ReportDomainLayouts:
@@ -426,24 +426,21 @@ def _layouts_of(store: Store, project: ProjectStore, found: DomainLayouts, room:
     live = {one.layout: one for one in project.templates(found.domain)}
     pictures = project.pictures(found.domain)
     layouts = tuple(
-        room.with_picture(
-            _layout(each, live.get(each.figures.layout), repeated, urls), pictures.get(each.figures.layout)
-        )
+        room.with_picture(_layout(each, live.get(each.layout), repeated, urls), pictures.get(each.layout))
         for each in found.layouts[:LAYOUTS]
     )
     return values.ReportDomainLayouts(found.domain, _visits(found), layouts, len(found.layouts))
 
 
 def _layout(
-    each: DomainLayout, live: StoredTemplate | None, repeated: Sequence[RepeatedBlock], urls: Iterable[str]
+    figures: DomainLayout, live: StoredTemplate | None, repeated: Sequence[RepeatedBlock], urls: Iterable[str]
 ) -> values.ReportLayout:
-    figures = each.figures
     present = figures.template
     return values.ReportLayout(
         layout=name_of(figures.layout),
         kind=present.kind if present else "",
         visits=figures.visits,
-        pages_by_run=each.pages_by_run[-RUNS:],
+        pages_by_run=figures.pages_by_run[-RUNS:],
         examples=_examples(figures, urls),
         url_pattern=present.url_pattern if present else None,
         template=_template(present, live, repeated) if present else None,

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from scrapy_dedup.core.errors import MissingError
 from scrapy_dedup.core.pages.fingerprints import to_digits
@@ -29,10 +30,9 @@ class DomainRun(Struct, frozen=True):
     started_at: datetime | None
 
 
-class DomainLayout(Struct, frozen=True):
+class DomainLayout(LayoutFigures, frozen=True, kw_only=True):
     """A layout, and how many of its pages each of the domain's runs met: 0 where it met none."""
 
-    figures: LayoutFigures
     pages_by_run: tuple[int, ...]
 
 
@@ -79,7 +79,7 @@ def _of_domain(domain: str, layouts: Sequence[LayoutFigures], alarms: Iterable[S
     rows = []
     for each in layouts:
         pages = {count.run_id: count.pages for count in each.runs}
-        rows.append(DomainLayout(each, tuple(pages.get(run_id, 0) for _, run_id in runs)))
+        rows.append(DomainLayout(**asdict(each), pages_by_run=tuple(pages.get(run_id, 0) for _, run_id in runs)))
     return DomainLayouts(domain, tuple(DomainRun(run_id, at) for at, run_id in runs), tuple(rows), tuple(alarms))
 
 

@@ -132,10 +132,7 @@ def _layouts(project: ProjectStore, domain: str) -> tuple[Sequence[LayoutView], 
     except UnknownLayoutError:
         return (), 0, ()
     pictures = project.picture_facts(domain)
-    layouts = [
-        LayoutView(name_of(each.figures.layout), each, pictures.get(each.figures.layout))
-        for each in found.layouts[:LAYOUTS]
-    ]
+    layouts = [LayoutView(name_of(each.layout), each, pictures.get(each.layout)) for each in found.layouts[:LAYOUTS]]
     return layouts, len(found.layouts), [(name_of(each.layout), each) for each in found.alarms]
 
 
