@@ -62,7 +62,7 @@ def _changed_pages(dashboard: Dashboard) -> Iterator[str]:
     for run in dashboard.project.runs(20):
         if run.verdicts.get("changed"):
             changes = dashboard.project.changes(ChangeChoice(run.run.started_at, "changed"))
-            yield from (each.visit.page_key.hex() for each in changes)
+            yield from (each.page_key.hex() for each in changes)
 
 
 def shoot(browser: Browser, dashboard: Dashboard, folder: Path, looks: Sequence[Look] = LOOKS) -> list[str]:

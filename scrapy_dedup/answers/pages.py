@@ -332,20 +332,15 @@ class CountsAnswer(Answer):
 class ChangeAnswer(Answer):
     """A page that one visit found new, changed or removed; diff and no_diff are null where they were not asked for."""
 
-    verdict: Annotated[
-        Literal["new", "changed", "removed"],
-        Field(validation_alias=AliasPath("visit", "verdict"), examples=["changed"]),
-    ]
-    change_class: Annotated[
-        str | None, Field(validation_alias=AliasPath("visit", "change_class"), examples=["content"])
-    ]
-    reason: Annotated[str, Field(validation_alias=AliasPath("visit", "reason"), examples=["2 of 40 passages differ"])]
+    verdict: Annotated[Literal["new", "changed", "removed"], Field(examples=["changed"])]
+    change_class: Annotated[str | None, Field(examples=["content"])]
+    reason: Annotated[str, Field(examples=["2 of 40 passages differ"])]
     url: MaybeUrl
     domain: Annotated[str | None, Field(examples=["example.org"])]
-    page_key: Annotated[Key, Field(validation_alias=AliasPath("visit", "page_key"))]
-    at: Annotated[Instant, Field(validation_alias=AliasPath("visit", "at"))]
-    run: Annotated[MaybeId, Field(validation_alias=AliasPath("visit", "run_id"))]
-    http_status: Annotated[int | None, Field(validation_alias=AliasPath("visit", "http_status"), examples=[200])]
+    page_key: Key
+    at: Instant
+    run: Annotated[MaybeId, Field(validation_alias=AliasPath("run_id"))]
+    http_status: Annotated[int | None, Field(examples=[200])]
     diff: Annotated[str | None, Field(examples=["-black tea\n+green tea"])]
     no_diff: Annotated[str | None, Field(examples=[None])]
 

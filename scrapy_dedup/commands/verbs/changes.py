@@ -95,8 +95,8 @@ def _show(call: Call, start: Since, counts: Counter[str], changes: Iterator[Page
     say(f"Changes in project {call.project} since {from_when}{start.at:%Y-%m-%d %H:%M} UTC", "bold")
     console, group = output(), None
     for change in changes:
-        if change.visit.verdict != group:
-            group = change.visit.verdict
+        if change.verdict != group:
+            group = change.verdict
             say("")
             say(f"{str(group).capitalize()} ({whole(counts[str(group)])})", "bold")
         _show_change(change, console)
@@ -106,11 +106,10 @@ def _show(call: Call, start: Since, counts: Counter[str], changes: Iterator[Page
 
 
 def _show_change(change: PageChange, console: Console) -> None:
-    visit = change.visit
-    kind = f"{visit.change_class}: " if visit.change_class else ""
-    url = change.url or f"a page that is no longer in the store, key {visit.page_key.hex()}"
-    console.print(Text.assemble((f"{visit.at:%Y-%m-%d %H:%M}  ", "dim"), shown(url, 2_000)), soft_wrap=True)
-    say(kind + visit.reason, "dim", indent=18)
+    kind = f"{change.change_class}: " if change.change_class else ""
+    url = change.url or f"a page that is no longer in the store, key {change.page_key.hex()}"
+    console.print(Text.assemble((f"{change.at:%Y-%m-%d %H:%M}  ", "dim"), shown(url, 2_000)), soft_wrap=True)
+    say(kind + change.reason, "dim", indent=18)
     if change.no_diff:
         say(f"no diff: {change.no_diff}", "dim", indent=18)
     for line in change.diff.split("\n") if change.diff else ():

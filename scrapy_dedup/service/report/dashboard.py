@@ -253,8 +253,8 @@ def _changes(project: ProjectStore, settings: Settings, found: RunFigures, verdi
     if not wanted:
         return ()
     changes = iterate_changes(project, Since(run.started_at, run.id), ChangesChoice(verdict=verdict), settings)
-    during = takewhile(lambda each: last is None or each.visit.at <= last, changes)
-    return list(islice((each for each in during if each.visit.run_id == run.id), wanted))
+    during = takewhile(lambda each: last is None or each.at <= last, changes)
+    return list(islice((each for each in during if each.run_id == run.id), wanted))
 
 
 Verb = Literal["blacklist", "unblacklist", "register"]

@@ -339,10 +339,10 @@ def _diffs(project: ProjectStore, settings: Settings, run: StoredRun) -> Iterato
     changes = iterate_changes(
         project, Since(run.started_at, run.id), ChangesChoice(verdict="changed", diff=True), settings
     )
-    of_run = (change for change in changes if change.visit.run_id == run.id)
+    of_run = (change for change in changes if change.run_id == run.id)
     # By page: of one that was visited twice in the run, the last diff is kept, and stands for both.
-    found = {change.visit.page_key: change for change in islice(of_run, _CHANGES_SEARCHED) if change.diff}
-    ranked = sorted(found.values(), key=lambda change: (len(change.diff or ""), change.url or "", str(change.visit.at)))
+    found = {change.page_key: change for change in islice(of_run, _CHANGES_SEARCHED) if change.diff}
+    ranked = sorted(found.values(), key=lambda change: (len(change.diff or ""), change.url or "", str(change.at)))
     readable = [change for change in ranked if len(change.diff or "") <= READABLE_CHARS]
     if len(readable) < DIFFS:
         readable = ranked[:DIFFS]
@@ -352,12 +352,12 @@ def _diffs(project: ProjectStore, settings: Settings, run: StoredRun) -> Iterato
 
 
 def _changed_page(project: ProjectStore, change: PageChange) -> values.ChangedPage:
-    page = project.page(change.visit.page_key)
+    page = project.page(change.page_key)
     document = page.document if page else None
     return values.ChangedPage(
         url=change.url or "",
         title=(document.title if document else None) or "",
-        change=change.visit.change_class or "",
+        change=change.change_class or "",
         diff=change.diff or "",
     )
 

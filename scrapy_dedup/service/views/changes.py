@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Final
 
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from scrapy_dedup.core.errors import InvalidError
 from scrapy_dedup.core.pages.blocks import Unparsed, parse_page
@@ -24,7 +25,7 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.settings.parsers import duration
 from scrapy_dedup.store.engine.errors import DamagedError
 from scrapy_dedup.store.records.records import HTML_FIELDS
-from scrapy_dedup.store.records.stored import ChangeChoice, StoredSource, StoredVisit
+from scrapy_dedup.store.records.stored import ChangeChoice, StoredChange, StoredSource, StoredVisit
 from scrapy_dedup.store.writer import ProjectStore
 
 VERDICTS: Final = ("new", "changed", "removed")
@@ -65,18 +66,14 @@ class ChangesChoice(Struct, frozen=True):
     diff: bool = False
 
 
-class PageChange(Struct, frozen=True):
+class PageChange(StoredChange, frozen=True, kw_only=True):
     """A page, as one visit found it.
 
     Attributes:
-        url, domain: None where the page's document is gone from the store.
         diff: of a changed page, if it was asked for, what changed; None where nobody knows.
         no_diff: why it is None.
     """
 
-    visit: StoredVisit
-    url: str | None
-    domain: str | None
     diff: str | None = None
     no_diff: str | None = None
 
@@ -130,10 +127,9 @@ def iterate_changes(
 ) -> Iterator[PageChange]:
     """Iterate over the changes in the order of time; a page that changed twice comes twice."""
     for change in project.changes(ChangeChoice(start.at, choice.verdict, choice.domain)):
-        visit, diff, no_diff = change.visit, None, None
-        if choice.diff and visit.verdict == "changed":
-            diff, no_diff = _told(project, visit, settings)
-        yield PageChange(visit, change.url, change.domain, diff, no_diff)
+        wanted = choice.diff and change.verdict == "changed"
+        diff, no_diff = _told(project, change, settings) if wanted else (None, None)
+        yield PageChange(**asdict(change), diff=diff, no_diff=no_diff)
 
 
 def _told(project: ProjectStore, visit: StoredVisit, settings: Settings) -> tuple[str | None, str | None]:

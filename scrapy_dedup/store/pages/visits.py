@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 from sqlalchemy import (
     Boolean,
     ColumnClause,
@@ -345,7 +345,10 @@ def changes(connection: Connection, project_id: uuid.UUID, choice: ChangeChoice,
         .order_by(VisitRow.at, VisitRow.id)
         .limit(limit)
     )
-    return [StoredChange(_read(row[: len(_VISIT)]), row.url, row.domain, row.id) for row in connection.execute(some)]
+    return [
+        StoredChange(**asdict(_read(row[: len(_VISIT)])), url=row.url, domain=row.domain, visit_id=row.id)
+        for row in connection.execute(some)
+    ]
 
 
 def count_changes(connection: Connection, project_id: uuid.UUID, choice: ChangeChoice) -> dict[str, int]:
@@ -360,7 +363,7 @@ def _chosen(choice: ChangeChoice) -> list[ColumnElement[bool]]:
     place = tuple_(VisitRow.at, VisitRow.id)
     conditions = [VisitRow.at >= choice.since, VisitRow.verdict.in_([choice.verdict] if choice.verdict else CHANGES)]
     if choice.after is not None:
-        conditions[0] = place > tuple_(choice.after.visit.at, choice.after.visit_id)
+        conditions[0] = place > tuple_(choice.after.at, choice.after.visit_id)
     if choice.domain is not None:
         conditions.append(Document.domain == column_text(choice.domain))
     return conditions

@@ -332,10 +332,9 @@ class StoredVisit(records.VisitRecord, frozen=True):
     run_id: uuid.UUID | None = None
 
 
-class StoredChange(Struct, frozen=True):
+class StoredChange(StoredVisit, frozen=True, kw_only=True):
     """A visit whose verdict is new, changed or removed; url and domain are None where the document is gone."""
 
-    visit: StoredVisit
     url: str | None
     domain: str | None
     visit_id: int

@@ -100,13 +100,13 @@ class TestWhichChanges:
 
         changes = found(project, Since(NOON, run))
 
-        assert [(each.visit.verdict, each.url) for each in changes] == [
+        assert [(each.verdict, each.url) for each in changes] == [
             ("new", a_url("a")),
             ("changed", a_url("b")),
             ("removed", a_url("c")),
         ]
-        assert changes[1].visit.change_class == "numbers"
-        assert {each.visit.run_id for each in changes} == {run}
+        assert changes[1].change_class == "numbers"
+        assert {each.run_id for each in changes} == {run}
         assert {each.domain for each in changes} == {DOMAIN}
 
 
@@ -118,7 +118,7 @@ NEWEST = html_page(1, "Tea costs 5 euros.", "Shipping is free.")
 class TestDiff:
     def diffs(self, project: ProjectStore, **settings: Any) -> list[tuple[str | None, str | None]]:
         changes = iterate_changes(project, Since(NOON), ChangesChoice(diff=True), Settings(**settings))
-        return [(each.diff, each.no_diff) for each in changes if each.visit.verdict == "changed"]
+        return [(each.diff, each.no_diff) for each in changes if each.verdict == "changed"]
 
     def test_what_an_earlier_run_wrote_down_is_not(self, project):
         begin(project, 0)
