@@ -57,8 +57,9 @@ def in_new_wrapper(number: int) -> str:
 
 
 def with_notice(number: int) -> str:
-    """Return an article with a notice amid its text, as no page had one before."""
-    return _with(article(number), ("</h1>", '</h1><div class="sale"><b>Black week: a fifth off all we have</b></div>'))
+    """Return an article with a notice and a word of its state amid its text, where no page had one before."""
+    notice = '<div class="sale">Black week: a fifth off all that we have until Sunday.</div>'
+    return _with(article(number), ("</h1>", f'</h1>{notice}<p class="state">Currently unavailable</p>'))
 
 
 def odd(number: int) -> str:
@@ -115,11 +116,12 @@ def test_a_notice_amid_the_text_of_all_pages_is_left_out_from_the_second_on_and_
 
     told = [["Black week" in line["cleaned"] for line in one.stored] for one in (crawled, again)]
     assert told == [[True] + [False] * 39, [False] * 40]
+    assert all("Currently unavailable" in line["cleaned"] for one in (crawled, again) for line in one.stored)
     for number, one, other in zip(ALL, crawled.stored, again.stored, strict=True):
         assert one["cleaned"].split("\n\n")[-5:] == other["cleaned"].split("\n\n")[-5:] == own_text(number)
     assert (crawled.count("drift/alarms"), again.count("drift/alarms")) == (1, 0)
     ((cause,),) = rows(known, "SELECT cause FROM layout_alarms")
-    assert cause.startswith("the same new text on 5 of 5 pages since ")
+    assert cause.startswith("the same new text on 8 of 8 pages since ")
 
 
 def test_pages_of_a_site_that_stays_as_it_is_do_not_wait(known, server):

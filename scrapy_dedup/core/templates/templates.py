@@ -483,7 +483,7 @@ class Cut(Struct, frozen=True):
     """Share that stays of the text that half of the learning pages do not have, 0 to 1; of all text where that is all
     there is."""
     new: frozenset[int] = frozenset()
-    """Fingerprints of what is kept on paths that are new to the template, but for words."""
+    """Fingerprints of sentences that are kept on paths that are new to the template."""
 
 
 def cut(page: Page, template: Template) -> Cut:
@@ -510,7 +510,7 @@ def cut(page: Page, template: Template) -> Cut:
                 if why is None and (not is_known or chars >= _SENTENCE):
                     why = lookup.why_text(block, on_others, surrounds=True)
         on_pages = repeated.get(block.fingerprint) or appeared.get(block.fingerprint, 0)
-        if why is None and not is_known and chars >= _TELLING:
+        if why is None and not is_known and chars >= _SENTENCE:
             new.add(block.fingerprint)
             why = lookup.why_new(block, on_pages) if block.fingerprint in appeared else None
         if not on_pages:
@@ -541,11 +541,10 @@ def cut(page: Page, template: Template) -> Cut:
     )
 
 
-# Only a text as long as a sentence goes for itself, whatever is said of its path.
+# Only a text as long as a sentence goes for itself, whatever is said of its path: a word that all pages have of late
+# may be a fact of each, as that it is sold out.
 _SENTENCE: Final = 50
-# A shorter one may be a label that a new kind of page has.
-_TELLING: Final = 15
-# Of the pages that a template was learned from.
+# Of the pages that a template was learned from, or of the last ones.
 _OFTEN: Final = 0.8
 _NEAR_COPY: Final = 0.5
 # Of fewer texts none says that a site was designed anew.
@@ -592,14 +591,14 @@ class Look(Struct, frozen=True):
     at: datetime
     """When it was received."""
     new: frozenset[int] = frozenset()
-    """Blocks that are kept on paths that are new to a template which should know them."""
+    """Sentences that are kept on paths that are new to a template which should know them."""
 
 
 class DriftWatch:
     """The last pages of one domain, and whether they were cut by a template that fits.
 
     From the first page that is in doubt on, or the second with the same new text, the question is open whether the site
-    was designed anew: until five of ten pages raise an alarm, or cannot do so any more.
+    was designed anew: until five of ten pages raise an alarm, or eight with that text, or cannot do so any more.
     """
 
     def __init__(self) -> None:
@@ -625,7 +624,7 @@ class DriftWatch:
         found = [one for one in self._looks if one.what]
         if len(found) < ENOUGH:
             on_pages = Counter(block for one in self._looks for block in one.new)
-            if appeared := frozenset(block for block in look.new if on_pages[block] >= ENOUGH):
+            if appeared := frozenset(block for block in look.new if on_pages[block] >= _OFTEN * WINDOW):
                 return self._appeared(appeared)
             self._ask(is_doubtful=bool(look.what) or any(on_pages[block] > 1 for block in look.new))
             return None
