@@ -27,9 +27,11 @@ from twisted.python.failure import Failure
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
 from scrapy_dedup.core.urls.seen import KeyTable
+from scrapy_dedup.plugin.domains import DomainRegistry
 from scrapy_dedup.plugin.items import REPORT, DuplicateItem, passed, url_of, value_of
 from scrapy_dedup.plugin.overrides import with_request
-from scrapy_dedup.plugin.recrawl.reuse import Recorder, Reuse
+from scrapy_dedup.plugin.recrawl.removed import RemovedPages
+from scrapy_dedup.plugin.recrawl.reuse import Reuse
 from scrapy_dedup.plugin.requests import callback_name
 from scrapy_dedup.plugin.visits import Visit, Visits
 from scrapy_dedup.plugin.write_behind import WriteBehind
@@ -38,14 +40,7 @@ from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.crawl.drafts import Draft
 from scrapy_dedup.service.policies import method_of
 from scrapy_dedup.service.recrawl import Delivered, GivenPages, is_tombstone
-from scrapy_dedup.store.records.records import (
-    ConfidenceRecord,
-    DeliveryRecord,
-    DocumentRecord,
-    LeaseRecord,
-    Recleaned,
-    Record,
-)
+from scrapy_dedup.store.records.records import DeliveryRecord, DocumentRecord, LeaseRecord, Recleaned, Record
 
 logger = logging.getLogger(__name__)
 
@@ -392,38 +387,36 @@ _MOST_LOOSE = 1_000
 class Acknowledgement:
     """Completes pages. Where a page's response is not known, its item is known by its URL."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 (each is asked for something else of a page that is done)
         self,
         crawl: Crawl,
         visits: Visits,
         writer: WriteBehind,
         delivery: Delivery,
         rules: UrlRules,
-        count: Callable[[str, int], None],
+        reuse: Reuse,
+        registry: DomainRegistry,
+        removed_pages: RemovedPages,
+        giver_of: Callable[[str], bytes],
     ) -> None:
+        """Begin with no page; *giver_of* returns what stands for a callback of the crawl's spider."""
         self._crawl = crawl
         self._visits = visits
         self._writer = writer
         self._delivery = delivery
         self._rules = rules
-        self._count = count
+        self._count = crawl.count
+        self._reuse = reuse
+        self._registry = registry
+        self._removed_pages = removed_pages
+        self._giver_of = giver_of
         self._loose: OrderedDict[bytes, Draft] = OrderedDict()
         self._manual = crawl.settings.ack == "manual"
         self._said: Counter[bytes] = Counter()
         """Items that the user has acknowledged, by page, of pages that are not done."""
         self._unsaid: dict[bytes, tuple[int, list[Record]]] = {}
         """Pages that are done but for the user's word: how many items they gave, and what is to be written."""
-        self.recorder: Recorder | None = None
-        """Set once the spider is there."""
-        self.reuse: Reuse | None = None
-        """Is told what a callback yields whose outcome is kept."""
-        self.removal_of: Callable[[dict[str, Any]], list[Record]] = lambda _: []
-        """What is written of a removed page when its tombstone is safe."""
-        self.judged: Callable[[Any, str], ConfidenceRecord | None] = lambda _item, _domain: None
-        """How good an item of a domain is."""
         self.given = GivenPages()
-        self.giver_of: Callable[[str], bytes] = str.encode
-        """What stands for a callback of the crawl's spider."""
         self.leases = LeaseTracking()
 
     def __len__(self) -> int:
@@ -454,7 +447,7 @@ class Acknowledgement:
         passed()
         feeds = self._delivery.feeds_of(item)
         if is_tombstone(item):
-            self._delivery.put(self.removal_of(item), feeds, self._write)
+            self._delivery.put(self._removed_pages.records_of(item), feeds, self._write)
         visit = self._visits.of_response(response) if isinstance(response, Response) else None
         self._judge(item, visit, feeds)
         if visit is not None:
@@ -474,7 +467,7 @@ class Acknowledgement:
         if visit is not None and visit.judgement is not None and visit.judgement.is_unchanged:
             # It was counted when it was new.
             return
-        record = self.judged(item, visit.domain if visit is not None else "")
+        record = self._registry.judged(item, visit.domain if visit is not None else "")
         if record is None:
             return
         if visit is not None:
@@ -612,8 +605,8 @@ class Acknowledgement:
         recorded = None if judgement.replays else visit.recorded
         if recorded is not None and recorded.unkeepable is not None:
             self._count("reuse/not_kept/value", 1)
-        if visit.audited is not None and recorded is not None and self.reuse is not None:
-            self.reuse.audited(visit.audited, recorded, visit.domain, visit.settings)
+        if visit.audited is not None and recorded is not None:
+            self._reuse.audited(visit.audited, recorded, visit.domain, visit.settings)
         written = commit(stay, judgement, recorded, draft, visit.settings, datetime.now(UTC))
         self._crawl.rows += written.at_once
         self._when_safe(visit, [*written.when_safe, *self._delivery_of(visit)])
@@ -634,7 +627,7 @@ class Acknowledgement:
         is_asked = request.method == "GET" and with_request(settings, request) is not None
         if domain is None or not (is_asked and settings.acts("unchanged")):
             return
-        key, giver = page_key(request.url, self._rules), self.giver_of(callback_name(request))
+        key, giver = page_key(request.url, self._rules), self._giver_of(callback_name(request))
         given = self.given.of(key, giver)
         given.add(Delivered(), feeds)
         self._delivery.put([given.record(key, giver, domain, datetime.now(UTC))], given.waits_for, self._write)

@@ -137,16 +137,16 @@ def begin_run(crawler: Crawler, store: Store, settings: Settings, rules: UrlRule
 class RunState:
     """Tells the store how the run stands, so that others see it while it is under way."""
 
-    def __init__(self, crawler: Crawler, crawl: Crawl) -> None:
+    def __init__(self, crawler: Crawler, crawl: Crawl, incomplete: Callable[[], list[str]]) -> None:
+        """Begin; *incomplete* returns the domains of which this crawl did not see all that there is to see."""
         self._crawler = crawler
         self._crawl = crawl
+        self._incomplete = incomplete
         self._began_at = datetime.now(UTC)
         self._telling: Deferred[None] | None = None
         self.reason = "shutdown"
         """Why it ended."""
         self._loops = Loops()
-        self.incomplete: Callable[[], list[str]] = list
-        """Gives the domains of which this crawl did not see all that there is to see."""
 
     def opened(self) -> None:
         """Begin to tell how the run stands."""
@@ -200,7 +200,7 @@ class RunState:
             name: value for name, value in stats.items() if isinstance(value, int | float | str) or name == DROP_ALARMS
         }
         if self._crawl.run.worker is not None:
-            told[INCOMPLETE] = self.incomplete()
+            told[INCOMPLETE] = self._incomplete()
         return told
 
 

@@ -36,7 +36,7 @@ from scrapy_dedup.plugin.domains import DomainGuard, DomainRegistry, Sites
 from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.plugin.overrides import only_shows, settings_of, told
 from scrapy_dedup.plugin.recrawl.removed import RemovedPages
-from scrapy_dedup.plugin.recrawl.reuse import Recorder, Reuse
+from scrapy_dedup.plugin.recrawl.reuse import Reuse
 from scrapy_dedup.plugin.requests import Ways, redirected_from
 from scrapy_dedup.plugin.run_state import REPORT_SECONDS, RunState, begin_run, check_queue, database_url
 from scrapy_dedup.plugin.visits import Resilience, Visit, Visits
@@ -154,7 +154,6 @@ class Runtime:
         self.ways = Ways(crawler.settings)
         self.store = Store.open(database_url(settings), timeout=settings.database_timeout)
         self.crawl = begin_run(crawler, self.store, settings, self.rules, self.count)
-        self.state = RunState(crawler, self.crawl)
         self.guard = DomainGuard(self.crawl, settings, self.rules, self.count) if settings.domain_enabled else None
         self.registry = DomainRegistry(self.crawl, settings, self.count)
         batch_pages, max_wait = parking_bounds(settings, crawler.settings)
@@ -166,19 +165,26 @@ class Runtime:
         )
         self.claims = Together[PageClaim, Lost](self._claim, _CLAIM_SECONDS)
         self.delivery = Delivery(crawler, follows_feeds=settings.ack == "auto", count=self.count)
-        self.done = Acknowledgement(self.crawl, self.visits, self.writer, self.delivery, self.rules, self.count)
         self.sites = Sites(self.crawl.store, repeat_policy(settings), self.count)
         self.aside = Aside(crawler.settings)
         self.unmet = Unmet(self.crawl, self.aside, self.count)
         self.resting = Resting(self.crawl, self.aside, self.lot, self.writer, self.count)
         self.met = PagesMet()
-        self.removed_pages = RemovedPages(crawler, self.crawl, self.sites, settings, self.count)
-        if self.guard is not None:
-            self.removed_pages.refused = self.guard.refused
-        self.removed_pages.rows_lost = self._has_lost_some
-        self.state.incomplete = self.removed_pages.incomplete
+        refused = self.guard.refused if self.guard is not None else frozenset[str]()
+        self.removed_pages = RemovedPages(crawler, self.crawl, self.sites, self.writer, self.met, refused)
+        self.state = RunState(crawler, self.crawl, self.removed_pages.incomplete)
         self.reuse = Reuse(crawler, self.crawl, settings)
-        self.done.reuse = self.reuse
+        self.done = Acknowledgement(
+            self.crawl,
+            self.visits,
+            self.writer,
+            self.delivery,
+            self.rules,
+            self.reuse,
+            self.registry,
+            self.removed_pages,
+            self.giver_of,
+        )
         self.departed: Latest[bytes, None] = Latest(_MOST_DEPARTED)
         """Pages that answered in this run that they are gone, or redirected."""
         self.plans: WeakKeyDictionary[Request, FetchPlan] = WeakKeyDictionary()
@@ -254,15 +260,9 @@ class Runtime:
 
     def _opened(self) -> None:
         self.state.opened()
-        if self.crawler.spider is not None:
-            self.done.recorder = Recorder(self.crawler.spider)
-        self.removed_pages.catch_up = self.writer.catch_up
-        self.removed_pages.watch(self.met)
+        self.removed_pages.watch()
         if self.teaching is not None:
             self.teaching.watch()
-        self.done.giver_of = self.giver_of
-        self.done.removal_of = self.removed_pages.records_of
-        self.done.judged = self.registry.judged
         every = self._loops.every
         every(TICK_SECONDS, self._tick)
         every(WRITE_SECONDS, self.writer.begin)
@@ -335,10 +335,6 @@ class Runtime:
             recall_late(self.crawl, domain, await run_in_thread(load, self.crawl.store, domain))
         except DedupError:
             self.count("store/errors")
-
-    def _has_lost_some(self) -> bool:
-        """Say whether something that was seen, or was to be seen, is not known any more."""
-        return self.writer.has_given_up or bool(self.crawler.stats.get_value("dedup/queue/given_up"))
 
     # Addresses.
 

@@ -56,15 +56,15 @@ class CallbackOutput:
         if visit.forbids_links:
             self._runtime.count("directives/requests")
             return False
-        if visit.recorded is not None and self._runtime.done.recorder is not None:
-            self._runtime.done.recorder.request(request, visit.recorded)
+        if visit.recorded is not None:
+            self._runtime.reuse.recorder.request(request, visit.recorded)
         return True
 
     def passes_item(self, item: Any) -> bool:
         """Say whether an item goes on; take it down."""
         visit = self._visit
-        if visit is not None and visit.recorded is not None and self._runtime.done.recorder is not None:
-            self._runtime.done.recorder.item(item, visit.recorded)
+        if visit is not None and visit.recorded is not None:
+            self._runtime.reuse.recorder.item(item, visit.recorded)
         if not self._drops_items:
             return True
         self._runtime.count(f"{self._drops_items}/items")

@@ -16,6 +16,7 @@ from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
 from scrapy_dedup.core.recrawl.verdicts import VerdictKind
 from scrapy_dedup.plugin.domains import Sites
 from scrapy_dedup.plugin.recrawl.removed import RemovedPages
+from scrapy_dedup.plugin.write_behind import WriteBehind
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.recrawl import PagesMet
 from scrapy_dedup.settings import Settings
@@ -45,8 +46,11 @@ class Ending:
         plain = Scheduler.__new__(Scheduler)
         engine: Any = SimpleNamespace(_slot=SimpleNamespace(scheduler=scheduler or plain), crawl=self.asked.append)
         self.crawler.engine = engine
-        self.removed_pages = RemovedPages(self.crawler, Crawl(project, run, chosen, count), sites, chosen, count)
-        self.removed_pages.watch(PagesMet())
+        crawl = Crawl(project, run, chosen, count)
+        writer = WriteBehind(crawl, 100, count)
+        self.met = PagesMet()
+        self.removed_pages = RemovedPages(self.crawler, crawl, sites, writer, self.met, frozenset())
+        self.removed_pages.watch()
 
     def idle(self) -> bool:
         """Let the spider be idle; say whether it is to stay open."""
@@ -70,9 +74,7 @@ def test_removal_of_forgotten_pages_is_told_by_their_keys_alone(project):
         keys = (a_key("forgotten"), a_key("met"))
         connection.execute(insert(Forgotten), [{"project_id": project.id, "page_key": key} for key in keys])
     ending = Ending(project)
-    met = PagesMet()
-    met[a_key("met")] = VerdictKind.UNCHANGED
-    ending.removed_pages.watch(met)
+    ending.met[a_key("met")] = VerdictKind.UNCHANGED
     ending.idle()
     _, item = ending.tombstones()
 

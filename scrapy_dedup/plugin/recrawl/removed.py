@@ -1,7 +1,7 @@
 """The end of a complete run: pages that it did not find, and the tombstones of those that are removed."""
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from typing import Any
@@ -17,6 +17,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_dedup.plugin.domains import Sites
 from scrapy_dedup.plugin.engine_state import EngineState, only_known_listen
+from scrapy_dedup.plugin.write_behind import WriteBehind
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.recrawl import (
     Departed,
@@ -28,7 +29,6 @@ from scrapy_dedup.service.recrawl import (
     seen_by_all,
     tombstone,
 )
-from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.records.records import GoneRecord, Record
 from scrapy_dedup.store.records.stored import MissedPage
@@ -36,27 +36,30 @@ from scrapy_dedup.store.records.stored import MissedPage
 logger = logging.getLogger(__name__)
 
 
-async def _nothing_waits() -> None: ...
-
-
 class RemovedPages:
     """Tombstones leave while the spider is idle for the last time: later, pipelines and feeds are closed."""
 
     def __init__(
-        self, crawler: Crawler, crawl: Crawl, sites: Sites, settings: Settings, count: Callable[[str, int], None]
+        self,
+        crawler: Crawler,
+        crawl: Crawl,
+        sites: Sites,
+        writer: WriteBehind,
+        met: PagesMet,
+        refused: AbstractSet[str],
     ) -> None:
+        """Begin; *met* and *refused* grow as pages come: those received, and domains of which some were not asked for.
+
+        Of such a domain nothing is missed.
+        """
         self._crawler = crawler
         self._crawl = crawl
+        self._settings = crawl.settings
+        self._count = crawl.count
         self._sites = sites
-        self._settings = settings
-        self._count = count
-        self._met = PagesMet()
-        self.refused: AbstractSet[str] = frozenset()
-        """Domains that were not asked for all of their pages: nothing of them is missed."""
-        self.rows_lost: Callable[[], bool] = bool
-        """Says whether something that was seen could not be written."""
-        self.catch_up: Callable[[], Awaitable[None]] = _nothing_waits
-        """Waits until what is noted is written: which pages failed is read from there."""
+        self._writer = writer
+        self._met = met
+        self._refused = refused
         self._looking: Deferred[None] | None = None
         self._told = False
         self._announced: dict[str, MissedPage] = {}
@@ -64,9 +67,8 @@ class RemovedPages:
         self._forgotten: set[str] = set()
         """Those of which nothing else is known any more."""
 
-    def watch(self, met: PagesMet) -> None:
-        """Begin to wait for the end; *met* are the pages that the run received, as they come."""
-        self._met = met
+    def watch(self) -> None:
+        """Begin to wait for the end."""
         if not (self._settings.emit_removed and self._settings.acts("unchanged")):
             return
         if self._shared:
@@ -99,7 +101,8 @@ class RemovedPages:
         return False
 
     async def _announce(self) -> None:
-        await self.catch_up()
+        # Which pages failed is read from the store.
+        await self._writer.catch_up()
         departed = await run_in_thread(self._find)
         self._forgotten = await run_in_thread(self._find_forgotten)
         self._announced = {page.page_key.hex(): page for page in departed.removed}
@@ -131,13 +134,15 @@ class RemovedPages:
 
     def incomplete(self) -> list[str]:
         """Return the domains of which this crawl did not see all that there is to see, for the other workers."""
-        return incomplete_domains(self._sites.incomplete() | self.refused, rows_lost=self.rows_lost())
+        # Something that was seen could not be written, or was to be seen, and is not known any more.
+        lost = self._writer.has_given_up or bool(self._crawler.stats.get_value("dedup/queue/given_up"))
+        return incomplete_domains(self._sites.incomplete() | self._refused, rows_lost=lost)
 
     def _complete(self) -> list[str]:
         most_failures = self._settings.removed_max_failures
         if self._shared:
             return seen_by_all(self._crawl.store, self._crawl.run.id, most_failures)
-        return [domain for domain in self._sites.complete(most_failures) if domain not in self.refused]
+        return [domain for domain in self._sites.complete(most_failures) if domain not in self._refused]
 
     def _find(self) -> Departed:
         try:

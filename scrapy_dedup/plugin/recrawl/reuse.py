@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -295,6 +296,12 @@ class Reuse:
         self._audits = 0
         self._saved = 0
         self._anew = 0
+
+    @cached_property
+    def recorder(self) -> Recorder:
+        """What takes down what callbacks yield: for the output of one, so there is a spider."""
+        assert self._crawler.spider is not None
+        return Recorder(self._crawler.spider)
 
     # Before the fetch.
 
