@@ -101,7 +101,6 @@ class PathNode(Struct, eq=False):
     above: frozenset[str] = frozenset()
     """The same of it and of all that it stands in."""
     tags_above: tuple[int, ...] = ()
-    called: Called = Called()
     in_heading: bool = False
     in_h1: bool = False
     children: "list[PathNode]" = field(default_factory=list)
@@ -239,7 +238,6 @@ class _Tree:
             counts = list(parent.tags_above)
             counts[_TAG_PLACES[tag]] += 1
             node.tags_above = tuple(counts)
-        node.called = parent.called.below(own)
         node.in_heading = parent.in_heading or tag in HEADINGS
         node.in_h1 = parent.in_h1 or tag == "h1"
         self.nodes[path] = node
@@ -600,6 +598,7 @@ def rows(found: PathSurvey) -> dict[PathNode, tuple[float, ...]]:
     column = way[-1]
     column_start, column_end = column.start / max(1, column.pages), column.end / max(1, column.pages)
     leaving: dict[PathNode, tuple[int, int]] = {}
+    called: dict[PathNode | None, Called] = {}
     groups: dict[PathNode, tuple[PathNode, int]] = {}
     branches: dict[PathNode, PathNode] = {}
     kinds = tuple(found.kinds[kind] / pages for kind in PageKind)
@@ -640,6 +639,10 @@ def rows(found: PathSurvey) -> dict[PathNode, tuple[float, ...]]:
             min(cover, one.cover),
             max(long, one.long if one.share < 0.5 else 0.0),
         )
+        step = known_step(node.path.rpartition(">")[2])
+        # What the content stands in may be called after what stands beside it, as `with-sidebar`.
+        holds = step.around and node in places
+        called[node] = called.get(parent, Called()).below(step._replace(around=frozenset()) if holds else step)
         if node in places:
             leaving[node] = (places[node], 0)
         else:
@@ -659,7 +662,7 @@ def rows(found: PathSurvey) -> dict[PathNode, tuple[float, ...]]:
         among = _of_group(*groups[node], figures, pages) if node in groups else _NO_GROUP
         around = figures[parent] if parent is not None else _NOBODY
         rest = _rest(node, groups[node][0] if node in groups else None, branches.get(node, node), alone=alone)
-        result[node] = (*_row(node, one, around, stands, (*kinds, *among), pages), *rest)
+        result[node] = (*_row(node, one, around, stands, (*kinds, *among, *called[node].figures()), pages), *rest)
     return result
 
 
@@ -756,7 +759,6 @@ def _row(
         # of pages and of what is alike on one
         nan if alone else own.masked / chars, nan if alone else own.heading / chars, nan if alone else _spread(node),
         *among,
-        *node.called.figures(),
     )  # fmt: skip
 
 

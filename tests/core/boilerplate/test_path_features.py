@@ -82,19 +82,21 @@ def test_paths_with_names_of_their_own_count_as_one_on_a_page():
 
 
 def test_names_and_hints_of_tags_become_words():
-    page = '<div class="mainMenu x1" role="navigation"><p>Home</p></div><div hidden>Away</div>'
+    page = '<div class="mainMenu x1" role="navigation"><p>Home</p></div><div hidden>Away</div><p>Long text</p>'
     found = survey([observe(parsed(page))])
-    node = next(node for node in found.nodes if node.tag == "p")
+    node = next(node for node in found.nodes if node.path == "body>div.mainMenu.x0>p")
+    told = figures([page], node.path)
 
     assert {one.path for one in found.nodes if one.hidden} == {"body>div"}
-
     assert node.above == {"main", "menu", "@navigation"}
-    assert node.called.arounds == {"menu"}
-    assert node.called.contents == {"main"}
+    assert told["arounds"] == told["contents"] == 1
     assert tokens_of(".product-description_long") == {"product", "descripti", "long"}
 
 
-def test_main_column_holds_what_is_the_pages_own():
+def test_main_column_holds_what_is_the_pages_own_and_what_it_stands_in_surrounds_nothing():
+    pages = [f"<div class=with-sidebar>{page}</div>" for page in PAGES]
+
+    assert figures(pages, "body>div.with-sidebar>div#wrap>div.main>p")["arounds"] == 0
     assert main_column(survey([observe(page) for page in site()])).path == "body>div#wrap>div.main"
 
 
