@@ -6,7 +6,7 @@ threshold on the model's answer.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
 from hashlib import blake2b
 from math import exp, inf, isfinite, isnan, log
@@ -122,11 +122,12 @@ def kind_of(name: str) -> DropReason:
     return FIGURES[name].kind if name in FIGURES else _OTHERS[name].kind
 
 
-# Of titles and labels, of what a browser showed, and of what was known before a redesign; no tree asks for them.
+# Of titles, labels and states, of what a browser showed, and what was known before a redesign; no tree asks for them.
 _OTHERS: Final = {
     "titles": Figure(DropReason.TEXT, "it is the page's own title, and content by {:.0%}"),
     "labels": Figure(DropReason.OUTSIDE, "what it labels is content by {:.0%}"),
     "prices": Figure(DropReason.OUTSIDE, "what it is the price of is content by {:.0%}"),
+    "states": Figure(DropReason.OUTSIDE, "what it is the state of is content by {:.0%}"),
     "lists": Figure(DropReason.OUTSIDE, "with the list or table that it stands in it is content by {:.0%}"),
     "looks": Figure(DropReason.OUTSIDE, "a browser shows {:.0%} of it as content"),
     "unseen": Figure(DropReason.UNSEEN, "no person sees its text"),
@@ -444,7 +445,7 @@ def learn(
     """
     found = survey(observations)
     judged = _with_lists(model.judge(rows(found)), found)
-    judged = _with_labels(_with_prices(_with_titles(judged), found), found)
+    judged = _with_labels(_with_states(_with_prices(_with_titles(judged), found), found), found)
     if looks:
         judged = _with_looks(judged, looks_by_path(looks, found.folding))
     if former is not None:
@@ -489,17 +490,47 @@ _TITLE_ODDS: Final = 2.0
 
 def _with_prices(judged: Mapping[PathNode, JudgedPath], found: PathSurvey) -> dict[PathNode, JudgedPath]:
     """Let a price be content where what stands beside it is: prices of one shop are few, and repeat."""
-    priced = [node for node in judged if node.own.prices >= _PRICES * node.own.blocks]
-    if not priced:
-        return dict(judged)
-    votes, weights = _votes(found, {node: judged[node] for node in judged.keys() - set(priced)})
+    priced = {node for node in judged if node.own.prices >= _PRICES * node.own.blocks}
+    return _with_others(judged, found, priced, "prices", itemgetter(0))
+
+
+def _with_states(judged: Mapping[PathNode, JudgedPath], found: PathSurvey) -> dict[PathNode, JudgedPath]:
+    """Let one of a few words for all pages, as "in stock" and "sold out", be content where what it stands in is."""
+    inside = f"{main_column(found).path}>"
+    states = {
+        node
+        for node in judged
+        if not node.own.links
+        and 1 < len(node.texts) <= min(_STATES, node.text_pages / _PAGES_A_STATE)
+        and node.own.blocks <= _STATES_A_PAGE * node.text_pages
+        and node.own.chars <= _STATE_CHARS * node.own.blocks
+        and node.path.startswith(inside)
+    }
+    return _with_others(judged, found, states, "states", max)
+
+
+def _with_others(
+    judged: Mapping[PathNode, JudgedPath],
+    found: PathSurvey,
+    chosen: Collection[PathNode],
+    name: str,
+    one_of: Callable[[list[float]], float],
+) -> dict[PathNode, JudgedPath]:
+    """Let some be content where others in the elements above are, by *one_of* their odds, the nearest first."""
     told = dict(judged)
-    for node in priced:
-        above, steps = node.parent, 1
-        while above is not None and not weights[above] and steps < _PRICE_STEPS:
-            above, steps = above.parent, steps + 1
-        if above is not None and weights[above] and (odds := votes[above] / weights[above]) > judged[node].odds:
-            told[node] = _as_beside("prices", odds)
+    if not chosen:
+        return told
+    votes, weights = _votes(found, {node: one for node, one in judged.items() if node not in chosen})
+    for node in chosen:
+        above, odds = node.parent, list[float]()
+        for _ in range(_STEPS_TO_OTHERS):
+            if above is None:
+                break
+            if weights[above]:
+                odds.append(votes[above] / weights[above])
+            above = above.parent
+        if odds and one_of(odds) > judged[node].odds:
+            told[node] = _as_beside(name, one_of(odds))
     return told
 
 
@@ -509,9 +540,15 @@ def _as_beside(name: str, odds: float) -> JudgedPath:
     return replace(found, reasons=((name, round(found.probability, 3)),))
 
 
-# Of a path's texts, and of the elements up to that in which something else stands.
+# Of a path's texts.
 _PRICES: Final = 0.5
-_PRICE_STEPS: Final = 3
+# Of all pages together; each on several, once a page.
+_STATES: Final = 6
+_PAGES_A_STATE: Final = 2
+_STATES_A_PAGE: Final = 1.2
+_STATE_CHARS: Final = 40
+# Elements up to those in which something else stands.
+_STEPS_TO_OTHERS: Final = 3
 
 
 def _with_labels(judged: Mapping[PathNode, JudgedPath], found: PathSurvey) -> dict[PathNode, JudgedPath]:

@@ -199,12 +199,17 @@ FACTS = "<dt>Area<dd>{n} m<dt>Heating<dd>{n} gas<dt>Free from<dd>{n} May"
         pytest.param("<div><h3>Tea {n}</h3><ul><li>£19</ul></div>", "div>ul>li", True, id="price-deeper"),
         pytest.param("<div><h3>Tea {n}</h3><p>Add it</div>", "div>p", False, id="no-price"),
         pytest.param("<div><h3>Your cart</h3><p>£0.00</div>", "div>p", False, id="price-of-what-goes"),
+        pytest.param("<dl><dt>Stock<dd>{state}</dl>", "dl>dd", True, id="state"),
+        pytest.param("<dl><dt>Stock<dd>In stock</dl>", "dl>dd", False, id="no-state"),
+        pytest.param('<p class="x"><a href="/">{state}</a>', "p.x", False, id="link"),
         pytest.param(f"<ul><li>{{n}} m<li><p>{MENU_TEXT}</ul>", "ul>li", False, id="list-of-what-goes"),
         pytest.param(f"<div><h5>{{n}} m</h5><p>{MENU_TEXT}</div>", "div>h5", True, id="no-list"),
     ],
 )
-def test_label_and_price_stay_with_what_they_belong_to(html, path, *, kept):
-    pages = [observe(parsed(article(number, within=html.replace("{n}", f"{number}{number}")))) for number in range(12)]
+def test_label_price_and_state_stay_with_what_they_belong_to(html, path, *, kept):
+    told = ((f"{number}{number}", "In stock" if number % 4 else "Sold out") for number in range(12))
+    within = [html.replace("{n}", own).replace("{state}", state) for own, state in told]
+    pages = [observe(parsed(article(number, within=text))) for number, text in enumerate(within)]
 
     assert learn(pages, REPEATS).paths[f"body>div#wrap>div.main>{path}"].keep is kept
 
