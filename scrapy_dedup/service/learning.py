@@ -269,11 +269,10 @@ class SiteLearner:
         older = self.knowledge
         assert older is not None
         self._raise(drift, at)
-        more = dict.fromkeys(drift.appeared, drift.failed)
         templates = {
             layout: one
             if one.reason.startswith(BY_HAND)
-            else replace(one, template=replace(one.template, appeared={**one.template.appeared, **more}), version=None)
+            else replace(one, template=one.template.with_appeared(drift.appeared, drift.failed), version=None)
             for layout, one in older.templates.items()
         }
         self.knowledge = replace(older, templates=templates)

@@ -273,6 +273,11 @@ class Template(Struct, frozen=True, dict=True):
             )
         return self._others[caution]
 
+    def with_appeared(self, blocks: Collection[int], pages: int) -> "Template":
+        """Return the one that leaves out these blocks, too, which so many of ten pages have had since."""
+        appeared = {**self.appeared, **dict.fromkeys(blocks, pages)}
+        return replace(self, appeared=dict([*appeared.items()][-_MOST_REPEATED:]))
+
     def to_json(self) -> dict[str, Any]:
         """Return what JSON can hold: the paths as an outline, one row a step, to be read from above."""
         return {
