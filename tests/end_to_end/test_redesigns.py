@@ -56,12 +56,6 @@ def in_new_wrapper(number: int) -> str:
     )
 
 
-def with_notice(number: int) -> str:
-    """Return an article with a notice and a word of its state amid its text, where no page had one before."""
-    notice = '<div class="sale">Black week: a fifth off all that we have until Sunday.</div>'
-    return _with(article(number), ("</h1>", f'</h1>{notice}<p class="state">Currently unavailable</p>'))
-
-
 def odd(number: int) -> str:
     """Return a page like no other."""
     return f"<html><body><pre class=x{number}>{' '.join(own_text(number))}</pre></body></html>"
@@ -108,20 +102,6 @@ def test_a_redesign_costs_no_item_its_text_and_leaves_none_with_chrome(known, se
     assert looked <= 10
     assert cleared is not None
     assert crawled.sum("pages/by_") == len(ALL)
-
-
-def test_a_notice_amid_the_text_of_all_pages_is_left_out_from_the_second_on_and_the_template_stays(known, server):
-    crawled = crawl(known, server, [(number, with_notice) for number in ALL])
-    again = crawl(known, server, [(number, with_notice) for number in ALL])
-
-    told = [["Black week" in line["cleaned"] for line in one.stored] for one in (crawled, again)]
-    assert told == [[True] + [False] * 39, [False] * 40]
-    assert all("Currently unavailable" in line["cleaned"] for one in (crawled, again) for line in one.stored)
-    for number, one, other in zip(ALL, crawled.stored, again.stored, strict=True):
-        assert one["cleaned"].split("\n\n")[-5:] == other["cleaned"].split("\n\n")[-5:] == own_text(number)
-    assert (crawled.count("drift/alarms"), again.count("drift/alarms")) == (1, 0)
-    ((cause,),) = rows(known, "SELECT cause FROM layout_alarms")
-    assert cause.startswith("the same new text on 8 of 8 pages since ")
 
 
 def test_pages_of_a_site_that_stays_as_it_is_do_not_wait(known, server):

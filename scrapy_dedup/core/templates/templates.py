@@ -1,7 +1,7 @@
 """What is kept of a site's verdicts, how a page is cut by it, and whether it still fits the site's pages."""
 
 import re
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import cache, cached_property
@@ -91,14 +91,6 @@ class PathLookup:
         return self._why(
             (block.path, -2 - on_pages if surrounds else on_pages),
             lambda: Why(DropReason.REPEATS, block.path, told, on_pages=on_pages, of_pages=self.pages),
-        )
-
-    def why_new(self, block: Block, on_pages: int) -> Why:
-        """Return why a text is left out that came after the template: many of the last pages have it."""
-        told = f"new to the template: the same text on {on_pages} of {WINDOW} pages"
-        return self._why(
-            (block.path, -2 - self.pages - on_pages),
-            lambda: Why(DropReason.REPEATS, block.path, told, on_pages=on_pages, of_pages=WINDOW),
         )
 
     def _reach(self, path: str) -> "_Reached":
@@ -191,7 +183,7 @@ def _escaped(name: str) -> str:
 
 
 # Stored in each template: what another version learned is learned anew.
-VERSION: Final = 4
+VERSION: Final = 3
 MORE_CAUTION: Final = 0.9
 """One step more: where what is cut would leave next to nothing of a page."""
 # Of paths, those that most pages have; of texts, those on most pages: a stored template stays below 200 KB.
@@ -237,8 +229,6 @@ class Template(Struct, frozen=True, dict=True):
     """What is kept is content by at least 1 - this."""
     least_caution: float = 0.0
     """With less caution it leaves hardly anything of its pages, whatever the user wants."""
-    appeared: Mapping[int, int] = field(default_factory=dict)
-    """Fingerprints of blocks that many pages have had since, on paths that are new to it, and how many of ten."""
     version: int = VERSION
 
     @cached_property
@@ -273,11 +263,6 @@ class Template(Struct, frozen=True, dict=True):
             )
         return self._others[caution]
 
-    def with_appeared(self, blocks: Collection[int], pages: int) -> "Template":
-        """Return the one that leaves out these blocks, too, which so many of ten pages have had since."""
-        appeared = {**self.appeared, **dict.fromkeys(blocks, pages)}
-        return replace(self, appeared=dict([*appeared.items()][-_MOST_REPEATED:]))
-
     def to_json(self) -> dict[str, Any]:
         """Return what JSON can hold: the paths as an outline, one row a step, to be read from above."""
         return {
@@ -291,7 +276,6 @@ class Template(Struct, frozen=True, dict=True):
             "repeated": {to_hex(block): pages for block, pages in self.repeated.items()},
             "surrounding": {to_hex(text): pages for text, pages in self.surrounding.items()},
             "surrounded": self.surrounded,
-            "appeared": {to_hex(block): pages for block, pages in self.appeared.items()},
         }
 
     @classmethod
@@ -315,14 +299,13 @@ class Template(Struct, frozen=True, dict=True):
             containers = tuple(map(str, stored["containers"]))
             surrounded = int(stored["surrounded"])
             caution, least = float(stored["caution"]), float(stored["least_caution"])
-            appeared = {from_hex(block): int(count) for block, count in stored["appeared"].items()}
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise TemplateError(
                 f"template cannot be read ({error!r}): restore a former version or learn it anew"
             ) from error
         if not containers:
             raise TemplateError("template without containers: restore a former version or learn it anew")
-        return cls(pages, containers, verdicts, repeated, surrounding, surrounded, caution, least, appeared)
+        return cls(pages, containers, verdicts, repeated, surrounding, surrounded, caution, least)
 
 
 _COLUMNS: Final = ("depth", "step", "verdict", "probability", "pages", "reasons")
@@ -487,21 +470,18 @@ class Cut(Struct, frozen=True):
     own: float
     """Share that stays of the text that half of the learning pages do not have, 0 to 1; of all text where that is all
     there is."""
-    new: frozenset[int] = frozenset()
-    """Fingerprints of sentences that are kept on paths that are new to the template."""
 
 
 def cut(page: Page, template: Template) -> Cut:
     """Return for each block of a page why it is left out, or None where it stays."""
     lookup = template.lookup
     find, known, surrounding = lookup.standing, lookup.known, template.surrounding
-    repeated, often, appeared = template.repeated, _OFTEN * template.pages, template.appeared
+    repeated, often = template.repeated, _OFTEN * template.pages
     met_on = [surrounding.get(text, 0) for text in text_numbers(page.blocks)] if surrounding else repeat(0)
     removed: list[Why | None] = []
     judged: list[bool] = []
     total = unknown = moved = met = kept = own_text = own_kept = 0
     shared: list[int] = []
-    new: set[int] = set()
     for block, on_others in zip(page.blocks, met_on, strict=False):
         path = block.path
         why, is_inside, is_known = known.get(path) or find(path)
@@ -514,10 +494,7 @@ def cut(page: Page, template: Template) -> Cut:
                 # A word of a menu may be one of a text: on a path that is known it takes a sentence.
                 if why is None and (not is_known or chars >= _SENTENCE):
                     why = lookup.why_text(block, on_others, surrounds=True)
-        on_pages = repeated.get(block.fingerprint) or appeared.get(block.fingerprint, 0)
-        if why is None and not is_known and chars >= _SENTENCE:
-            new.add(block.fingerprint)
-            why = lookup.why_new(block, on_pages) if block.fingerprint in appeared else None
+        on_pages = repeated.get(block.fingerprint, 0)
         if not on_pages:
             own_text += chars
             own_kept += chars * (why is None)
@@ -527,7 +504,8 @@ def cut(page: Page, template: Template) -> Cut:
                 shared.append(len(removed))
         removed.append(why)
         total += chars
-        unknown += 0 if is_known or is_inside else chars
+        if not (is_known or is_inside):
+            unknown += chars
     own = kept - sum(len(page.blocks[place].text) for place in shared)
     # Pages that differ in a name share nearly all of their text: there it is their content.
     if own >= _NEAR_COPY * (kept - own):
@@ -542,14 +520,12 @@ def cut(page: Page, template: Template) -> Cut:
         moved=moved / met if met >= _ENOUGH_MET else 0.0,
         gone=max(0.0, 1 - met / template.surrounded) if template.surrounded >= _ENOUGH_GONE else 0.0,
         own=own_kept / own_text if own_text else kept / total if total else 1.0,
-        new=frozenset(new).difference(appeared),
     )
 
 
-# Only a text as long as a sentence goes for itself, whatever is said of its path: a word that all pages have of late
-# may be a fact of each, as that it is sold out.
+# Only a text as long as a sentence goes for itself, whatever is said of its path.
 _SENTENCE: Final = 50
-# Of the pages that a template was learned from, or of the last ones.
+# Of the pages that a template was learned from.
 _OFTEN: Final = 0.8
 _NEAR_COPY: Final = 0.5
 # Of fewer texts none says that a site was designed anew.
@@ -560,7 +536,6 @@ _ENOUGH_GONE: Final = 2
 # A redesign is noticed while its fifth page is read, and five pages are what a template is learned from.
 WINDOW: Final = 10
 ENOUGH: Final = 5
-NEW_TEXT: Final = "the same new text"
 
 
 class Drift(Struct, frozen=True):
@@ -576,8 +551,6 @@ class Drift(Struct, frozen=True):
     """Keys of those pages."""
     retired: frozenset[int]
     """Layouts of which no page of late fits."""
-    appeared: frozenset[int] = frozenset()
-    """Not a new design: blocks that these pages have in common, on paths that are new to their templates."""
 
     @property
     def cause(self) -> str:
@@ -595,15 +568,13 @@ class Look(Struct, frozen=True):
     """Does not fit, such as `content root lost`; empty where all does."""
     at: datetime
     """When it was received."""
-    new: frozenset[int] = frozenset()
-    """Sentences that are kept on paths that are new to a template which should know them."""
 
 
 class DriftWatch:
     """The last pages of one domain, and whether they were cut by a template that fits.
 
-    From the first page that is in doubt on, or the second with the same new text, the question is open whether the site
-    was designed anew: until five of ten pages raise an alarm, or eight with that text, or cannot do so any more.
+    From the first page that is in doubt on the question is open whether the site was designed anew: until five of ten
+    pages raise an alarm, or cannot do so any more.
     """
 
     def __init__(self) -> None:
@@ -628,10 +599,7 @@ class DriftWatch:
             return None
         found = [one for one in self._looks if one.what]
         if len(found) < ENOUGH:
-            on_pages = Counter(block for one in self._looks for block in one.new)
-            if appeared := frozenset(block for block in look.new if on_pages[block] >= _OFTEN * WINDOW):
-                return self._appeared(appeared)
-            self._ask(is_doubtful=bool(look.what) or any(on_pages[block] > 1 for block in look.new))
+            self._ask(is_doubtful=bool(look.what))
             return None
         self.raised = True
         self._asked = self._doubtful = 0
@@ -643,23 +611,6 @@ class DriftWatch:
         since = min(one.at for one in found)
         retired = frozenset({one.layout for one in found} - fitting)
         return Drift(layout, what, len(found), len(self._looks), since, pages, retired)
-
-    def _appeared(self, blocks: frozenset[int]) -> Drift:
-        """Raise the alarm that pages have a new text in common."""
-        pages = [one for one in self._looks if not blocks.isdisjoint(one.new)]
-        drift = Drift(
-            pages[-1].layout,
-            NEW_TEXT,
-            len(pages),
-            len(self._looks),
-            min(one.at for one in pages),
-            frozenset(one.page_key for one in pages),
-            frozenset(),
-            blocks,
-        )
-        self.raised = True
-        self.relearned()
-        return drift
 
     def _ask(self, *, is_doubtful: bool) -> None:
         if self._asked or is_doubtful:

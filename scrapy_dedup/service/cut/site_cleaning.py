@@ -68,8 +68,6 @@ class SiteCut(Struct, frozen=True):
     """Why the template of the page's layout was not used."""
     doubt: str = ""
     """Why the site may have been designed anew, where it was used."""
-    new: frozenset[int] = frozenset()
-    """Fingerprints of blocks that it kept and does not know."""
 
 
 def cut_page(
@@ -110,7 +108,7 @@ def cut_page(
             protected = [is_judged or place in decided for place, is_judged in enumerate(found.judged)]
             cleaned = _finished(html, page, url, (removals, protected), settings, patterns)
             metadata = metadata_of(page, url, chosen.locators)
-            return SiteCut(cleaned, metadata, How.TEMPLATE, skeleton, layout, doubt=doubt, new=found.new)
+            return SiteCut(cleaned, metadata, How.TEMPLATE, skeleton, layout, doubt=doubt)
     known = chosen or (knowledge.templates.get(REST) if knowledge is not None else None)
     removals, protected, how = _alone(page, known, settings)
     cleaned = _finished(html, page, url, (removals, protected), settings, patterns)

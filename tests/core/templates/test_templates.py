@@ -217,15 +217,6 @@ def test_page_of_nonsense_takes_neither_more_time_nor_memory():
     assert len(template.lookup.whys) <= 10_000
 
 
-def test_what_appeared_goes_by_its_latest_blocks_alone_however_many_there_are():
-    template = TEMPLATE
-    for first in range(0, 1_000, 10):
-        template = template.with_appeared(range(first, first + 10), 8)
-
-    assert template.appeared == dict.fromkeys(range(500, 1_000), 8)
-    assert Template.from_json(template.to_json()) == template
-
-
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 LOST = "content root lost"
 
