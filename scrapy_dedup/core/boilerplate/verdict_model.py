@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol, overload
 from msgspec import Struct
 from msgspec.structs import replace
 
-from scrapy_dedup.core.boilerplate.names import PathLooks, looks_by_path
+from scrapy_dedup.core.boilerplate.names import NAVIGATION_TAGS, PathLooks, looks_by_path, tag_of
 from scrapy_dedup.core.boilerplate.observations import Observation
 from scrapy_dedup.core.boilerplate.path_features import (
     FIGURES,
@@ -495,12 +495,17 @@ def _with_prices(judged: Mapping[PathNode, JudgedPath], found: PathSurvey) -> di
 
 
 def _with_states(judged: Mapping[PathNode, JudgedPath], found: PathSurvey) -> dict[PathNode, JudgedPath]:
-    """Let one of a few words for all pages, as "in stock" and "sold out", be content where what it stands in is."""
+    """Let one of a few words for all pages, as "in stock" and "sold out", be content where what it stands in is.
+
+    Where the model is sure that it is none, as of a word in a cart or among comments, it stays so.
+    """
     inside = f"{main_column(found).path}>"
     states = {
         node
         for node in judged
-        if not node.own.links
+        if judged[node].odds >= _STATE_ODDS
+        and not node.own.links
+        and not NAVIGATION_TAGS.intersection(map(tag_of, node.path.split(">")))
         and 1 < len(node.texts) <= min(_STATES, node.text_pages / _PAGES_A_STATE)
         and node.own.blocks <= _STATES_A_PAGE * node.text_pages
         and node.own.chars <= _STATE_CHARS * node.own.blocks
@@ -542,6 +547,8 @@ def _as_beside(name: str, odds: float) -> JudgedPath:
 
 # Of a path's texts.
 _PRICES: Final = 0.5
+# States in shops made at random had -0.4 to -2.4, words in carts, among comments and in advertisements less than -2.5.
+_STATE_ODDS: Final = -2.5
 # Of all pages together; each on several, once a page.
 _STATES: Final = 6
 _PAGES_A_STATE: Final = 2
