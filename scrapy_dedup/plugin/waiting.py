@@ -152,14 +152,14 @@ Asked = TypeVar("Asked")
 
 
 class Together(Generic[Asked, T]):
-    """Asks for all who ask while it asks, or within some seconds: what they ask in order; answers come in the same."""
+    """Collects questions and asks them in one call: those that come within *seconds*, or while a call is under way."""
 
     def __init__(self, ask: Callable[[list[Asked]], Awaitable[Sequence[T]]], seconds: float = 0) -> None:
         self._ask = ask
         self._seconds = seconds
         self._waiting: list[tuple[Asked, Deferred[T]]] = []
         self._under_way = 0
-        self._asking: Deferred[None] | None = None
+        self._asks = False
 
     def __len__(self) -> int:
         """Return how many wait for an answer."""
@@ -169,8 +169,9 @@ class Together(Generic[Asked, T]):
         """Return the answer to one question; raises what asking raises."""
         answer: Deferred[T] = Deferred()
         self._waiting.append((asked, answer))
-        if self._asking is None:
-            self._asking = deferred_from_coro(self._ask_all())
+        if not self._asks:
+            self._asks = True
+            deferred_from_coro(self._ask_all())
         return await maybe_deferred_to_future(answer)
 
     async def _ask_all(self) -> None:
@@ -180,15 +181,15 @@ class Together(Generic[Asked, T]):
             waiting, self._waiting = self._waiting, []
             self._under_way = len(waiting)
             try:
-                answers = await self._ask([asked for asked, _ in waiting])
+                answered = [*zip(waiting, await self._ask([asked for asked, _ in waiting]), strict=True)]
             except Exception as error:  # noqa: BLE001 (it is theirs who ask, who would wait for good)
                 for _, answer in waiting:
                     answer.errback(error)
             else:
-                for (_, answer), found in zip(waiting, answers, strict=True):
+                for (_, answer), found in answered:
                     answer.callback(found)
             self._under_way = 0
-        self._asking = None
+        self._asks = False
 
 
 class Release(StrEnum):

@@ -334,7 +334,10 @@ def claim(connection: Connection, claimant: Claimant, claims: Sequence[PageClaim
     )
     found = connection.execute(theirs) if rows else ()
     taken = {ClaimKey(ClaimKind(kind), key): holder for kind, key, holder in found}
-    lost: list[Lost] = [{key: taken[key] for key in one.keys if key in taken} for one in claims]
+    # Of several of these pages the row named the first, and not the one that another worker has, too.
+    lost: list[Lost] = [
+        {key: taken[key] for key in one.keys if taken.get(key, one.owner) != one.owner} for one in claims
+    ]
     pages: dict[ClaimKey, dict[str, Any]] = {}
     for one, missing in zip(claims, lost, strict=True):
         if one.shown is not None and not missing:

@@ -66,6 +66,13 @@ def test_of_pages_that_claim_together_each_has_what_it_had_if_they_claimed_in_tu
     assert [first.shown_by(a_key(page)) for page in "bc"] == [None, wins.shown]
 
 
+def test_of_pages_that_claim_together_none_loses_to_itself(store):
+    first, second = a_worker(store), a_worker(store)
+    claim(first, a_key("b"), [a_text()])
+
+    assert second.claim([PageClaim(a_key(page), [a_text()]) for page in "ab"]) == [{a_text(): a_key("b")}, {}]
+
+
 def test_of_a_page_is_seen_that_lost_nothing_or_that_goes_out_all_the_same(store):
     first, second = a_worker(store), a_worker(store)
     won, lost = Shown(b"first"), Shown(b"second")
