@@ -158,12 +158,7 @@ class Together(Generic[Asked, T]):
         self._ask = ask
         self._seconds = seconds
         self._waiting: list[tuple[Asked, Deferred[T]]] = []
-        self._under_way = 0
         self._asks = False
-
-    def __len__(self) -> int:
-        """Return how many wait for an answer."""
-        return len(self._waiting) + self._under_way
 
     async def answer(self, asked: Asked) -> T:
         """Return the answer to one question; raises what asking raises."""
@@ -179,7 +174,6 @@ class Together(Generic[Asked, T]):
             if self._seconds:
                 await pause(self._seconds)
             waiting, self._waiting = self._waiting, []
-            self._under_way = len(waiting)
             try:
                 answered = [*zip(waiting, await self._ask([asked for asked, _ in waiting]), strict=True)]
             except Exception as error:  # noqa: BLE001 (it is theirs who ask, who would wait for good)
@@ -188,7 +182,6 @@ class Together(Generic[Asked, T]):
             else:
                 for (_, answer), found in answered:
                     answer.callback(found)
-            self._under_way = 0
         self._asks = False
 
 
