@@ -186,7 +186,7 @@ def rows_of(site_pages: Sequence[MarkedPage], asked: int = 0) -> Rows:
     marked: dict[str, float] = defaultdict(float)
     for page in site_pages:
         seen = page.observation
-        folded = [found.folded[path] for path in seen.paths]
+        folded = [found.folding.path(path) for path in seen.paths]
         for at, chars, main in zip(seen.at, seen.chars, page.main, strict=True):
             if not isnan(main):
                 right[folded[at]] += chars * main

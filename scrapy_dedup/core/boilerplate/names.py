@@ -22,23 +22,19 @@ class Folding:
         self._paths: dict[str, str] = {}
 
     def path(self, path: str) -> str:
-        """Return the path without what single pages call their elements, as `path_among` does."""
-        if len(self._paths) > _MOST_STEPS_KNOWN:
-            self._paths.clear()
-        return self.path_among(self._paths, path)
-
-    def path_among(self, known: dict[str, str], path: str) -> str:
-        """Return the same, and note it of the path and of all above it; paths of some pages share most of their steps.
+        """Return the path without what single pages call their elements; paths of a site share most of their steps.
 
         No path may be deeper than Python calls itself.
         """
-        found = known.get(path)
+        found = self._paths.get(path)
         if found is None:
             above, divides, step = path.rpartition(">")
             found = self.step(step)
             if divides:
-                found = f"{self.path_among(known, above)}>{found}"
-            known[path] = found
+                found = f"{self.path(above)}>{found}"
+            if len(self._paths) > _MOST_STEPS_KNOWN:
+                self._paths.clear()
+            self._paths[path] = found
         return found
 
     def step(self, step: str) -> str:

@@ -157,8 +157,6 @@ class PathSurvey(Struct, frozen=True):
     nodes: tuple[PathNode, ...]
     """Each after its parent; the first is body."""
     folding: Folding
-    folded: Mapping[str, str]
-    """Of each path of the pages the one that stands for it."""
     blocks: Counter[int]
     """Fingerprint to the number of pages that have the block."""
 
@@ -166,11 +164,10 @@ class PathSurvey(Struct, frozen=True):
 def survey(observations: Sequence[Observation]) -> PathSurvey:
     """Return what some pages show about their paths; the order of pages does not matter."""
     folding = Folding(_design_names(observations))
-    folded: dict[str, str] = {}
     tree = _Tree(observations)
     for seen in observations:
-        tree.add(seen, [folding.path_among(folded, path) for path in seen.paths])
-    return PathSurvey(len(observations), tree.kinds, tree.finished(), folding, folded, tree.blocks)
+        tree.add(seen, [folding.path(path) for path in seen.paths])
+    return PathSurvey(len(observations), tree.kinds, tree.finished(), folding, tree.blocks)
 
 
 def _first_headings(seen: Observation) -> set[int]:

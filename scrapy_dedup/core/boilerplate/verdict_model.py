@@ -668,7 +668,7 @@ def _as_before(
     chars: dict[str, int] = {}
     surround: dict[str, int] = {}
     for seen in observations:
-        folded = [found.folded[path] for path in seen.paths]
+        folded = [found.folding.path(path) for path in seen.paths]
         for at, text, count in zip(seen.at, seen.texts, seen.chars, strict=True):
             chars[folded[at]] = chars.get(folded[at], 0) + count
             if text in former.surrounding:
@@ -745,7 +745,7 @@ def _surrounding(
     if found.pages < _FEWEST_OFTEN:
         return left
     for seen in observations:
-        keeps = [paths[found.folded[path]].keep for path in seen.paths]
+        keeps = [paths[found.folding.path(path)].keep for path in seen.paths]
         here = {text for at, text in zip(seen.at, seen.texts, strict=True) if not keeps[at]}
         kept.update(text for at, text in zip(seen.at, seen.texts, strict=True) if keeps[at])
         for text in here:

@@ -93,7 +93,7 @@ class PathLookup:
             lambda: Why(DropReason.REPEATS, block.path, told, on_pages=on_pages, of_pages=self.pages),
         )
 
-    def _reach(self, path: str) -> "_Reached":
+    def _reach(self, path: str) -> _Reached:
         """Return how far a path, no deeper than MOST_STEPS, is known on the way down."""
         known = self._reached.get(path)
         if known is None:
