@@ -62,7 +62,7 @@ STEPS: dict[str, Callable[..., Any]] = {
     "requests of callbacks": DedupSpiderMiddleware._passed,  # noqa: SLF001
 }
 _PACKAGE = "scrapy_dedup."
-_BEAT = 0.01
+_TICK_SECONDS = 0.01
 
 
 class Budget:
@@ -81,8 +81,8 @@ class Budget:
         self._on_reactor: list[float] = []
         """CPU seconds of each of its turns, Scrapy's and the spider's work included."""
         self._late: list[float] = []
-        """Seconds between two beats of the heart, beyond those that there should be."""
-        self._beaten = time.perf_counter()
+        """Seconds by which each call of a timer comes late."""
+        self._ticked = time.perf_counter()
         asyncio.Handle._run = self._on_turn(asyncio.Handle._run)  # type: ignore[method-assign,assignment] # noqa: SLF001
         atexit.register(self._write)
 
@@ -93,14 +93,14 @@ class Budget:
         return budget
 
     def opened(self) -> None:
-        """Let the heart beat."""
-        self._beaten = time.perf_counter()
-        LoopingCall(self._beat).start(_BEAT, now=False)
+        """Start the timer."""
+        self._ticked = time.perf_counter()
+        LoopingCall(self._tick).start(_TICK_SECONDS, now=False)
 
-    def _beat(self) -> None:
+    def _tick(self) -> None:
         now = time.perf_counter()
-        self._late.append(now - self._beaten - _BEAT)
-        self._beaten = now
+        self._late.append(now - self._ticked - _TICK_SECONDS)
+        self._ticked = now
 
     def _on_turn(self, run: Callable[[asyncio.Handle], None]) -> Callable[[asyncio.Handle], None]:
         def timed(handle: asyncio.Handle) -> None:
@@ -144,7 +144,7 @@ class Budget:
             "garbage collector": self._collecting,
         }
         counts = {name: self._calls[name] for name in ("statements", "commits")}
-        longest = {"turn of the reactor, CPU": _longest(self._on_reactor), "heartbeat late": _longest(self._late)}
+        longest = {"turn of the reactor, CPU": _longest(self._on_reactor), "timer late by": _longest(self._late)}
         self._file.write_text(json.dumps({"steps": steps, "totals": totals, "counts": counts, "longest": longest}))
 
 
