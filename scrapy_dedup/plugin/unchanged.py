@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from email.utils import parsedate
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -166,13 +167,14 @@ def read_unpacked(
 
 
 def validators_of(response: Response) -> tuple[str | None, str | None]:
-    """Return ETag and Last-Modified, where it is no date of the second in which the page was sent.
+    """Return ETag and Last-Modified, where it is a date before the second in which the page was sent.
 
-    A page that changes later in that second keeps the date (RFC 9110, 8.8.2.2).
+    A page that changes later in that second keeps the date (RFC 9110, 8.8.2.2), and one of the future outlasts changes.
     """
     found = (response.headers.get(name) for name in ("ETag", "Last-Modified", "Date"))
     etag, last_modified, date = (value.decode("latin-1")[:_LONGEST_VALIDATOR] if value else None for value in found)
-    return etag, last_modified if last_modified != date else None
+    changed, sent = parsedate(last_modified or ""), parsedate(date or "")
+    return etag, None if changed is not None and sent is not None and changed >= sent else last_modified
 
 
 class Unchanged:
@@ -457,7 +459,10 @@ class Unchanged:
         page = found if isinstance(found, Page) else None
         headers = [value.decode("latin-1") for value in response.headers.getlist("X-Robots-Tag")]
         judgement.directives = read_directives(page.robots if page else (), headers)
-        if judgement.is_unchanged and judgement.state is not None:
+        if judgement.is_unchanged and state is not None:
+            if judgement.is_written_over:
+                # The store has another version by now: this one's bytes, which are the last run's, have its hashes.
+                judgement.blocks, judgement.content = state.blocks, None if page else state.content_hash
             return True
         if page is None:
             self._comparing.other(response, judgement)
