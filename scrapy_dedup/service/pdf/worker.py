@@ -272,7 +272,8 @@ class _TextPage:
         begin, reach, at, last = 0, None, -1, -1
         first = pdfium.FPDFText_GetCharIndexFromTextIndex(self.handle, start)
         for place, char in enumerate(line):
-            if char == " ":
+            # Fonts that do not say what their shapes are give controls, some of which count as spaces.
+            if char.isspace():
                 continue
             at = pdfium.FPDFText_GetCharIndexFromTextIndex(self.handle, start + place)
             left, _, right, _ = self._char_box(at)

@@ -99,6 +99,12 @@ def test_gap_within_one_piece_of_text_separates_columns(reader):
     assert draw(read(reader, page), "text").startswith("On the left there is line 0 On the left there is line 1")
 
 
+def test_shape_that_a_font_calls_a_form_feed_stands_alone(reader):
+    page = rb"BT /F0 10 Tf 50 700 Td [(Koutso) -3000 (\014) -3000 (os)] TJ ET"
+
+    assert draw(read(reader, page), "text") == "Koutso os"
+
+
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
