@@ -66,7 +66,7 @@ screenshots: $(VENV)/.installed-dev
 	$(RUN) -m benchmarks.screenshots $(ARGS)
 
 docs: $(VENV)/.installed-docs
-	$(RUN) -c "from scrapy_dedup.settings.declared import as_markdown; print(as_markdown(), end='')" > docs/settings.md
+	$(RUN) docs/settings_page.py > docs/settings.md
 	$(RUN) -m scrapy_dedup.web.openapi docs/rest.md
 	$(RUN) -m sphinx -q -W --keep-going -b html docs build/docs
 	@echo "build/docs/index.html"
