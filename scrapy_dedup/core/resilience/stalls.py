@@ -1,6 +1,7 @@
 """Why a crawl brings nothing new, and what a supervisor does when it has ended."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from enum import StrEnum
@@ -65,7 +66,7 @@ class Cause(StrEnum):
     FINISHED = "finished"  # nothing is left to do, but something holds the spider open
 
 
-class HostFigures(Struct, frozen=True):
+class HostFigures(Struct):
     """What came of the requests to one host."""
 
     sent: int = 0
@@ -79,19 +80,19 @@ _LEAST_TRAP_URLS: Final = 4
 _MOST_NAMED: Final = 5
 
 
-class Figures(Struct, frozen=True):
-    """What happened in some time without a new page, and how the crawl stands at its end."""
+class Figures(Struct):
+    """What happened in some time without a new page, counted as it happens, and how the crawl stands at its end."""
 
-    quiet_seconds: float
+    quiet_seconds: float = 0
     """Since the last new page."""
     idle_seconds: float = 0
     """Since when nothing waits and nothing is in work; 0: something is."""
-    statuses: Mapping[int, int] = field(default_factory=dict)
+    statuses: Counter[int] = field(default_factory=Counter)
     """Answers by status, those that are asked again included."""
     failures: Mapping[str, int] = field(default_factory=dict)
     """Requests without an answer, by kind."""
-    hosts: Mapping[str, HostFigures] = field(default_factory=dict)
-    challenges: Mapping[str, int] = field(default_factory=dict)
+    hosts: dict[str, HostFigures] = field(default_factory=dict)
+    challenges: Counter[str] = field(default_factory=Counter)
     """Pages that ask whether a person reads them, by mark."""
     challenged_pages: int = 0
     """Those of them that came as pages do, with a status below 400."""
@@ -99,7 +100,7 @@ class Figures(Struct, frozen=True):
     """Statuses that refuse; with those of error pages that were challenges."""
     known: int = 0
     """Pages that brought nothing new."""
-    shapes: Mapping[str, int] = field(default_factory=dict)
+    shapes: Counter[str] = field(default_factory=Counter)
     """Different URLs of those, by shape."""
     bred: int = 0
     """How many of those were found on another one of them."""

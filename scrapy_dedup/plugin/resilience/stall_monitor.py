@@ -2,14 +2,13 @@
 
 import logging
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from itertools import chain
 from typing import Any, Self
 from weakref import WeakSet
 
-from msgspec import Struct, field
+from msgspec.structs import replace
 from scrapy import Request, signals
 from scrapy.commands import ScrapyCommand
 from scrapy.crawler import Crawler
@@ -67,29 +66,6 @@ FIRST_DELAY_SECONDS = 1.0
 _GROWTH = 2
 
 
-class Window(Struct):
-    """Counts since the last new page, or since the last time that the crawl was judged."""
-
-    statuses: Counter[int] = field(default_factory=Counter)
-    sent: Counter[str] = field(default_factory=Counter)
-    answers: Counter[str] = field(default_factory=Counter)
-    failures: Counter[str] = field(default_factory=Counter)
-    challenges: Counter[str] = field(default_factory=Counter)
-    challenged_pages: int = 0
-    refusing: frozenset[int] = REFUSALS
-    known: int = 0
-    bred: int = 0
-    shapes: Counter[str] = field(default_factory=Counter)
-    urls: set[bytes] = field(default_factory=set)
-    """Of pages that brought nothing new."""
-
-    @property
-    def hosts(self) -> dict[str, HostFigures]:
-        """Return the figures of each host."""
-        names = sorted(self.sent.keys() | self.answers.keys() | self.failures.keys())
-        return {name: HostFigures(self.sent[name], self.answers[name], self.failures[name]) for name in names}
-
-
 class StallWatch:
     """Hears what the crawl does, and says when a page was new."""
 
@@ -102,7 +78,10 @@ class StallWatch:
         self._answered: WeakSet[Request] = WeakSet()
         self._failed = False
         self._before: dict[str, int] = {}
-        self.window = Window()
+        self._known_urls: set[bytes] = set()
+        """Of pages that brought nothing new: a trap stays one from one window to the next."""
+        self.window = Figures()
+        """Counts since the last new page, or since the last time that the crawl was judged."""
 
     def connect(self) -> None:
         """Begin to count."""
@@ -121,9 +100,9 @@ class StallWatch:
 
     def begin_counts(self) -> None:
         """Begin a new window but for the stats, of which there are too many to look at them for each page."""
-        urls = self.window.urls
-        # A trap stays one from one window to the next.
-        self.window = Window(urls=urls if len(urls) < _MOST_URLS else set())
+        if len(self._known_urls) >= _MOST_URLS:
+            self._known_urls.clear()
+        self.window = Figures()
 
     def remember_stats(self) -> None:
         """Let what Scrapy has counted so far belong to the time before."""
@@ -158,21 +137,21 @@ class StallWatch:
 
     def _sent(self, request: Request) -> None:
         if _counts(request):
-            self._count(self.window.sent, request)
+            self._host(request).sent += 1
 
     def _downloaded(self, response: Response, request: Request) -> None:
         if _counts(request):
             self._answered.add(request)
             self.window.statuses[response.status] += 1
-            self._count(self.window.answers, request)
+            self._host(request).answers += 1
 
     def _left(self, request: Request) -> None:
         if _counts(request) and request not in self._answered:
-            self._count(self.window.failures, request)
+            self._host(request).failures += 1
 
-    def _count(self, counts: Counter[str], request: Request) -> None:
-        host = urlparse_cached(request).netloc
-        counts[host if host in self.window.sent or len(self.window.sent) < _MOST_HOSTS else "others"] += 1
+    def _host(self, request: Request) -> HostFigures:
+        hosts, name = self.window.hosts, urlparse_cached(request).netloc
+        return hosts.setdefault(name if name in hosts or len(hosts) < _MOST_HOSTS else "others", HostFigures())
 
     # What pages bring.
 
@@ -230,12 +209,12 @@ class StallWatch:
         window = self.window
         window.known += 1
         key = _digest(response.url.encode())
-        if key in window.urls:
+        if key in self._known_urls:
             return
-        if len(window.urls) < _MOST_URLS:
-            window.urls.add(key)
+        if len(self._known_urls) < _MOST_URLS:
+            self._known_urls.add(key)
         referer = request.headers.get("Referer")
-        window.bred += referer is not None and _digest(referer) in window.urls
+        window.bred += referer is not None and _digest(referer) in self._known_urls
         shape = _shape(response.url)
         if shape in window.shapes or len(window.shapes) < _MOST_SHAPES:
             window.shapes[shape] += 1
@@ -409,20 +388,12 @@ class StallMonitor:
         logger.error("The stall could not be judged because of a defect in scrapy_dedup: %s", failure)
 
     def _figures(self, probe: bool | None = None) -> Figures:  # noqa: FBT001 (the field it fills has three values)
-        now = time.monotonic()
-        watch, window = self._watch, self._watch.window
-        return Figures(
+        now, watch = time.monotonic(), self._watch
+        return replace(
+            watch.window,
             quiet_seconds=now - self._last_news,
             idle_seconds=max(now - self._idle_since, 0.001) if self._idle_since is not None else 0,
-            statuses=window.statuses,
             failures=watch.failures(),
-            hosts=window.hosts,
-            challenges=window.challenges,
-            challenged_pages=window.challenged_pages,
-            refusing=window.refusing,
-            known=window.known,
-            shapes=window.shapes,
-            bred=window.bred,
             dropped=watch.dropped(),
             held_back=watch.held_back(),
             waiting=self._engine.waiting(),
