@@ -182,8 +182,7 @@ class DomainGuard:
             self._count(f"{prefix}/no_pages", 1)
             return self._is_shadow
         key = page_key(request.url, self._rules)
-        if key in self._counted:
-            self._counted.move_to_end(key)
+        if self._counted.meet(key):
             return self._is_shadow
         self._counted[key] = None
         self._count(f"{prefix}/requests" if self._is_shadow else f"{prefix}/dropped", 1)

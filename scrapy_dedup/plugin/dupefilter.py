@@ -23,7 +23,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.urls.normal_form import UrlRules, normalize_url, without_trackers
-from scrapy_dedup.core.urls.seen import Filter, Layers, RecentKeys, key_of
+from scrapy_dedup.core.urls.seen import Filter, Latest, Layers, key_of
 from scrapy_dedup.plugin.engine_state import EngineState, only_known_listen
 from scrapy_dedup.plugin.overrides import settings_of, told, with_request
 from scrapy_dedup.plugin.recrawl.reuse import Links
@@ -36,7 +36,7 @@ from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.seen_urls import SeenTable, scope_name
 
 FALSE_POSITIVES: Final = 0.001
-# Menus of many sites; 90 bytes each.
+# Menus of many sites; 200 bytes each.
 _RECENT: Final = 5_000
 # What waits while the store is away: 90 bytes each. What finds no room may come again, and is never dropped.
 _MOST_WAITING: Final = 100_000
@@ -102,7 +102,7 @@ class SeenUrls:
         self._most_waiting = most_waiting
         self._filters = filters
         self._layers = Layers(filters, capacity)
-        self._recent = RecentKeys(_RECENT)
+        self._recent: Latest[bytes, None] = Latest(_RECENT)
         self._waiting: set[bytes] = set()
         self._writing: set[bytes] = set()
         self.asks = True
@@ -134,7 +134,7 @@ class SeenUrls:
             self._waiting.add(key)
         else:
             self.unwritten += 1
-            self._recent.add(key)
+            self._recent[key] = None
         return False
 
     def load(self, told: Callable[[int, int], None]) -> int:
@@ -180,7 +180,7 @@ class SeenUrls:
         self._writing = set()
 
     def _is_held(self, key: bytes) -> bool:
-        return key in self._recent or key in self._waiting or key in self._writing
+        return self._recent.meet(key) or key in self._waiting or key in self._writing
 
     def _is_stored(self, key: bytes) -> bool:
         if not self.asks:
@@ -194,7 +194,7 @@ class SeenUrls:
             return False
         self.lookups += 1
         if stored:
-            self._recent.add(key)
+            self._recent[key] = None
         else:
             self.false_positives += 1
         return stored

@@ -572,9 +572,7 @@ class Comparing:
         return judged
 
     async def _knowledge_of(self, domain: str) -> SiteKnowledge | None:
-        if domain in self._known:
-            self._known.move_to_end(domain)
-        else:
+        if not self._known.meet(domain):
             self._known[domain] = await run_in_thread(lambda: site_of(domain, self._store.templates(domain)))
         return self._known[domain]
 

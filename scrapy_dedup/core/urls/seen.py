@@ -107,29 +107,12 @@ class Latest(OrderedDict[Key, Value]):
         if len(self) > self._most:
             self.popitem(last=False)
 
-
-class RecentKeys:
-    """Remembers the keys that were noted or met last: at least so many, at most twice as many."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._young: set[bytes] = set()
-        self._old: set[bytes] = set()
-
-    def __contains__(self, key: bytes) -> bool:
-        """Say whether a key is remembered; one that is met stays."""
-        if key in self._young:
-            return True
-        if key in self._old:
-            self.add(key)
-            return True
-        return False
-
-    def add(self, key: bytes) -> None:
-        """Remember a key."""
-        if len(self._young) >= self._size:
-            self._old, self._young = self._young, set()
-        self._young.add(key)
+    def meet(self, key: Key) -> bool:
+        """Say whether there is such an entry; one that is met counts as the last."""
+        if key not in self:
+            return False
+        self.move_to_end(key)
+        return True
 
 
 class KeyTable:

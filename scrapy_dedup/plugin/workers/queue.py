@@ -28,7 +28,7 @@ from scrapy.utils.request import request_from_dict
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.recrawl.values import KeepLimits, Unkeepable, decode, encode
-from scrapy_dedup.core.urls.seen import RecentKeys
+from scrapy_dedup.core.urls.seen import Latest
 from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.plugin.overrides import settings_of
 from scrapy_dedup.plugin.requests import LEASE, LENT_URL, MethodNames, callback_name, is_known_component
@@ -427,7 +427,7 @@ def _loads(text: bytes | str) -> dict[str, Any]:
     return {name: decode(value) for name, value in kept.items()}
 
 
-# Nine of ten links stand on every page. Two generations of so many fingerprints take 12 MB at most.
+# Nine of ten links stand on every page. So many fingerprints take 10 MB.
 _REMEMBERED = 50_000
 _FILTERS = ("scrapy_dedup.LeasedDupeFilter", "scrapy_dedup.plugin.workers.queue.LeasedDupeFilter")
 
@@ -544,7 +544,7 @@ class LeasedDupeFilter(BaseDupeFilter):
     def __init__(self, queue: LeasedQueue, spider: Spider) -> None:
         self._queue = queue
         self._spider = spider
-        self._recent = RecentKeys(_REMEMBERED)
+        self._recent: Latest[bytes, None] = Latest(_REMEMBERED)
         """What was asked for is queued, and stays seen."""
         queue.filters = True
 
@@ -565,15 +565,15 @@ class LeasedDupeFilter(BaseDupeFilter):
 
     def __contains__(self, fingerprint: bytes) -> bool:
         """Say whether this worker knows that a request was queued before."""
-        return fingerprint in self._recent
+        return self._recent.meet(fingerprint)
 
     def request_seen(self, request: Request) -> bool:
         """Say whether a request was queued before."""
         fingerprint = self._queue.fingerprint(request)
-        if fingerprint in self._recent:
+        if self._recent.meet(fingerprint):
             return True
         seen = self._queue.is_seen(request)
-        self._recent.add(fingerprint)
+        self._recent[fingerprint] = None
         return seen
 
     def log(self, request: Request, spider: Spider) -> None:  # noqa: ARG002 - Scrapy's signature
@@ -582,7 +582,7 @@ class LeasedDupeFilter(BaseDupeFilter):
 
     def clear(self) -> None:
         """Forget what was asked for; the queue forgets the rest."""
-        self._recent = RecentKeys(_REMEMBERED)
+        self._recent.clear()
 
 
 def _warn_of_losses(crawler: Crawler, client: Any) -> None:
