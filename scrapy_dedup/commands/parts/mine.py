@@ -18,6 +18,7 @@ from itertools import islice
 from typing import Any, Final
 
 from msgspec import Struct, field, to_builtins
+from msgspec.structs import asdict
 from rich.text import Text
 
 from scrapy_dedup.commands.call import DONE, Call, WrongCallError, number, print_json
@@ -26,22 +27,13 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.pages.fingerprints import to_digits
 from scrapy_dedup.core.templates.layouts import LayoutIndex
-from scrapy_dedup.core.templates.mining import (
-    Cluster,
-    Family,
-    MinedPage,
-    Named,
-    Subtree,
-    families,
-    mine,
-    split_subtrees,
-)
+from scrapy_dedup.core.templates.mining import Cluster, Family, MinedPage, Subtree, families, mine, split_subtrees
 from scrapy_dedup.core.templates.url_patterns import url_pattern
 from scrapy_dedup.report.numbers import count, percent, whole
 from scrapy_dedup.service.policies import parse_limits
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import HTML_FIELDS
-from scrapy_dedup.store.records.stored import StoredSource
+from scrapy_dedup.store.records.stored import StoredPage, StoredSource
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
@@ -57,28 +49,33 @@ class NothingToMineError(DedupError):
     """There is nothing to mine: the message says why, and what to do."""
 
 
+class CommonSubtree(Subtree, frozen=True):
+    """A subtree that is the same on nearly all pages, and how it begins there; None where nobody can tell."""
+
+    text: str | None = None
+
+
 class MinedCluster(Struct, frozen=True):
     """Pages of one layout, of all batches of a domain.
 
     Attributes:
-        layout: its signature (L1).
+        layout: its signature (L1), in digits.
         structure: the signature (L2) that most of its pages have.
-        named: what it is called, as in the batch that has most of its pages.
+        kind, reason: what it is called and why, as in the batch that has most of its pages.
         examples: URLs of typical pages.
         url_pattern: matches all its URLs and none of the domain's other clusters'.
         common, varying: subtrees, in the batch that has most of its pages.
-        samples: how common subtrees read, by path.
     """
 
-    layout: int
-    structure: int
+    layout: str
+    structure: str
     pages: int
-    named: Named
+    kind: str
+    reason: str
     examples: tuple[str, ...]
     url_pattern: str | None
-    common: tuple[Subtree, ...]
+    common: tuple[CommonSubtree, ...]
     varying: tuple[Subtree, ...]
-    samples: dict[str, str]
 
 
 class MinedDomain(Struct, frozen=True):
@@ -240,33 +237,32 @@ class _Miner:
             others = [url for other, one in self._merged.items() if other != layout for url in one.urls]
             pattern = url_pattern(merged.urls, others)
         return MinedCluster(
-            layout=layout,
-            structure=min(merged.structures, key=lambda structure: (-merged.structures[structure], structure)),
+            layout=to_digits(layout),
+            structure=to_digits(min(merged.structures, key=lambda one: (-merged.structures[one], one))),
             pages=len(merged.urls),
-            named=largest.named,
+            kind=str(largest.named.name),
+            reason=largest.named.reason,
             examples=merged.examples,
             url_pattern=pattern,
-            common=merged.common,
+            common=_with_texts(merged.common, project.page(merged.example_key), settings),
             varying=merged.varying,
-            samples=_samples(project, merged.example_key, merged.common, settings),
         )
 
 
-def _samples(project: ProjectStore, page_key: bytes, subtrees: Iterable[Subtree], settings: Settings) -> dict[str, str]:
-    """Return how subtrees read on a page; those that it does not have, or that have no text, are left out."""
-    stored = project.page(page_key)
+def _with_texts(
+    subtrees: Iterable[Subtree], stored: StoredPage | None, settings: Settings
+) -> tuple[CommonSubtree, ...]:
+    """Return subtrees with how they read on a page."""
     source = stored.source if stored else None
     page = parse_page(source.content, parse_limits(settings)) if source and source.content is not None else None
-    if not isinstance(page, Page):
-        return {}
-    samples = {}
+    blocks = page.blocks if isinstance(page, Page) else ()
+    found = []
     for subtree in subtrees:
         within = f"{subtree.path}>"
-        texts = [block.text for block in page.blocks if block.path == subtree.path or block.path.startswith(within)]
+        texts = [block.text for block in blocks if block.path == subtree.path or block.path.startswith(within)]
         text = " ".join(" ".join(texts)[: 4 * _SAMPLE_CHARS].split())
-        if text:
-            samples[subtree.path] = text[:_SAMPLE_CHARS]
-    return samples
+        found.append(CommonSubtree(**asdict(subtree), text=text[:_SAMPLE_CHARS] or None))
+    return tuple(found)
 
 
 _MOST_BATCH: Final = 100_000
@@ -300,38 +296,14 @@ def run(call: Call) -> int:
         with progress("pages", sum(known.values())) as advance:
             mining = mine_stored(store, project, known, call.settings, advance, batch_pages=options.batch)
     if options.json:
-        print_json({"project": call.project, **as_json(mining, with_families=options.all_domains)})
+        found: dict[str, Any] = {"project": call.project, "domains": to_builtins(mining.domains)}
+        print_json(found | ({"families": list(map(_family_json, mining.families))} if options.all_domains else {}))
     elif options.all_domains:
         _show_families(call, mining)
     else:
         for domain in mining.domains:
             _show(domain)
     return DONE
-
-
-def as_json(mining: Mining, *, with_families: bool) -> dict[str, Any]:
-    """Return what was mined as JSON has it."""
-    found: dict[str, Any] = {"domains": []}
-    for each in mining.domains:
-        clusters = [_cluster_json(cluster) for cluster in each.clusters]
-        found["domains"].append(to_builtins(each) | {"clusters": clusters})
-    if with_families:
-        found["families"] = [_family_json(family) for family in mining.families]
-    return found
-
-
-def _cluster_json(cluster: MinedCluster) -> dict[str, Any]:
-    return {
-        "layout": to_digits(cluster.layout),
-        "structure": to_digits(cluster.structure),
-        "pages": cluster.pages,
-        "kind": str(cluster.named.name),
-        "reason": cluster.named.reason,
-        "examples": list(cluster.examples),
-        "url_pattern": cluster.url_pattern,
-        "common": [to_builtins(one) | {"text": cluster.samples.get(one.path)} for one in cluster.common],
-        "varying": to_builtins(cluster.varying),
-    }
 
 
 def _family_json(family: Family) -> dict[str, Any]:
@@ -355,18 +327,17 @@ def _show(domain: MinedDomain) -> None:
 
 def _show_cluster(cluster: MinedCluster, pages: int) -> None:
     share = f"{whole(cluster.pages)} ({percent(cluster.pages, pages)})"
-    head = Text.assemble((f"\n{cluster.named.name}", "bold"), f"  {share}  ", (to_digits(cluster.layout), "dim"))
+    head = Text.assemble((f"\n{cluster.kind}", "bold"), f"  {share}  ", (cluster.layout, "dim"))
     output().print(head, soft_wrap=True)
-    _line("because", cluster.named.reason)
+    _line("because", cluster.reason)
     if cluster.url_pattern:
         _line("URLs", cluster.url_pattern)
     for url in cluster.examples[:_EXAMPLES_SHOWN]:
         _line("such as", url)
     for subtree in cluster.common[:_SUBTREES_SHOWN]:
-        text = cluster.samples.get(subtree.path)
-        _line("common", f"{_last_steps(subtree.path)}: {text}" if text else _last_steps(subtree.path))
-    for subtree in cluster.varying[:_SUBTREES_SHOWN]:
-        _line("varying", f"{_last_steps(subtree.path)}: {count(subtree.chars, 'character')} on a mean page")
+        _line("common", _last_steps(subtree.path) + (f": {subtree.text}" if subtree.text else ""))
+    for one in cluster.varying[:_SUBTREES_SHOWN]:
+        _line("varying", f"{_last_steps(one.path)}: {count(one.chars, 'character')} on a mean page")
 
 
 def _line(what: str, text: str) -> None:
