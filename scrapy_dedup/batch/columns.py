@@ -8,6 +8,8 @@ from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
+from scrapy_dedup.service.files.inputs_records import in_lots
+
 Row: TypeAlias = Sequence[Any]
 
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -95,16 +97,12 @@ SMALL_ROWS_AT_ONCE: Final = 2_000
 def in_batches(rows: Iterable[Row], written: str, most: int = SMALL_ROWS_AT_ONCE) -> Made:
     """Yield rows in batches of so many, or of a megabyte."""
     schema = schema_of(written)
-    held: list[Row] = []
-    size = 0
-    for row in rows:
-        held.append(row)
-        size += sum(len(value) for value in row if isinstance(value, str | bytes))
-        if len(held) >= most or size >= BYTES_AT_ONCE:
-            yield batch_of(held, schema)
-            held, size = [], 0
-    if held:
-        yield batch_of(held, schema)
+    for _, lot in in_lots(rows, _size_of, most, BYTES_AT_ONCE):
+        yield batch_of(lot, schema)
+
+
+def _size_of(row: Row) -> int:
+    return sum(len(value) for value in row if isinstance(value, str | bytes))
 
 
 def rows_of(batches: Batches) -> Iterator[tuple[Any, ...]]:

@@ -11,7 +11,7 @@ import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from functools import reduce
+from functools import partial, reduce
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -33,7 +33,6 @@ from scrapy_dedup.service.duplicates.chunking import ACROSS
 from scrapy_dedup.service.files.run import BadInputError, CleaningPlan, CleaningTally, RunOthers
 from scrapy_dedup.service.files.tasks import KnownDomains, Learned
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
-from scrapy_dedup.service.templates.site_learning import FEWEST_PAGES
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.scratch import MOST_SAMPLE_BYTES, DomainPages
 
@@ -116,7 +115,8 @@ class BatchRun(Struct):
         pages = self._read("survey")
         counts = pages.groupBy("domain").count().orderBy("domain")
         with LookupWriter(self._local("knowledge")) as knowledge:
-            self.plan = plan_of(self._rows(counts), known, knowledge)
+            domains = (DomainPages(unraw(name), pages) for name, pages in self._rows(counts))
+            self.plan = CleaningPlan.of(domains, known, partial(keep_known, knowledge))
         smallest = pages.mapInArrow(steps.Smallest(self.settings.learn_pages), columns.SURVEYED)
         with LookupWriter(self._local("chosen")) as chosen:
             choose(self._rows(smallest.orderBy("domain", "key")), self.plan, chosen, self.settings.learn_pages)
@@ -230,24 +230,9 @@ class BatchRun(Struct):
         return self._name(name)
 
 
-def plan_of(
-    counts: Iterable[tuple[bytes, int]], known: Callable[[str], SiteKnowledge | None], knowledge: LookupWriter
-) -> CleaningPlan:
-    """Return what becomes of each domain.
-
-    *counts* are domains by name, each with the number of its pages; *known* returns what the store knows of a domain,
-    None where that is nothing to cut pages by, and *knowledge* takes it.
-    """
-    plan = CleaningPlan()
-    for name, pages in counts:
-        one = DomainPages(unraw(name), pages)
-        found = known(one.domain)
-        if found is not None:
-            knowledge.put(name, json.dumps(found.to_json()))
-            plan.known.append(one)
-        else:
-            (plan.small if pages < FEWEST_PAGES else plan.learned).append(one)
-    return plan
+def keep_known(knowledge: LookupWriter, found: SiteKnowledge) -> None:
+    """Let executors know what the store does of a domain."""
+    knowledge.put(raw(found.domain), json.dumps(found.to_json()))
 
 
 def choose(rows: Iterable[tuple[Any, ...]], plan: CleaningPlan, chosen: LookupWriter, most: int) -> None:
@@ -369,7 +354,7 @@ class Judge:
         counts = self.tally.counts
         counts.update(own.seconds)
         if facts is None:
-            self._count(own)
+            self.tally.add(own.how, own.flag, own.counts)
             counts.update(own.alone)
             # Of a page that could not be read there is no text, and nobody is compared with it.
             if chars != steps.NO_TEXT:
@@ -381,17 +366,10 @@ class Judge:
         if placed.left is not None:
             decision["left"] = placed.left
         else:
-            self._count(own)
+            self.tally.add(own.how, own.flag, own.counts)
             decision = _decision(placed.rows[0]["dedup"])
         if decision:
             self._decisions.put(place, json.dumps(decision))
-
-    def _count(self, own: PageTally) -> None:
-        self.tally.pages += 1
-        self.tally.counts.update(own.counts)
-        self.tally.hows[own.how] += 1
-        if own.flag is not None:
-            self.tally.flags[own.flag] += 1
 
 
 def _decision(report: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ It knows neither Scrapy nor a database: a contract in setup.cfg holds that.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from heapq import heappush, heappushpop
 from itertools import groupby
 from operator import itemgetter
@@ -15,11 +15,11 @@ from msgspec import Struct
 from msgspec import json as typed_json
 
 from scrapy_dedup.batch import columns
-from scrapy_dedup.batch.records import Placed, RecordSource, records
+from scrapy_dedup.batch.records import RecordSource, records
 from scrapy_dedup.batch.shared_facts import PageTally, facts_json, keys_of, local_path, look_up
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
 from scrapy_dedup.service.duplicates.chunking import across, chunks_report, makes_chunks, states_of
-from scrapy_dedup.service.files.inputs_records import BadRecord, InputPage, NoPage
+from scrapy_dedup.service.files.inputs_records import BadRecord, InputPage, in_lots
 from scrapy_dedup.service.files.tasks import CleanedLine, Result, clean_records, named
 from scrapy_dedup.service.policies import url_rules
 from scrapy_dedup.service.templates.site_knowledge import RecentKnowledge, SiteKnowledge
@@ -54,9 +54,9 @@ class SiteSurvey(_Step, frozen=True):
         settings = self.source.settings
         rules = url_rules(settings)
         for place, record in records(batches, self.source):
-            url = None if isinstance(record, BadRecord | NoPage) else record.url(settings)
+            url = record.url(settings)
             domain = extract_domain(url, settings.domain_scope) if url is not None else None
-            if url is not None and domain is not None and not isinstance(record, BadRecord | NoPage):
+            if url is not None and domain is not None:
                 yield columns.raw(domain), page_key(url, rules), place, record.size
 
 
@@ -105,28 +105,14 @@ class SampleSources(_Step, frozen=True):
     def _rows(self, batches: columns.Batches) -> Iterator[columns.Row]:
         settings, path = self.source.settings, local_path(self.file)
         rules = url_rules(settings)
-        for lot in _in_lots(records(batches, self.source)):
+        found = records(batches, self.source)
+        for _, lot in in_lots(found, lambda one: one[1].size, columns.PAGES_AT_ONCE, columns.BYTES_AT_ONCE):
             chosen = look_up(path, [place for place, _ in lot])
             for place, record in lot:
-                if place not in chosen or isinstance(record, BadRecord | NoPage):
-                    continue
-                page = record.page(settings)
+                page = record.page(settings) if place in chosen else None
                 if isinstance(page, InputPage) and page.pdf is None:
                     domain = extract_domain(page.url, settings.domain_scope) or ""
                     yield columns.raw(domain), page_key(page.url, rules), columns.raw(page.url), columns.raw(page.html)
-
-
-def _in_lots(found: Iterable[Placed]) -> Iterator[list[Placed]]:
-    lot: list[Placed] = []
-    size = 0
-    for place, record in found:
-        lot.append((place, record))
-        size += 0 if isinstance(record, BadRecord | NoPage) else record.size
-        if size >= columns.BYTES_AT_ONCE or len(lot) >= columns.PAGES_AT_ONCE:
-            yield lot
-            lot, size = [], 0
-    if lot:
-        yield lot
 
 
 class Learning(_Step, frozen=True):

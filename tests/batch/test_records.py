@@ -34,12 +34,12 @@ def cut(file: bytes) -> list[tuple[int, bytes]]:
 
 
 def urls(found: Sequence[Placed]) -> list[str | None]:
-    return [record.url(SETTINGS) for _, record in found if not isinstance(record, BadRecord)]  # type: ignore[union-attr]
+    return [record.url(SETTINGS) for _, record in found if not isinstance(record, BadRecord)]
 
 
 def bodies(found: Sequence[Found]) -> list[str]:
     """Return the body of each record; of a bad one why it is that."""
-    pages = [one if isinstance(one, BadRecord) else one.page(SETTINGS) for one in found]  # type: ignore[union-attr]
+    pages = [one if isinstance(one, BadRecord) else one.page(SETTINGS) for one in found]
     return [one.html if isinstance(one, InputPage) else one.reason for one in pages]
 
 

@@ -4,6 +4,7 @@ import json
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -14,9 +15,9 @@ import pyarrow as pa
 import pytest
 
 from scrapy_dedup.batch import columns
-from scrapy_dedup.batch.columns import batch_of, schema_of
+from scrapy_dedup.batch.columns import batch_of, schema_of, unraw
 from scrapy_dedup.batch.records import RecordSource
-from scrapy_dedup.batch.run import Judge, choose, plan_of
+from scrapy_dedup.batch.run import Judge, choose, keep_known
 from scrapy_dedup.batch.shared_facts import CHUNK, LookupWriter
 from scrapy_dedup.batch.steps import (
     PAGE,
@@ -32,6 +33,7 @@ from scrapy_dedup.batch.steps import (
 from scrapy_dedup.service.files.run import CleaningPlan, CleaningTally
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.scratch import DomainPages
 from tests.batch.corpora import MIXED, PATIENT, as_lines, hospital
 from tests.service.files.test_run import SITE, Done, a_row, without_seconds
 from tests.standing import CASES as STANDING
@@ -97,7 +99,8 @@ class ByHand:
         pages = [min(group, key=itemgetter(2)) for _, group in groupby(sorted(found), itemgetter(0, 1))]
         counts = [(domain, len(list(group))) for domain, group in groupby(pages, itemgetter(0))]
         with LookupWriter(self._file("knowledge")) as knowledge:
-            plan = plan_of(counts, known, knowledge)
+            domains = (DomainPages(unraw(name), number) for name, number in counts)
+            plan = CleaningPlan.of(domains, known, partial(keep_known, knowledge))
         # Each part has some of every domain's pages.
         smallest = self.each(Smallest(self.settings.learn_pages), [pages[::2], pages[1::2]], columns.SURVEYED)
         with LookupWriter(self._file("chosen")) as chosen:

@@ -526,22 +526,13 @@ def tell(project: str, outcome: RefineOutcome, *, as_json: bool) -> None:
 
 
 def _as_json(project: str, outcome: RefineOutcome) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "project": project,
-        "dry_run": outcome.dry_run,
-        "domains": [_domain(churn) for churn in outcome.churns.values()],
-    }
+    churns = to_builtins([*outcome.churns.values()])
+    found: dict[str, Any] = {"project": project, "dry_run": outcome.dry_run, "domains": churns}
     if not outcome.dry_run:
         emitted = to_builtins(outcome.emitted)
         del emitted["errors"]
         found |= {"output": outcome.output, "emitted": emitted}
     return found
-
-
-def _domain(churn: DomainChurn) -> dict[str, Any]:
-    names = "domain pages changed chars_before chars_after example".split()
-    why = {str(reason): pages for reason, pages in sorted(churn.passed_over.items())}
-    return {name: getattr(churn, name) for name in names} | {"passed_over": why, "not_kept": churn.not_kept}
 
 
 def _show(project: str, outcome: RefineOutcome) -> None:

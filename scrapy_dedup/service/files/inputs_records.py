@@ -1,8 +1,8 @@
 """What the readers of pages yield: records, each of which gives its page when it is asked for it, in any process."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Protocol, Self, TypeAlias, TypeVar
 
 from msgspec import Struct
 from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom, to_unicode
@@ -40,18 +40,31 @@ class InputPage(Struct, frozen=True):
     pdf: bytes | None = None
 
 
-class BadRecord(Struct, frozen=True):
+class _Pageless(Struct, frozen=True):
+    """A record like any other, but for its page."""
+
+    where: str
+    reason: str
+
+    @property
+    def size(self) -> int:
+        """How many bytes it takes in memory, roughly."""
+        return 200
+
+    def url(self, settings: Settings) -> None:
+        """Return None: there is no page."""
+
+    def page(self, settings: Settings) -> Self:  # noqa: ARG002 (of all records)
+        """Return itself, which says why there is none."""
+        return self
+
+
+class BadRecord(_Pageless, frozen=True):
     """A record that is damaged, or is nothing that can be read."""
 
-    where: str
-    reason: str
 
-
-class NoPage(Struct, frozen=True):
+class NoPage(_Pageless, frozen=True):
     """A record that was read, and is no page: a redirect, an error, an image."""
-
-    where: str
-    reason: str
 
 
 class Record(Protocol):
@@ -73,6 +86,24 @@ class Record(Protocol):
 
 
 Found: TypeAlias = Record | BadRecord | NoPage
+
+Thing = TypeVar("Thing")
+
+
+def in_lots(
+    things: Iterable[Thing], size_of: Callable[[Thing], int], most: int, most_bytes: int
+) -> Iterator[tuple[int, list[Thing]]]:
+    """Yield things in lots of so many, or of so many bytes, or of one that is larger, each lot with its size."""
+    lot: list[Thing] = []
+    size = 0
+    for one in things:
+        lot.append(one)
+        size += size_of(one)
+        if size >= most_bytes or len(lot) >= most:
+            yield size, lot
+            lot, size = [], 0
+    if lot:
+        yield size, lot
 
 
 def is_page(content_type: str) -> bool:

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from itertools import chain
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
+from operator import attrgetter
 from typing import Any, Final, Protocol, Self, TypeVar
 
 from msgspec import Struct, field
@@ -31,7 +32,7 @@ from scrapy_dedup.service.duplicates.index import DuplicateIndex, PageComparison
 from scrapy_dedup.service.duplicates.page_facts import Aliases, Duplicate, PageFacts
 from scrapy_dedup.service.files import tasks
 from scrapy_dedup.service.files.inputs import FileRecord, Inputs, LineRecord
-from scrapy_dedup.service.files.inputs_records import BadRecord, Found, InputPage, NoPage
+from scrapy_dedup.service.files.inputs_records import BadRecord, Found, InputPage, NoPage, in_lots
 from scrapy_dedup.service.policies import canonical_policy, url_rules
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.service.templates.site_learning import FEWEST_PAGES
@@ -218,8 +219,6 @@ _LOT_BYTES: Final = 1_000_000
 _LOT_RECORDS: Final = 64
 # More than that, and than half of all, is no damage: it is another kind of file.
 _MOST_BAD: Final = 100_000
-# Of a lot that a bad record stands in.
-_SMALL: Final = 200
 
 Given = TypeVar("Given")
 Result = TypeVar("Result")
@@ -266,6 +265,14 @@ class CleaningTally(Struct):
     counts: Counter[str] = field(default_factory=Counter)
     flags: Counter[str] = field(default_factory=Counter)
 
+    def add(self, how: str, flag: str | None, counts: Mapping[str, int]) -> None:
+        """Count a page that goes out."""
+        self.pages += 1
+        self.counts.update(counts)
+        self.hows[how] += 1
+        if flag is not None:
+            self.flags[flag] += 1
+
 
 class CleaningPlan(Struct, frozen=True):
     """What is to be learned.
@@ -279,6 +286,24 @@ class CleaningPlan(Struct, frozen=True):
     known: list[DomainPages] = field(default_factory=list)
     learned: list[DomainPages] = field(default_factory=list)
     small: list[DomainPages] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls,
+        domains: Iterable[DomainPages],
+        known: Callable[[str], SiteKnowledge | None],
+        keep: Callable[[SiteKnowledge], None],
+    ) -> Self:
+        """Return what becomes of each domain; *keep* takes what the store knows."""
+        plan = cls()
+        for one in domains:
+            knowledge = known(one.domain)
+            if knowledge is not None:
+                keep(knowledge)
+                plan.known.append(one)
+            else:
+                (plan.small if one.pages < FEWEST_PAGES else plan.learned).append(one)
+        return plan
 
     @property
     def pages(self) -> int:
@@ -325,7 +350,7 @@ class CleaningRun:
         for place, record in enumerate(self._records()):
             url = self._url(record)
             domain = extract_domain(url, self._settings.domain_scope) if url is not None else None
-            if url is not None and domain is not None and not isinstance(record, BadRecord | NoPage):
+            if url is not None and domain is not None:
                 pages += record.size > 0
                 self._samples.add(domain, page_key(url, rules), place, record.size)
             # Whether one without a URL is a page or not is told later: in an archive most are none.
@@ -334,7 +359,10 @@ class CleaningRun:
             if bad > max(pages, _MOST_BAD):
                 told = f"up to here {bad:,} records cannot be read, and {pages:,} are pages"
                 raise BadInputError(f"{record.where}: {told}: is this what you meant to clean?")
-        return self._plan(known)
+        plan = CleaningPlan.of(self._samples.domains(), known, self._shelf.put)
+        for place, one in enumerate(plan.learned):
+            plan.learned[place] = replace(one, sampled=self._samples.choose(one.domain, self._settings.learn_pages))
+        return plan
 
     def learn(self) -> Iterator[tasks.Learned]:
         """Learn the domains that were chosen, by name; yield what became of each."""
@@ -353,7 +381,8 @@ class CleaningRun:
             BadInputError: there is a bad record, and the run is strict.
         """
         self._watcher.phase("cleaning")
-        lots = ((size, (self._settings, self._shelf, lot)) for size, lot in _in_lots(self._records()))
+        sized = in_lots(self._records(), attrgetter("size"), _LOT_RECORDS, _LOT_BYTES)
+        lots = ((size, (self._settings, self._shelf, lot)) for size, lot in sized)
         for result in chain.from_iterable(self._workers.in_order(tasks.clean_records, lots)):
             if isinstance(result, tasks.CleanedLine):
                 yield from map(tasks.as_json, self._placed(result))
@@ -370,11 +399,7 @@ class CleaningRun:
         if placed.left is not None:
             self._watcher.left_out(placed.left)
             return []
-        self.tally.counts.update(line.counts)
-        self.tally.pages += 1
-        self.tally.hows[line.how] += 1
-        if line.flag is not None:
-            self.tally.flags[line.flag] += 1
+        self.tally.add(line.how, line.flag, line.counts)
         return placed.rows
 
     def knowledge(self, domain: str) -> SiteKnowledge | None:
@@ -392,9 +417,6 @@ class CleaningRun:
 
     def _url(self, record: Found) -> str | None:
         """Return a record's URL, None where it has no page."""
-        if isinstance(record, BadRecord | NoPage):
-            self._refuse_if_strict(record)
-            return None
         url = record.url(self._settings)
         if url is None and self._strict:
             self._refuse_if_strict(record.page(self._settings))
@@ -403,20 +425,6 @@ class CleaningRun:
     def _refuse_if_strict(self, found: InputPage | BadRecord | NoPage) -> None:
         if self._strict and isinstance(found, BadRecord):
             raise BadInputError(f"{found.where}: {found.reason}")
-
-    def _plan(self, known: Callable[[str], SiteKnowledge | None]) -> CleaningPlan:
-        plan = CleaningPlan()
-        for one in self._samples.domains():
-            knowledge = known(one.domain)
-            if knowledge is not None:
-                self._shelf.put(knowledge)
-                plan.known.append(one)
-            elif one.pages < FEWEST_PAGES:
-                plan.small.append(one)
-            else:
-                sampled = self._samples.choose(one.domain, self._settings.learn_pages)
-                plan.learned.append(replace(one, sampled=sampled))
-        return plan
 
     def _set_aside(self) -> None:
         """Put the sources of the chosen pages where they can be read domain by domain."""
@@ -427,26 +435,12 @@ class CleaningRun:
         for place, record in enumerate(self._inputs.records(self._settings, lambda _: None)):
             if place != following[0]:
                 continue
-            page = record if isinstance(record, BadRecord | NoPage) else record.page(self._settings)
+            page = record.page(self._settings)
             if isinstance(page, InputPage) and page.pdf is None:
                 self._samples.put(following[1], following[2], page.url, page.html)
             following = next(chosen, None)
             if following is None:
                 return
-
-
-def _in_lots(records: Iterable[Found]) -> Iterator[tuple[int, list[Found]]]:
-    """Yield the records in lots of a megabyte, or of one that is larger, each with its size."""
-    lot: list[Found] = []
-    size = 0
-    for record in records:
-        lot.append(record)
-        size += _SMALL if isinstance(record, BadRecord | NoPage) else record.size
-        if size >= _LOT_BYTES or len(lot) >= _LOT_RECORDS:
-            yield size, lot
-            lot, size = [], 0
-    if lot:
-        yield size, lot
 
 
 class WorkerError(DedupError):

@@ -126,9 +126,7 @@ def learn_domain(given: tuple[Settings, Shelf, str, Sequence[tuple[str, str]]]) 
 def clean_records(given: tuple[Settings, KnownDomains, Sequence[Found]]) -> list[Result]:
     """Clean some records, in their order."""
     settings, known, records = given
-    return [
-        one if isinstance(one, BadRecord | NoPage) else _cleaned(one.page(settings), settings, known) for one in records
-    ]
+    return [_cleaned(one.page(settings), settings, known) for one in records]
 
 
 def _cleaned(page: InputPage | BadRecord | NoPage, settings: Settings, known: KnownDomains) -> Result:
