@@ -74,23 +74,16 @@ class RefusedDomain(IgnoreRequest):
 class DomainGuard:
     """Knows names alone; it is asked twice about a request: when a callback yields it, and before it is sent."""
 
-    def __init__(
-        self,
-        crawl: Crawl,
-        settings: Settings,
-        rules: UrlRules,
-        count: Callable[[str, int], None],
-        bounds: Bounds = DEFAULT_BOUNDS,
-    ) -> None:
+    def __init__(self, crawl: Crawl, rules: UrlRules, bounds: Bounds = DEFAULT_BOUNDS) -> None:
         """Read which domains are refused; blocks, for the start of a crawl.
 
         Raises:
             StoreError: the store failed.
         """
         self._crawl = crawl
-        self._settings = settings
+        self._settings = settings = crawl.settings
         self._rules = rules
-        self._count = count
+        self._count = crawl.count
         self._bounds = bounds
         self._is_shadow = settings.shadows(LAYER)
         self._policy = request_policy(settings)
@@ -254,11 +247,11 @@ _FUNCTION: Final = 'DEDUP_DOMAIN["confidence_function"]'
 class DomainRegistry:
     """Confidences are written with the pages that they belong to: what a killed crawl had seen safe is not lost."""
 
-    def __init__(self, crawl: Crawl, settings: Settings, count: Callable[[str, int], None]) -> None:
+    def __init__(self, crawl: Crawl) -> None:
         """Load what judges items; raises ConfidenceError."""
         self._crawl = crawl
-        self._settings = settings
-        self._confidences = Confidences(settings, count) if settings.domain_enabled else None
+        self._settings = crawl.settings
+        self._confidences = Confidences(crawl.settings, crawl.count) if crawl.settings.domain_enabled else None
         self._met: set[str] = set()
 
     def met(self, domain: str | None) -> None:

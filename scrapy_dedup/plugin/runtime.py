@@ -154,28 +154,25 @@ class Runtime:
         self.ways = Ways(crawler.settings)
         self.store = Store.open(database_url(settings), timeout=settings.database_timeout)
         self.crawl = begin_run(crawler, self.store, settings, self.rules, self.count)
-        self.guard = DomainGuard(self.crawl, settings, self.rules, self.count) if settings.domain_enabled else None
-        self.registry = DomainRegistry(self.crawl, settings, self.count)
+        self.guard = DomainGuard(self.crawl, self.rules) if settings.domain_enabled else None
+        self.registry = DomainRegistry(self.crawl)
         batch_pages, max_wait = parking_bounds(settings, crawler.settings)
         self.lot = ParkingLot(batch_pages, settings.max_parked_bytes, max_wait, self._released)
         self.items_first = ItemsFirst(crawler, self.lot)
-        on_full = FullDisk(crawler, settings).met
-        self.writer = WriteBehind(
-            self.crawl, settings.write_every, self.count, on_full=on_full, patience=settings.shared_lease
-        )
+        self.writer = WriteBehind(self.crawl, FullDisk(crawler, settings).met)
         self.claims = Together[PageClaim, Lost](self._claim, _CLAIM_SECONDS)
         self.claiming = 0
         """Pages that wait for what they claim, between two tries, too."""
         self.delivery = Delivery(crawler, follows_feeds=settings.ack == "auto", count=self.count)
         self.sites = Sites(self.crawl.store, repeat_policy(settings), self.count)
         self.aside = Aside(crawler.settings)
-        self.unmet = Unmet(self.crawl, self.aside, self.count)
-        self.resting = Resting(self.crawl, self.aside, self.lot, self.writer, self.count)
+        self.unmet = Unmet(self.crawl, self.aside)
+        self.resting = Resting(self.crawl, self.aside, self.lot, self.writer)
         self.met = PagesMet()
         refused = self.guard.refused if self.guard is not None else frozenset[str]()
         self.removed_pages = RemovedPages(crawler, self.crawl, self.sites, self.writer, self.met, refused)
         self.state = RunState(crawler, self.crawl, self.removed_pages.incomplete)
-        self.reuse = Reuse(crawler, self.crawl, settings)
+        self.reuse = Reuse(crawler, self.crawl)
         self.done = Acknowledgement(
             self.crawl,
             self.visits,
@@ -555,10 +552,9 @@ def _is_our_fingerprinter(given: Any) -> bool:
 class Unmet:
     """What is known of them, and what people decided about them, holds from when the store is back."""
 
-    def __init__(self, crawl: Crawl, aside: Aside, count: Callable[[str, int], None]) -> None:
+    def __init__(self, crawl: Crawl, aside: Aside) -> None:
         self._crawl = crawl
         self._aside = aside
-        self._count = count
         self._domains: dict[str, None] = {}
         self._asking: Deferred[None] | None = None
 
@@ -584,7 +580,7 @@ class Unmet:
             # It says so at once.
             return
         except DedupError as error:
-            self._count("store/errors", 1)
+            self._crawl.count("store/errors", 1)
             logger.warning("What is known of %d domains cannot be read: %s", len(self._domains), error)
             self._domains.clear()
         finally:
@@ -594,14 +590,11 @@ class Unmet:
 class Resting:
     """Lets domains go where a crawl holds more of them than it may, once what they know is written."""
 
-    def __init__(
-        self, crawl: Crawl, aside: Aside, lot: ParkingLot, writer: WriteBehind, count: Callable[[str, int], None]
-    ) -> None:
+    def __init__(self, crawl: Crawl, aside: Aside, lot: ParkingLot, writer: WriteBehind) -> None:
         self._crawl = crawl
         self._aside = aside
         self._lot = lot
         self._writer = writer
-        self._count = count
         self._going: Deferred[None] | None = None
 
     def look(self) -> None:
@@ -624,7 +617,7 @@ class Resting:
             for learner, times in times_met.items():
                 if self._is_free(learner) and learner.times_met == times and not self._writer.fails:
                     self._crawl.rest(learner)
-                    self._count("domains/rested", 1)
+                    self._crawl.count("domains/rested", 1)
         except CrawlEndedError:
             return
         except Exception:

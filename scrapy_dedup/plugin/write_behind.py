@@ -3,7 +3,6 @@
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import timedelta
 from typing import Any, Final
 
 from msgspec import Struct
@@ -116,7 +115,6 @@ WRITE_SECONDS = 1.0
 # In one transaction: after an outage tens of thousands wait, and others want to write in between.
 ROWS_AT_ONCE = 2_000
 _PAUSE_SECONDS = 0.5
-_NO_PATIENCE = timedelta(0)
 # Beyond so many batches that wait a crawl waits, too.
 _BATCHES_WAITING = 8
 # Or so much of the bytes that may wait at all.
@@ -134,28 +132,19 @@ class WriteBehind:
     def __init__(
         self,
         crawl: Crawl,
-        every_rows: int,
-        count: Callable[[str, int], None],
-        *,
         on_full: Callable[[FullStoreError, int], None] | None = None,
-        patience: timedelta = _NO_PATIENCE,
         bounds: RowBounds = RowBounds(),  # noqa: B008 (a value)
     ) -> None:
         """Write for a crawl.
 
-        Args:
-            crawl: whose rows.
-            every_rows: a batch; fewer wait for `begin`.
-            count: adds to a stat.
-            on_full: told once, until there is room again, that there is none, and how many rows wait; None: a warning.
-            patience: how long the end waits for a server that cannot be reached, or for others' locks.
-            bounds: how much may wait; more than eight batches.
+        *on_full* is told once, until there is room again, that there is none, and how many rows wait; None: a warning.
+        *bounds* are how much may wait: more than eight batches.
         """
         self._crawl = crawl
-        self._every_rows = every_rows
-        self._count = count
+        self._every_rows = crawl.settings.write_every
+        """A batch; fewer wait for `begin`."""
+        self._count = crawl.count
         self._on_full = on_full
-        self._patience = patience
         self._bounds = bounds
         self._writing: Deferred[None] | None = None
         self._failed: StoreError | None = None
@@ -232,8 +221,11 @@ class WriteBehind:
             await maybe_deferred_to_future(self._writing)
 
     async def end(self) -> None:
-        """Write everything that waits; errors are told, and what could not be written is counted."""
-        until = time.monotonic() + self._patience.total_seconds()
+        """Write everything that waits; errors are told, and what could not be written is counted.
+
+        A server that cannot be reached is waited for, and others' locks are, as long as a worker may be silent.
+        """
+        until = time.monotonic() + self._crawl.settings.shared_lease.total_seconds()
         await self.catch_up()
         # Without an error they came while others were written.
         may_pass = (AwayStoreError, BusyStoreError)

@@ -43,9 +43,8 @@ class Guarded:
         self.service.update_status(poor.domain_id, DomainStatus.PROCESSED_LOW_QUALITY, NOW)
         self.counts = Counter[str]()
         run = project.begin_run(spider="s", jobdir=None, started_at=NOW)
-        self.crawl = Crawl(project, run, self.settings, lambda _what, _n: None)
-        count = lambda what, n: self.counts.update({what: n})  # noqa: E731 - as Runtime.count
-        self.guard = DomainGuard(self.crawl, self.settings, DEFAULT_RULES, count, bounds)
+        self.crawl = Crawl(project, run, self.settings, lambda what, n: self.counts.update({what: int(n)}))
+        self.guard = DomainGuard(self.crawl, DEFAULT_RULES, bounds)
 
     def sends(self, url: str, **fields: Any) -> bool:
         try:

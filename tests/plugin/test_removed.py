@@ -47,7 +47,7 @@ class Ending:
         engine: Any = SimpleNamespace(_slot=SimpleNamespace(scheduler=scheduler or plain), crawl=self.asked.append)
         self.crawler.engine = engine
         crawl = Crawl(project, run, chosen, count)
-        writer = WriteBehind(crawl, 100, count)
+        writer = WriteBehind(crawl)
         self.met = PagesMet()
         self.removed_pages = RemovedPages(self.crawler, crawl, sites, writer, self.met, frozenset())
         self.removed_pages.watch()

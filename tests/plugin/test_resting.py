@@ -28,8 +28,8 @@ class Domains:
         self.crawl = Crawl(project, run, SETTINGS, self.count)
         self.aside = Aside(ScrapySettings())
         self.lot = ParkingLot(100, 10**9, SETTINGS.max_wait, lambda _learner, _why, _pages, go_on: go_on())
-        self.writer = WriteBehind(self.crawl, 1_000, self.count)
-        self.resting = Resting(self.crawl, self.aside, self.lot, self.writer, self.count)
+        self.writer = WriteBehind(self.crawl)
+        self.resting = Resting(self.crawl, self.aside, self.lot, self.writer)
 
     def count(self, what: str, n: float = 1) -> None:
         self.counts[what] += int(n)

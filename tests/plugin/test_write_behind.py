@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,14 +32,18 @@ def a_crawl(project: ProjectStore) -> Crawl:
     return Crawl(project, run, Settings(), lambda _what, _n: None)
 
 
+def a_writer(
+    crawl: Crawl, counts: Counter[str], every_rows: int = 1, patience_seconds: float = 0, **how: Any
+) -> WriteBehind:
+    crawl.settings = Settings(write_every=every_rows, shared_lease=timedelta(seconds=patience_seconds))
+    crawl.count = lambda what, n: counts.update({what: int(n)})
+    return WriteBehind(crawl, **how)
+
+
 def documents(path: Path) -> int:
     with closing(sqlite3.connect(path)) as store:
         count: int = store.execute("SELECT count(*) FROM documents").fetchone()[0]
     return count
-
-
-def a_writer(crawl: Crawl, counts: Counter[str], every_rows: int = 10) -> WriteBehind:
-    return WriteBehind(crawl, every_rows, lambda what, n: counts.update({what: n}))
 
 
 async def until(happens: Callable[[], object]) -> None:
@@ -81,7 +86,7 @@ def test_row_that_a_server_refuses_keeps_no_other_back(postgresql):
 
 def test_requests_whose_rows_are_lost_are_named(crawl, path):
     lost: list[str] = []
-    writer = WriteBehind(crawl, 1, lambda _what, _n: None, bounds=RowBounds(rows=5))
+    writer = a_writer(crawl, Counter(), bounds=RowBounds(rows=5))
     writer.gave_up = lost.extend
 
     async def work() -> None:
@@ -100,7 +105,7 @@ def test_the_end_waits_for_locks_of_others(crawl, path):
     async def work() -> None:
         with locked(path) as other:
             crawl.rows += [a_document(n) for n in range(3)]
-            writer = WriteBehind(crawl, 10, lambda what, n: counts.update({what: n}), patience=timedelta(seconds=20))
+            writer = a_writer(crawl, counts, 10, patience_seconds=20)
             ending = asyncio.create_task(writer.end())
             await until(lambda: counts["store/errors"])
             other.rollback()
@@ -116,7 +121,7 @@ def test_while_the_store_fails_only_begin_tries_again(crawl, path):
     counts: Counter[str] = Counter()
 
     async def work() -> None:
-        writer = a_writer(crawl, counts, every_rows=1)
+        writer = a_writer(crawl, counts)
         with locked(path):
             crawl.rows.append(a_document(0))
             await writer.catch_up()
@@ -137,8 +142,7 @@ def test_more_rows_than_may_wait_are_given_up_the_oldest_first(crawl, path):
     counts: Counter[str] = Counter()
 
     async def work() -> None:
-        bounds = RowBounds(rows=20)
-        writer = WriteBehind(crawl, 1, lambda what, n: counts.update({what: n}), bounds=bounds)
+        writer = a_writer(crawl, counts, bounds=RowBounds(rows=20))
         with locked(path):
             crawl.rows.append(a_document(0))
             await writer.catch_up()
@@ -161,8 +165,7 @@ def test_large_pages_are_waited_for_before_an_original_is_given_up(crawl):
     counts: Counter[str] = Counter()
 
     async def work() -> None:
-        bounds = RowBounds(size=1_000_000)
-        writer = WriteBehind(crawl, 1, lambda what, n: counts.update({what: n}), bounds=bounds)
+        writer = a_writer(crawl, counts, bounds=RowBounds(size=1_000_000))
         for n in range(60):
             await writer.room()
             crawl.rows.append(a_source(n, content="x" * 100_000))
@@ -192,7 +195,7 @@ def test_server_that_is_away_at_the_end_is_waited_for(crawl, path):
     async def work() -> None:
         away = Crawl(Returning(), crawl.run, crawl.settings, lambda _what, _n: None)  # type: ignore[arg-type]
         away.rows += [a_document(n) for n in range(3)]
-        await WriteBehind(away, 1, lambda what, n: counts.update({what: n}), patience=timedelta(seconds=60)).end()
+        await a_writer(away, counts, patience_seconds=60).end()
 
     asyncio.run(work())
 

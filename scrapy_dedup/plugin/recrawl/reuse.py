@@ -279,10 +279,9 @@ class _Answered(Struct):
 class Reuse:
     """The outcomes of one crawl: under which key each is kept, which stand in, and which of these are tried."""
 
-    def __init__(self, crawler: Crawler, crawl: Crawl, settings: Settings) -> None:
+    def __init__(self, crawler: Crawler, crawl: Crawl) -> None:
         self._crawler = crawler
         self._crawl = crawl
-        self._settings = settings
         self._version: dict[str, bytes] | None = None
         self._memory: SpiderMemory | None = None
         self._seen: Seen | None = None
@@ -318,7 +317,7 @@ class Reuse:
             return b""
         identity = _identity(request, self._crawler.spider)
         if isinstance(identity, str):
-            self._count(f"reuse/not_kept/{identity}")
+            self._crawl.count(f"reuse/not_kept/{identity}", 1)
             return b""
         versions = [self._version[part] for part in _PARTS]
         own = (self._crawler.spider.name, settings.version, settings.reuse, _METHOD)
@@ -366,7 +365,7 @@ class Reuse:
         try:
             output = list(kept_output(outcome, self._crawler.spider))
         except OutcomeError as error:
-            self._count("reuse/lost")
+            self._crawl.count("reuse/lost", 1)
             if not self._domains[domain].urls:
                 logger.warning("What was kept of %s cannot be used, its callback runs: %s", request.url, error)
             return
@@ -377,7 +376,7 @@ class Reuse:
         response.request = request.replace(callback=replay, cb_kwargs={})
         judgement.replays = True
         self._saved += 1
-        self._count("reuse/callbacks_saved")
+        self._crawl.count("reuse/callbacks_saved", 1)
         if len(answered.urls) < _MOST_ANSWERED:
             answered.urls[plan.outcome_key] = request.url
 
@@ -385,11 +384,11 @@ class Reuse:
         """Compare what a callback yields now with what is kept."""
         answered = self._domains.setdefault(domain, _Answered())
         answered.audited += 1
-        self._count("reuse/audited")
+        self._crawl.count("reuse/audited", 1)
         different = _difference(outcome, recorded, settings)
         if different is None:
             return
-        self._count("reuse/audits_differed")
+        self._crawl.count("reuse/audits_differed", 1)
         if answered.is_distrusted:
             # Others were on their way.
             return
@@ -430,7 +429,7 @@ class Reuse:
         if self._differed:
             store.delete_extractions(ExtractionChoice(memo_keys=self._differed), dry_run=False)
         if self._changed:
-            self._count("reuse/has_state")
+            self._crawl.count("reuse/has_state", 1)
             more = f" and {len(self._changed) - _MOST_NAMED} more" if len(self._changed) > _MOST_NAMED else ""
             logger.warning(
                 "The spider %s has state: while it crawled there changed %s%s. What its callbacks yielded in this run"
@@ -474,7 +473,7 @@ class Reuse:
         self._is_known = True
         self._crawler.signals.connect(note_scheduled, signals.request_scheduled)
         try:
-            files = [*await run_in_thread(code_files, type(spider)), *map(Path, self._settings.code_files)]
+            files = [*await run_in_thread(code_files, type(spider)), *map(Path, self._crawl.settings.code_files)]
             code, libraries = await run_in_thread(code_version, files)
         except (OSError, ValueError) as error:
             logger.warning("No kept outcome is used: the code of spider %s cannot be read (%s)", spider.name, error)
@@ -486,7 +485,7 @@ class Reuse:
         memory = SpiderMemory(spider)
         self._seen = memory.look()
         if self._seen.hidden:
-            self._count("reuse/may_have_state")
+            self._crawl.count("reuse/may_have_state", 1)
             logger.warning(
                 "No kept outcome is used: the spider %s may have state that changes unseen: %s",
                 spider.name, ", ".join(self._seen.hidden[:_MOST_NAMED]),
@@ -501,9 +500,6 @@ class Reuse:
         }
         for part, value in self._version.items():
             self._crawler.stats.set_value(f"dedup/{_STAT}{part}", value.hex())
-
-    def _count(self, what: str) -> None:
-        self._crawler.stats.inc_value(f"dedup/{what}")
 
 
 def stands(outcome: ExtractionRecord, judgement: Judgement, settings: Settings) -> bool:
