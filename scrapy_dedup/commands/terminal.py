@@ -168,10 +168,10 @@ def progress(things: str, total: int) -> Iterator[Callable[[int], None]]:
 def named_progress(total: int) -> Iterator[Callable[[str, int], None]]:
     """Give what moves a bar and names what is done, such as a domain."""
     with bar_of(MofNCompleteColumn(), TimeRemainingColumn()) as bar:
-        task = bar.add_task("", total=total) if bar else TaskID(0)
+        run = RunBar(bar, total)
 
         def tell(name: str, number: int) -> None:
-            if bar:
-                bar.update(task, description=one_line(name, 40), advance=number)
+            run.phase(one_line(name, 40))
+            run.advance(number)
 
         yield tell

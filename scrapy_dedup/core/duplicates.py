@@ -188,19 +188,14 @@ def promising(own: Sketched, others: Iterable[_Other], threshold: float, limit: 
     as good as surely, by its signature; and what comes after the limit.
     """
     least = _least_equal(threshold)
-    looked_at = [(_equal(own.signature, other.signature), other) for other in others if _can(own, other, threshold)]
+    # No more is shared than the smaller one has.
+    can = (
+        other for other in others if min(own.shingles, other.shingles) >= threshold * max(own.shingles, other.shingles)
+    )
+    looked_at = [(sum(map(eq, own.signature, other.signature)), other) for other in can]
     # The order in which the others came decides between equals.
     found = sorted((pair for pair in looked_at if pair[0] >= least), key=lambda pair: -pair[0])
     return [other for _, other in found[:limit]]
-
-
-def _can(own: Sketched, other: Sketched, threshold: float) -> bool:
-    """Whether two sets of such sizes can be that alike: no more is shared than the smaller one has."""
-    return min(own.shingles, other.shingles) >= threshold * max(own.shingles, other.shingles)
-
-
-def _equal(one: bytes, other: bytes) -> int:
-    return sum(map(eq, one, other))
 
 
 @lru_cache(maxsize=64)

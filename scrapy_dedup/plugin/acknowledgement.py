@@ -440,7 +440,7 @@ class Acknowledgement:
         """Remember the page of an item that goes on, where it is not its response's."""
         self._loose[draft.page_key] = draft
         if len(self._loose) > _MOST_LOOSE:
-            self._complete_loose(self._loose.popitem(last=False)[1], set())
+            self._delivery.put(self._complete(self._loose.popitem(last=False)[1]), (), self._write)
 
     def item_scraped(self, item: Any, response: Response | Failure | None) -> None:
         """Note that an item passed all pipelines; an errback's comes with the failure."""
@@ -491,7 +491,7 @@ class Acknowledgement:
 
     def _item_left(self, item: Any, visit: Visit | None, feeds: set[Any]) -> None:
         if self._loose and (draft := self._loose_draft(item)) is not None:
-            self._complete_loose(draft, feeds)
+            self._delivery.put(self._complete(draft), feeds, self._write)
         if visit is not None:
             self._visits.left(item, visit)
             self.settle(visit)
@@ -549,7 +549,8 @@ class Acknowledgement:
             _stays_left_out(visit)
         visit.drafts.clear()
         if visit.judgement is None:
-            self._complete(drafts, visit)
+            for draft in drafts:
+                self._when_safe(visit, self._complete(draft))
             # A failed page that gave nothing leaves what was known of it.
             told = visit.had_items or 200 <= visit.http_status < 300
             if visit.giver and visit.callback_ended and told and not visit.noted:
@@ -681,7 +682,7 @@ class Acknowledgement:
             if not visit.callback_ended:
                 self._note_met(visit)
         for draft in self._loose.values():
-            self._complete_loose(draft, set())
+            self._delivery.put(self._complete(draft), (), self._write)
         self._loose.clear()
 
     def end(self) -> None:
@@ -689,17 +690,11 @@ class Acknowledgement:
         if self._unsaid:
             self._count("ack/never", len(self._unsaid))
 
-    def _complete(self, drafts: list[Draft], visit: Visit) -> None:
-        at = datetime.now(UTC)
-        for draft in drafts:
-            at_once, when_safe = self._crawl.completed(draft, at)
-            self._crawl.rows += at_once
-            self._when_safe(visit, when_safe)
-
-    def _complete_loose(self, draft: Draft, feeds: set[Any]) -> None:
+    def _complete(self, draft: Draft) -> list[Record]:
+        """Write of a page what need not wait; return what is written once its items are safe."""
         at_once, when_safe = self._crawl.completed(draft, datetime.now(UTC))
         self._crawl.rows += at_once
-        self._delivery.put(when_safe, feeds, self._write)
+        return when_safe
 
     def _write(self, records: list[Record]) -> None:
         self._crawl.rows += records

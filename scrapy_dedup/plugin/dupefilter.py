@@ -8,7 +8,7 @@ fit into memory it says at once what it knows, and the store the rest.
 import logging
 from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from functools import lru_cache, partial
-from typing import Any, Final, Protocol, Self, cast
+from typing import Any, Final, Self, cast
 
 from scrapy import Request, signals
 from scrapy.core.scheduler import Scheduler
@@ -42,22 +42,6 @@ _RECENT: Final = 5_000
 _MOST_WAITING: Final = 100_000
 
 
-class SeenKeys(Protocol):
-    """Where the keys are kept, see `store.seen_urls.SeenTable`."""
-
-    def holds(self, key: bytes) -> bool:
-        """Say whether a key was added."""
-
-    def add(self, keys: Collection[bytes]) -> None:
-        """Write keys."""
-
-    def count(self) -> int:
-        """Return the number of keys."""
-
-    def scan(self) -> Iterator[list[bytes]]:
-        """Yield all keys."""
-
-
 def make_filter(urls: int) -> Filter:
     """Return an empty filter for so many URLs, 1.8 bytes each.
 
@@ -83,7 +67,7 @@ class SeenUrls:
 
     def __init__(
         self,
-        table: SeenKeys,
+        table: SeenTable,
         capacity: int,
         *,
         filters: Callable[[int], Filter] = make_filter,

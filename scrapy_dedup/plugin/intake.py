@@ -10,9 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 from scrapy.http import TextResponse
 from scrapy.utils.asyncio import run_in_thread
-from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.response import get_base_url
-from twisted.internet.defer import Deferred, DeferredLock
+from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.pages.render import render
@@ -20,6 +19,7 @@ from scrapy_dedup.core.urls.normal_form import extract_domain, page_key, target_
 from scrapy_dedup.plugin.items import SOURCE_GROUP, text_field, url_of
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit, content_type_of
+from scrapy_dedup.plugin.waiting import Turn
 from scrapy_dedup.service.crawl.drafts import Draft, Recalled, recall
 from scrapy_dedup.service.policies import method_of
 from scrapy_dedup.settings import Settings
@@ -73,7 +73,7 @@ class Intake:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._reading = DeferredLock()
+        self._reading: dict[str, Deferred[None]] = {}
         self._has_warned = False
 
     def of(self, item: Any, adapter: ItemAdapter) -> ItemPage | SkippedItem:
@@ -186,13 +186,10 @@ class Intake:
         from scrapy_dedup.service.pdf.reading import pdf_limits, read_pdf  # noqa: PLC0415 (few crawls meet a PDF)
 
         # One file at a time: others would wait for it in the threads that the store needs.
-        await maybe_deferred_to_future(self._reading.acquire())
-        try:
+        async with Turn(self._reading, "file"):
             if visit.pdf is None:
                 visit.pdf = await run_in_thread(read_pdf, body, pdf_limits(visit.settings))
                 self._warn_once(visit.pdf)
-        finally:
-            self._reading.release()
 
     def _warn_once(self, pdf: "PdfText | UnreadPdf") -> None:
         """Say that no file can be read, where that is so."""

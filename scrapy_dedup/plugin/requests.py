@@ -5,17 +5,22 @@ reaches a site by a proxy does not show it another address, and who logs in is n
 for because of a page takes its way, too.
 """
 
+import logging
 from base64 import b64decode
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from scrapy import Request, Spider
+from scrapy.crawler import Crawler
+from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.settings import BaseSettings
 
 from scrapy_dedup.core.recrawl.values import Unkeepable, encode
 from scrapy_dedup.core.urls.seen import Latest
 from scrapy_dedup.store.engine.codec import to_json
+
+logger = logging.getLogger(__name__)
 
 READMITTED = "dedup_readmitted"
 """Let past the duplicate filter after a kill."""
@@ -212,6 +217,18 @@ def _with_password(proxy: str, header: bytes | None) -> str:
     except ValueError:
         return proxy
     return f"{scheme}{separator}{quote(name, safe='')}:{quote(password, safe='')}@{host}"
+
+
+async def fetched(crawler: Crawler, request: Request) -> Response | None:
+    """Return what a request of our own gives; None where a middleware refuses it, or it fails."""
+    assert crawler.engine is not None
+    try:
+        return await crawler.engine.download_async(request)
+    except IgnoreRequest:
+        return None
+    except Exception as error:  # noqa: BLE001 - whatever a download handler raises: there is no answer
+        logger.debug("%s cannot be fetched: %s", request.url, error)
+        return None
 
 
 def origin_of(url: str) -> str:

@@ -25,7 +25,6 @@ from scrapy.utils.reactor import is_reactor_installed
 from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.core.runs import STAT
 from scrapy_dedup.core.urls.canonical import Alias, Own, OwnReason, redirect_aliases
@@ -341,20 +340,15 @@ class Runtime:
         """Return what a page's canonical link is worth, judged once for a response."""
         if draft.page is None:
             return Own(OwnReason.NONE)
-        if visit is None or visit.alias is None:
-            alias = self.judge_alias(draft.url, draft.page_key, draft.domain, draft.page)
-            if visit is not None:
-                visit.alias = alias
-            return alias
-        return visit.alias
-
-    def judge_alias(self, url: str, key: bytes, domain: str, page: Page) -> Alias | Own:
-        """Judge a page's canonical link, and count it among what the domain's pages declare."""
-        alias = self.crawl.aliases.judge_declaration(
-            declaration_of(url, page), key, domain, self.canonical_policy, self.rules
-        )
+        if visit is not None and visit.alias is not None:
+            return visit.alias
+        said = declaration_of(draft.url, draft.page)
+        aliases, policy = self.crawl.aliases, self.canonical_policy
+        alias = aliases.judge_declaration(said, draft.page_key, draft.domain, policy, self.rules)
         if isinstance(alias, Own) and alias.reason not in (OwnReason.NONE, OwnReason.SELF):
             self.count(f"canonical/refused_{alias.reason}")
+        if visit is not None:
+            visit.alias = alias
         return alias
 
     def note_redirects(self, urls: tuple[str, ...], final_url: str) -> None:

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 from scrapy import Request
-from scrapy.http import HtmlResponse, Response
+from scrapy.http import HtmlResponse, Response, TextResponse
+from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.gz import gunzip, gzip_magic_number
+from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.duplicates import TITLE
 from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
@@ -40,10 +42,18 @@ from scrapy_dedup.core.urls.seen import KeyTable, Latest
 from scrapy_dedup.plugin.domains import Site, Sites
 from scrapy_dedup.plugin.dupefilter import RepeatedLinks
 from scrapy_dedup.plugin.recrawl.reuse import stands
-from scrapy_dedup.plugin.requests import LEFT_OUT, READMITTED, carried_by, parent_of, redirected_from
+from scrapy_dedup.plugin.requests import (
+    LEFT_OUT,
+    READMITTED,
+    carried_by,
+    fetched,
+    origin_of,
+    parent_of,
+    redirected_from,
+)
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.plugin.visits import Visit, is_sitemap_request, received_bytes
-from scrapy_dedup.plugin.waiting import Together, result_of
+from scrapy_dedup.plugin.visits import Visit, is_html, is_sitemap_request, received_bytes
+from scrapy_dedup.plugin.waiting import Together, Turn, result_of
 from scrapy_dedup.service.crawl.commits import failed_fetch
 from scrapy_dedup.service.crawl.drafts import usable_text
 from scrapy_dedup.service.cut.site_cleaning import frames_of
@@ -82,7 +92,6 @@ from scrapy_dedup.store.writer import ProjectStore
 
 if TYPE_CHECKING:
     from scrapy_dedup.core.resilience.discovery import Sitemap, SitemapLimits
-    from scrapy_dedup.plugin.error_pages import ErrorPages
 
 # A date and its key take some 200 bytes; pages beyond this are asked for.
 _MOST_DATES = 200_000
@@ -186,7 +195,7 @@ class Unchanged:
         self._known_pages = PageLookups(store, runtime.count)
         self._comparing = Comparing(store, runtime.limits, runtime.count)
         self._sitemaps = SitemapDates(runtime.sites, runtime.settings, runtime.rules, runtime.count)
-        self._error_pages: ErrorPages | None = None
+        self._error_pages = ErrorPages(runtime)
         self._titles = TitleCheck(runtime, self._sitemaps)
         self._answered = KeyTable("B")
         """Keys of pages that were answered, beside those that are met: gone ones, sitemaps, and what is on its way."""
@@ -477,10 +486,6 @@ class Unchanged:
         how = "off" if visit.settings.shadows("unchanged") else visit.settings.soft_404
         if how == "off":
             return False
-        if self._error_pages is None:
-            from scrapy_dedup.plugin.error_pages import ErrorPages  # noqa: PLC0415 (few crawls ask for them)
-
-            self._error_pages = ErrorPages(self._runtime)
         if not await self._error_pages.is_one(request, response, page, site):
             return False
         self._runtime.count("soft_404/pages")
@@ -501,6 +506,71 @@ class Unchanged:
         if record is not None:
             site.count(record)
             self._runtime.crawl.rows.append(record)
+
+
+# A URL that does not exist is waited for so long.
+_PROBE_SECONDS: Final = 30
+_MOST_HOSTS: Final = 10_000
+
+
+class _Host(Struct):
+    """What is known of one host's answers."""
+
+    first: str
+    probes: dict[str, Page] | None = None
+    """What it gives for URLs that do not exist, with 200; None: it was not asked."""
+
+
+class ErrorPages:
+    """Asks each host twice, when its second page comes: a host with one page costs no more than that."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._hosts: dict[str, _Host] = {}
+        self._asking: dict[str, Deferred[None]] = {}
+
+    async def is_one(self, request: Request, response: Response, page: Page, site: Site) -> bool:
+        """Say whether a page is its host's error page."""
+        from scrapy_dedup.core.resilience.soft404 import ErrorPage, judge_page  # noqa: PLC0415 (few crawls ask for it)
+
+        origin = origin_of(response.url)
+        host = self._hosts.get(origin)
+        if host is None:
+            if len(self._hosts) < _MOST_HOSTS:
+                self._hosts[origin] = _Host(response.url)
+            return False
+        if host.probes is None and host.first != response.url:
+            async with Turn(self._asking, origin):
+                host.probes = host.probes if host.probes is not None else await self._probes(request, response.url)
+        if not host.probes:
+            return False
+        repeats = site.versions.repeats
+        return isinstance(judge_page(response.url, page, host.probes, repeats), ErrorPage)
+
+    async def _probes(self, request: Request, url: str) -> dict[str, Page]:
+        from scrapy_dedup.core.resilience.soft404 import probe_url  # noqa: PLC0415
+
+        probes: dict[str, Page] = {}
+        # Two: what differs between them is no word of the error page.
+        for seed in range(2):
+            probe = probe_url(url, f"{self._runtime.crawl.run.id} {seed}")
+            error = await self._error_page(request, probe)
+            if error is None:
+                return {}
+            probes[probe] = error
+        return probes
+
+    async def _error_page(self, asked: Request, probe: str) -> Page | None:
+        """Return what the host gives for a URL that does not exist, where it gives it with 200."""
+        alone = {"download_timeout": _PROBE_SECONDS, "dont_retry": True, "dont_redirect": True, "dont_cache": True}
+        request = Request(probe, NO_CALLBACK, meta=alone, dont_filter=True)
+        self._runtime.count("soft_404/probes")
+        # Where robots.txt does not allow it nobody is judged.
+        response = await fetched(self._runtime.crawler, self._runtime.ways.of(asked).lead(request))
+        if not isinstance(response, TextResponse) or response.status != 200 or not is_html(response):
+            return None
+        page = parse_page(response.text, self._runtime.limits)
+        return page if isinstance(page, Page) else None
 
 
 # Domains whose templates are held to compare pages by.

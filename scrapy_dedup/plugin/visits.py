@@ -118,18 +118,19 @@ class Visit:
     @property
     def forbids_content(self) -> bool:
         """Whether the page asks not to be kept, and the user honours that."""
-        directives = self._directives()
-        return self.settings.robots_directives == "honour" and directives is not None and directives.noindex
+        return self._honoured is not None and self._honoured.noindex
 
     @property
     def forbids_links(self) -> bool:
         """Whether the page asks not to follow its links, and the user honours that."""
-        directives = self._directives()
-        return self.settings.robots_directives == "honour" and directives is not None and directives.nofollow
+        return self._honoured is not None and self._honoured.nofollow
 
-    def _directives(self) -> Directives | None:
+    @property
+    def _honoured(self) -> Directives | None:
         judgement = self.judgement
-        return judgement.directives if judgement is not None and not judgement.is_shadow else None
+        if self.settings.robots_directives != "honour" or judgement is None or judgement.is_shadow:
+            return None
+        return judgement.directives
 
     def declared_type(self) -> str | None:
         """Return the response's Content-Type with its parameters."""

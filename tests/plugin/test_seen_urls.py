@@ -5,12 +5,13 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.plugin.dupefilter import SeenUrls
 from scrapy_dedup.store.engine.errors import StoreError
+from scrapy_dedup.store.seen_urls import SeenTable
 from tests.adapters.extras import needs
 
 needs("rbloom", "seen")
 
 
-class Table:
+class Table(SeenTable):
     """A table in memory, which can be away."""
 
     def __init__(self) -> None:

@@ -108,11 +108,6 @@ class Supervisor:
                 done.exit_code, done.reason = next_step.exit_code, next_step.reason
                 return done
 
-    def ask_to_end(self, number: int) -> None:
-        """Hand a signal on to the command, and start it no more."""
-        self._asked = True
-        _send(self._process, number)
-
     def _run_once(self, heartbeat: Path) -> RunEnding:
         heartbeat.unlink(missing_ok=True)
         process = _start(self._command, {**os.environ, HEARTBEAT: str(heartbeat)}, self._output)
@@ -171,7 +166,9 @@ class Supervisor:
                 signal.signal(number, handler)
 
     def _heard(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 (a handler's signature)
-        self.ask_to_end(number)
+        """Hand a signal on to the command, and start it no more."""
+        self._asked = True
+        _send(self._process, number)
 
 
 class _Pulse:

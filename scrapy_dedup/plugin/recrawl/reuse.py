@@ -22,9 +22,8 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.settings import default_settings
 from scrapy.utils.asyncio import run_in_thread
-from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.request import request_from_dict
-from twisted.internet.defer import DeferredLock
+from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.fingerprints import parts_hash
@@ -32,6 +31,7 @@ from scrapy_dedup.core.recrawl.values import Unkeepable, UnkeepableReason, decod
 from scrapy_dedup.core.recrawl.verdicts import Change
 from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.plugin.requests import OF_SCRAPY, OURS, MethodNames, callback_name, carried_by
+from scrapy_dedup.plugin.waiting import Turn
 from scrapy_dedup.service.crawl.commits import Recorded
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.recrawl import FetchPlan, Judgement
@@ -288,7 +288,7 @@ class Reuse:
         self._changed: list[str] = []
         """Places that a callback changed: others may have decided by them."""
         self._ended = 0
-        self._looking = DeferredLock()
+        self._looking: dict[str, Deferred[None]] = {}
         self._is_known = False
         self._domains: dict[str, _Answered] = {}
         self._differed: set[bytes] = set()
@@ -308,11 +308,8 @@ class Reuse:
         """Return under which key the outcome of a request's callback is kept; empty where it is not."""
         if settings.reuse == "never" or not settings.acts("unchanged") or self._crawler.spider is None:
             return b""
-        await maybe_deferred_to_future(self._looking.acquire())
-        try:
+        async with Turn(self._looking, self._crawler.spider.name):
             await self._look(self._crawler.spider)
-        finally:
-            self._looking.release()
         if self._version is None:
             return b""
         identity = _identity(request, self._crawler.spider)

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 from msgspec import Struct, field
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import DontCloseSpider, IgnoreRequest, NotConfigured
+from scrapy.exceptions import DontCloseSpider, NotConfigured
 from scrapy.http import Response, TextResponse
 from scrapy.http.request import NO_CALLBACK
 from scrapy.link import Link
@@ -48,7 +48,7 @@ from scrapy_dedup.core.urls.pagination import PageLinks, listing_part, next_part
 from scrapy_dedup.core.urls.seen import Latest
 from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.plugin.overrides import is_left_alone
-from scrapy_dedup.plugin.requests import LEFT_OUT, LINEAGE, READMITTED, origin_of
+from scrapy_dedup.plugin.requests import LEFT_OUT, LINEAGE, READMITTED, fetched, origin_of
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.unchanged import read_unpacked
 from scrapy_dedup.plugin.visits import LeadsNowhere, Visit
@@ -260,21 +260,14 @@ class Discovery:
 
     async def _fetch(self, url: str, most_bytes: int) -> Response | None:
         """Return what a URL gives, through all that holds for the crawl; None where that is nothing."""
-        engine: Any = self._runtime.crawler.engine
         meta: dict[str, Any] = {"dedup": False, "dont_redirect": True, "dont_cache": True}
         meta |= {"download_timeout": _FETCH_SECONDS, "download_maxsize": most_bytes}
         for _ in range(_MOST_REDIRECTS):
             self._runtime.count("discovery/fetches")
-            try:
-                request = Request(url, callback=NO_CALLBACK, dont_filter=True, meta=dict(meta))
-                response = await engine.download_async(self._runtime.ways.to(url).lead(request))
-            except IgnoreRequest:
-                return None
-            except Exception as error:  # noqa: BLE001 - whatever a download handler raises: there is no answer
-                logger.debug("%s cannot be fetched: %s", url, error)
-                return None
-            if response.status == 200:
-                return response  # type: ignore[no-any-return]
+            request = Request(url, callback=NO_CALLBACK, dont_filter=True, meta=dict(meta))
+            response = await fetched(self._runtime.crawler, self._runtime.ways.to(url).lead(request))
+            if response is None or response.status == 200:
+                return response
             location = response.headers.get("Location")
             if not 300 <= response.status < 400 or not location:
                 return None

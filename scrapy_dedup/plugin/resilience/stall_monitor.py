@@ -36,6 +36,7 @@ from scrapy_dedup.core.resilience.stalls import (
 from scrapy_dedup.core.urls.pagination import shape_of
 from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.plugin.overrides import settings_of
+from scrapy_dedup.plugin.requests import fetched
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import is_html
 from scrapy_dedup.plugin.waiting import Loops
@@ -405,8 +406,7 @@ class StallMonitor:
     async def _probe(self) -> bool | None:
         """Ask the user's own URL whether there is a network; None where there is none to ask."""
         url = self._settings.stall_probe_url
-        engine = self._crawler.engine
-        if not url or engine is None:
+        if not url:
             return None
         meta = {
             PROBE: True,
@@ -421,12 +421,7 @@ class StallMonitor:
             "download_timeout": _PROBE_SECONDS,
             "handle_httpstatus_all": True,
         }
-        try:
-            await engine.download_async(Request(url, callback=NO_CALLBACK, dont_filter=True, meta=meta))
-        except Exception as error:  # noqa: BLE001 - whatever keeps it from an answer
-            logger.debug('DEDUP_STALL["probe_url"] does not answer: %r', error)
-            return False
-        return True
+        return await fetched(self._crawler, Request(url, NO_CALLBACK, dont_filter=True, meta=meta)) is not None
 
     # What is done about it.
 

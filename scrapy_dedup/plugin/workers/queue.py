@@ -101,7 +101,7 @@ class LeasedWork:
             answer = call()
         except RedisError as error:
             self._asleep_until = time.monotonic() + _PAUSE_SECONDS
-            self._count("errors")
+            self.count("errors")
             if not self._is_away:
                 logger.warning("The queue's server fails; the crawl waits for it and loses nothing: %s", error)
             self._is_away = True
@@ -196,14 +196,14 @@ class LeasedWork:
     def _tell(self) -> None:
         done = self._done
         if done and self.tried(lambda: self._server.done(done)):
-            self._count("done", len(done))
+            self.count("done", len(done))
             self._done = []
 
     def renew(self) -> None:
         """Say that this worker lives, and put back what dead ones had."""
         known = self.tried(self._server.renew)
         if known is False and self._has_renewed:
-            self._count("thought_dead")
+            self.count("thought_dead")
             logger.warning(
                 "This worker was thought dead: it was not heard of for DEDUP_SHARED_LEASE=%g s;"
                 " what it had in its hands may be fetched twice",
@@ -220,17 +220,17 @@ class LeasedWork:
             return
         back, given_up = found
         if back:
-            self._count("reclaimed", back)
+            self.count("reclaimed", back)
             logger.warning("%d requests of a worker that died are in the queue again", back)
         for body in given_up:
-            self._count("given_up")
+            self.count("given_up")
             logger.error("A request is given up: every worker that had it died: %.500r", body)
 
     def _recover(self) -> None:
         """Put back what was lent by answers that got lost: nobody would ever say that it is done."""
         known = {*self._taken, *self._scraped, *self._done}
         if back := self.tried(lambda: self._server.recover(known)):
-            self._count("recovered", back)
+            self.count("recovered", back)
             logger.warning("%d requests were lent by answers that got lost, and are in the queue again", back)
 
     def _has_news(self) -> bool:
@@ -270,10 +270,10 @@ class LeasedWork:
         if left is None:
             logger.error("The queue's server is away: what this worker had comes back when its lease is over")
         if self.unsent:
-            self._count("unsent", len(self.unsent))
+            self.count("unsent", len(self.unsent))
             logger.error("%d requests could not be queued; their pages are asked for again", len(self.unsent))
         if back:
-            self._count("put_back", back)
+            self.count("put_back", back)
             logger.warning(
                 "%d requests of this worker are not safe and go back to the queue: other workers, or the next crawl"
                 " of this job, ask for them again",
@@ -289,7 +289,8 @@ class LeasedWork:
         left: tuple[int, int] | None = self.tried(lambda: self._server.leave(finished=self._reason == "finished"))
         return left
 
-    def _count(self, what: str, n: int = 1) -> None:
+    def count(self, what: str, n: int = 1) -> None:
+        """Add to the stat `dedup/queue/<what>`."""
         self._crawler.stats.inc_value(f"dedup/queue/{what}", n)
 
 
@@ -449,7 +450,6 @@ class LeasedQueue:
         is_shared = run is not None and run.worker is not None
         name = f"{key}:{run.id}" if run is not None and is_shared else key
         worker = str(run.worker if run is not None and is_shared else uuid.uuid4())
-        self._crawler = crawler
         self._server = LeasedServer(server, name, worker, settings.shared_lease)
         self._requests = LeasedRequests(spider)
         self._work = LeasedWork(crawler, self._server, settings.shared_lease)
@@ -495,7 +495,7 @@ class LeasedQueue:
             try:
                 request = self._requests.read(body)
             except DedupError as error:
-                self._count("unreadable")
+                self._work.count("unreadable")
                 logger.error("%s", error)  # noqa: TRY400 - it says all there is
                 self._work.tried(lambda given=token: self._server.done([given]))  # type: ignore[misc]
                 continue
@@ -511,20 +511,15 @@ class LeasedQueue:
 
     # For the filter.
 
-    def is_seen(self, request: Request) -> bool:
+    def is_seen(self, fingerprint: bytes) -> bool:
         """Say whether a request was queued before; False while the server is away: the queue itself will say it."""
-        fingerprint = self._requests.fingerprint(request)
         return fingerprint in self._own_seen or bool(self._work.tried(lambda: self._server.is_seen(fingerprint)))
-
-    def fingerprint(self, request: Request) -> bytes:
-        """Return by what requests are compared."""
-        return self._requests.fingerprint(request)
 
     def _keep(self, request: Request, error: ValueError) -> None:
         """Keep a request that only this worker can do: its callback is a function, or it carries an object."""
         # Our own ones (tombstones, items that are made anew) are this worker's business.
         if not is_known_component(getattr(request.callback, "__self__", request.callback)):
-            self._count("unwritable")
+            self._work.count("unwritable")
             if not self._told:
                 logger.error("A request stays with this worker, and is lost if it is killed: %s", error)
             self._told = True
@@ -533,9 +528,6 @@ class LeasedQueue:
         if LEASE in request.meta:
             request = request.replace(meta=without_lease(request.meta))
         heappush(self._own, (-request.priority, next(self._numbers), request))
-
-    def _count(self, what: str) -> None:
-        self._crawler.stats.inc_value(f"dedup/queue/{what}")
 
 
 class LeasedDupeFilter(BaseDupeFilter):
@@ -569,10 +561,10 @@ class LeasedDupeFilter(BaseDupeFilter):
 
     def request_seen(self, request: Request) -> bool:
         """Say whether a request was queued before."""
-        fingerprint = self._queue.fingerprint(request)
+        fingerprint = self._spider.crawler.request_fingerprinter.fingerprint(request)
         if self._recent.meet(fingerprint):
             return True
-        seen = self._queue.is_seen(request)
+        seen = self._queue.is_seen(fingerprint)
         self._recent[fingerprint] = None
         return seen
 

@@ -351,7 +351,7 @@ def test_a_server_that_is_away_is_asked_once_a_second(away):
         away.work.renew()
         len(away.queue)
 
-    assert away.queue._crawler.stats.get_value("dedup/queue/errors") == 1
+    assert away.work._crawler.stats.get_value("dedup/queue/errors") == 1
 
 
 def test_what_could_not_be_queued_is_queued_at_the_end(away):
