@@ -102,7 +102,8 @@ class DomainGuard:
         self._explaining: Deferred[None] | None = None
         self._told = False
         if crawl.run.resumed and self._policy.low_quality == "sample":
-            self._before.update(crawl.store.pages_requested(crawl.run.id, self._domains.low_quality))
+            asked = crawl.store.urls_asked(crawl.run.id).items()
+            self._before.update({name: urls for name, (urls, _) in asked if name in self._domains.low_quality})
 
     # Asking.
 

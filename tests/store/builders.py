@@ -128,12 +128,12 @@ def a_boilerplate(**fields: Any) -> BoilerplateRecord:
 
 
 def a_signature(signature: int = 7, **fields: Any) -> LayoutSignatureRecord:
-    defaults: dict[str, Any] = {"domain": DOMAIN, "level": 1, "layout": 7, "seen": 1, "at": NOON}
+    defaults: dict[str, Any] = {"domain": DOMAIN, "level": 1, "template_id": 7, "seen_count": 1, "last_seen_at": NOON}
     return LayoutSignatureRecord(signature_hash=signature, **{**defaults, **fields})
 
 
 def a_layout_count(**fields: Any) -> LayoutRunRecord:
-    return LayoutRunRecord(**{"domain": DOMAIN, "layout": 7, "pages": 1, "url": a_url(), **fields})
+    return LayoutRunRecord(**{"domain": DOMAIN, "layout": 7, "pages": 1, "first_url": a_url(), **fields})
 
 
 def a_template(layout: int = 7, **fields: Any) -> TemplateRecord:

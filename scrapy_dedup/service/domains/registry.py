@@ -39,6 +39,7 @@ from scrapy_dedup.store.domains.registry import StoredDomain
 from scrapy_dedup.store.engine.codec import optional_text
 from scrapy_dedup.store.records.records import DecisionRecord
 from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.tables.statements import chunks
 from scrapy_dedup.store.writer import ProjectStore
 
 _SHOWN_CHARS = 100
@@ -423,8 +424,8 @@ def settle_run(
     """
     lift_expired(store, at)
     ordered = sorted(store.domains_of_run(run_id, at).union(names) - {""})
-    for start in range(0, len(ordered), _NAMES_AT_ONCE):
-        store.settle_domains(ordered[start : start + _NAMES_AT_ONCE], at, high_quality=settings.high_quality)
+    for some in chunks(ordered, _NAMES_AT_ONCE):
+        store.settle_domains(some, at, high_quality=settings.high_quality)
     if ordered:
         settle_twins(store, ordered, settings, at)
     return set(ordered)

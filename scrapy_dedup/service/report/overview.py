@@ -41,6 +41,7 @@ from scrapy_dedup.service.views.changes import ChangesChoice, PageChange, Since,
 from scrapy_dedup.service.views.explain import judged_blocks, own_removals, page_blocks
 from scrapy_dedup.settings import LAYERS, Settings
 from scrapy_dedup.store.domains.layouts import StoredPicture
+from scrapy_dedup.store.domains.lists import some_pages
 from scrapy_dedup.store.pages.reads import Reads
 from scrapy_dedup.store.records.stored import (
     DomainFigures,
@@ -422,7 +423,7 @@ def _visits(domain: DomainLayouts) -> int:
 def _layouts_of(store: Store, project: ProjectStore, found: DomainLayouts, room: _Room) -> values.ReportDomainLayouts:
     with store.session(read_only=True) as session:
         repeated = Reads(session, project.id).repeated_blocks(_BLOCKS_SEARCHED, found.domain)
-        urls = Reads(session, project.id).some_urls(found.domain, _URLS_SEARCHED)
+        urls = some_pages(session.connection(), project.id, found.domain, _URLS_SEARCHED)
     live = {one.layout: one for one in project.templates(found.domain)}
     pictures = project.pictures(found.domain)
     layouts = tuple(

@@ -7,11 +7,11 @@ from datetime import datetime
 from msgspec import Struct
 from sqlalchemy import Connection, insert, select, update
 
-from scrapy_dedup.store.domains.registry import among, some_of
+from scrapy_dedup.store.domains.registry import among
 from scrapy_dedup.store.engine.codec import column_text, row_of
 from scrapy_dedup.store.records.lookups import columns_of, read
 from scrapy_dedup.store.tables.models import CandidateRow, DiscoverySession
-from scrapy_dedup.store.tables.statements import table_of
+from scrapy_dedup.store.tables.statements import chunks, table_of
 
 NEW = "new"
 """The outcome of a URL that became a candidate."""
@@ -80,7 +80,7 @@ def add(
 def with_candidate(connection: Connection, project_id: uuid.UUID, names: Collection[str]) -> set[str]:
     """Return those of the domains that have a candidate."""
     found: set[str] = set()
-    for some in some_of(names):
+    for some in chunks(names):
         of_these = (CandidateRow.project_id == project_id, *among(CandidateRow.domain_name, some))
         found.update(connection.scalars(select(CandidateRow.domain_name).distinct().where(*of_these)))
     return found

@@ -29,14 +29,7 @@ from scrapy_dedup.store.engine.codec import column_text, row_of, unpack_json
 from scrapy_dedup.store.records.batch import Batch
 from scrapy_dedup.store.records.lookups import columns_of, named, read
 from scrapy_dedup.store.records.records import AlarmRecord, TemplateState, TemplateStateRecord
-from scrapy_dedup.store.records.stored import (
-    LayoutCount,
-    LayoutFigures,
-    StoredAlarm,
-    StoredSignature,
-    StoredTemplate,
-    TemplateFigures,
-)
+from scrapy_dedup.store.records.stored import LayoutCount, LayoutFigures, StoredAlarm, StoredTemplate, TemplateFigures
 from scrapy_dedup.store.tables.columns import by_code_point
 from scrapy_dedup.store.tables.models import (
     IS_LIVE,
@@ -73,7 +66,7 @@ _IN_ORDER = (by_code_point(LayoutTemplateRow.domain), LayoutTemplateRow.layout, 
 
 def add_template(connection: Connection, row: Row) -> int:
     """Add a version, unless it equals the newest one; return the number of the one or the other."""
-    same_layout = _of_layout(row["project_id"], row["domain"], row["layout"])
+    same_layout = _of_layout(LayoutTemplateRow, row["project_id"], row["domain"], row["layout"])
     columns = (LayoutTemplateRow.version, LayoutTemplateRow.state, LayoutTemplateRow.overrides, LayoutTemplateRow.body)
     newest_first = select(*columns).where(*same_layout).order_by(LayoutTemplateRow.version.desc())
     newest = connection.execute(newest_first.limit(1)).first()
@@ -104,7 +97,7 @@ def _decisions(overrides: Iterable[Mapping[str, Any]]) -> list[tuple[Any, Any]]:
 
 def set_template_state(connection: Connection, project_id: uuid.UUID, change: TemplateStateRecord) -> int | None:
     """Change the state of a version; return its number, None where there is no such version."""
-    same_layout = _of_layout(project_id, column_text(change.domain), change.layout)
+    same_layout = _of_layout(LayoutTemplateRow, project_id, change.domain, change.layout)
     found = select(LayoutTemplateRow.version, LayoutTemplateRow.state).where(*same_layout)
     if change.version is not None:
         found = found.where(LayoutTemplateRow.version == change.version)
@@ -144,7 +137,7 @@ def templates_of(
 
 def template_versions(connection: Connection, project_id: uuid.UUID, domain: str, layout: int) -> list[StoredTemplate]:
     """Return the versions of a layout's template, newest first."""
-    same_layout = _of_layout(project_id, column_text(domain), layout)
+    same_layout = _of_layout(LayoutTemplateRow, project_id, domain, layout)
     newest_first = select(*_WHOLE).where(*same_layout).order_by(LayoutTemplateRow.version.desc())
     return [read(row, StoredTemplate, paths=unpack_json, body=unpack_json) for row in connection.execute(newest_first)]
 
@@ -169,12 +162,8 @@ def template_domains(
     return list(connection.scalars(found.group_by(LayoutTemplateRow.domain).order_by(name).limit(limit)))
 
 
-def _of_layout(project_id: uuid.UUID, domain: str, layout: int) -> tuple[ColumnElement[bool], ...]:
-    return (
-        LayoutTemplateRow.project_id == project_id,
-        LayoutTemplateRow.domain == domain,
-        LayoutTemplateRow.layout == layout,
-    )
+def _of_layout(model: Any, project_id: uuid.UUID, domain: str, layout: int) -> tuple[ColumnElement[bool], ...]:
+    return model.project_id == project_id, model.domain == column_text(domain), model.layout == layout
 
 
 class PictureFacts(Struct, frozen=True):
@@ -313,17 +302,6 @@ def _figures(domain: str, layout: int, found: _Layout) -> LayoutFigures:
     )
 
 
-def signatures_of(connection: Connection, project_id: uuid.UUID, domain: str) -> list[StoredSignature]:
-    """Return the signatures of a domain, in the order of levels and hashes."""
-    columns = [
-        LayoutSignature.template_id if name == "layout" else getattr(LayoutSignature, name)
-        for name in StoredSignature.__struct_fields__
-    ]
-    ordered = select(*columns).where(*_of(LayoutSignature, project_id, domain))
-    ordered = ordered.order_by(LayoutSignature.level, LayoutSignature.signature_hash)
-    return [StoredSignature(*row) for row in connection.execute(ordered)]
-
-
 def alarms_of(
     connection: Connection, project_id: uuid.UUID, domain: Domains = None, *, open_only: bool = False
 ) -> list[StoredAlarm]:
@@ -376,36 +354,18 @@ def _add_runs(connection: Connection, batch: Batch) -> None:
 
 
 def _set_alarm(connection: Connection, project_id: uuid.UUID, alarm: AlarmRecord) -> None:
-    domain = column_text(alarm.domain)
-    same_layout = (
-        LayoutAlarm.project_id == project_id,
-        LayoutAlarm.domain == domain,
-        LayoutAlarm.layout == alarm.layout,
-    )
-    of_open = update(LayoutAlarm).where(*same_layout, IS_OPEN)
+    row = row_of(alarm, project_id=project_id, first_failed_at=alarm.first_failed_at or alarm.raised_at)
+    of_open = update(LayoutAlarm).where(*_of_layout(LayoutAlarm, project_id, alarm.domain, alarm.layout), IS_OPEN)
     if alarm.raised_at is None:
         connection.execute(of_open.values(cleared_at=alarm.cleared_at))
         return
-    figures = {
-        "cause": column_text(alarm.cause),
-        "pages_failed": alarm.pages_failed,
-        "pages_looked": alarm.pages_looked,
-    }
+    figures = {name: row[name] for name in ("cause", "pages_failed", "pages_looked")}
     if connection.execute(of_open.values(figures)).rowcount:
         return
-    row = {
-        "project_id": project_id,
-        "domain": domain,
-        "layout": alarm.layout,
-        "raised_at": alarm.raised_at,
-        "first_failed_at": alarm.first_failed_at or alarm.raised_at,
-        "cleared_at": alarm.cleared_at,
-        **figures,
-    }
     # One that was raised at this instant and is cleared by now is not raised again.
     connection.execute(insert_into(connection, LayoutAlarm).on_conflict_do_nothing(), row)
     order = (LayoutAlarm.raised_at, LayoutAlarm.layout)
-    _hold(connection, project_id, {domain}, (LayoutAlarm.domain,), order, ALARMS_KEPT)
+    _hold(connection, project_id, {row["domain"]}, (LayoutAlarm.domain,), order, ALARMS_KEPT)
 
 
 def _hold(

@@ -4,14 +4,26 @@ Names are those that `core.domains.names` gives.
 """
 
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from operator import itemgetter
 from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import asdict
-from sqlalchemy import ColumnClause, ColumnElement, Connection, Select, bindparam, case, func, or_, select, update
+from sqlalchemy import (
+    ColumnClause,
+    ColumnDefault,
+    ColumnElement,
+    Connection,
+    Select,
+    bindparam,
+    case,
+    func,
+    or_,
+    select,
+    update,
+)
 
 from scrapy_dedup.core.domains import DomainStanding, DomainStatus, after_run, is_pattern, name_pattern, twin_of
 from scrapy_dedup.store.engine.codec import column_text
@@ -19,22 +31,16 @@ from scrapy_dedup.store.records.lookups import values_of
 from scrapy_dedup.store.records.records import ConfidenceRecord
 from scrapy_dedup.store.records.stored import SILENT_AFTER
 from scrapy_dedup.store.tables.models import CrawledUrl, CrawlRun, Document, Domain
-from scrapy_dedup.store.tables.statements import Row, insert_into, table_of
+from scrapy_dedup.store.tables.statements import Row, chunks, insert_into, table_of
 
-_NAMES_AT_ONCE = 500
 # Each with all of its columns, or a scan of the table by itself.
 _FEW_AT_ONCE = 50
 LIKE_ESCAPE: Final = "!"
 # Written out: SQLAlchemy asks the defaults of an insert of many rows for the first alone.
 _ZEROS: Final = {
-    "high_quality_candidate_count": 0,
-    "low_quality_candidate_count": 0,
-    "pages": 0,
-    "chars_in": 0,
-    "chars_out": 0,
-    "errors": 0,
-    "pages_alike": 0,
-    "pages_unlike": 0,
+    one.name: one.default.arg
+    for one in table_of(Domain).c
+    if isinstance(one.default, ColumnDefault) and one.default.is_scalar
 }
 
 
@@ -116,7 +122,7 @@ def of_project(project_id: uuid.UUID) -> Select[Any]:
 def find(connection: Connection, project_id: uuid.UUID, names: Collection[str]) -> dict[str, StoredDomain]:
     """Return those of the names that are registered, as they stand."""
     found = {}
-    for some in some_of(names):
+    for some in chunks(names):
         for row in connection.execute(of_project(project_id).where(*among(Domain.domain_name, some))):
             found[row.domain_name] = StoredDomain(*row)
     return found
@@ -149,7 +155,7 @@ def matching(connection: Connection, project_id: uuid.UUID, patterns: Collection
     globs = [like(pattern) for pattern in wanted if is_pattern(pattern)]
     names = {pattern for pattern in wanted if not is_pattern(pattern)}
     found = find(connection, project_id, names)
-    for some in some_of(globs, _FEW_AT_ONCE):
+    for some in chunks(globs, _FEW_AT_ONCE):
         any_of = or_(*(Domain.domain_name.like(glob, escape=LIKE_ESCAPE) for glob in some))
         for row in connection.execute(of_project(project_id).where(any_of)):
             found[row.domain_name] = StoredDomain(*row)
@@ -185,7 +191,7 @@ def register(
     new: set[str] = set()
     # With RETURNING SQLAlchemy makes statements of many rows of it: written out, each would be compiled again.
     added = insert_into(connection, Domain).on_conflict_do_nothing().returning(table_of(Domain).c.domain_name)
-    for some in some_of(missing):
+    for some in chunks(missing):
         new.update(connection.scalars(added, [_new_row(project_id, name, at, session_id) for name in some]))
     _note_twins(connection, project_id, new)
     return new
@@ -198,7 +204,6 @@ def _new_row(project_id: uuid.UUID, name: str, at: datetime, session_id: uuid.UU
         "domain_name": name,
         "status": DomainStatus.DISCOVERED.value,
         "discovery_session_id": session_id,
-        "boilerplate_share": 0.0,
         "discovered_at": at,
         "created_at": at,
         "updated_at": at,
@@ -288,13 +293,6 @@ def among(column: ColumnClause[str], names: Sequence[str]) -> tuple[ColumnElemen
     return column >= names[0], column <= names[-1], column.in_(names)
 
 
-def some_of(names: Collection[str], at_once: int = _NAMES_AT_ONCE) -> Iterator[tuple[str, ...]]:
-    """Split names, in their order, into parts that fit into one statement."""
-    ordered = sorted(names)
-    for start in range(0, len(ordered), at_once):
-        yield tuple(ordered[start : start + at_once])
-
-
 # Of so many killed runs the domains are made up for; a project whose crawls always die is not read whole each time.
 _KILLED_RUNS: Final = 3
 
@@ -334,15 +332,6 @@ def with_status(connection: Connection, project_id: uuid.UUID, statuses: Collect
     columns = (Domain.domain_name, Domain.status, Domain.status_before, Domain.blacklist_expires_at)
     found = select(*columns).where(Domain.project_id == project_id, Domain.status.in_(sorted(statuses)))
     return [StoredStatus(*row) for row in connection.execute(found)]
-
-
-def requested(
-    connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID, names: Collection[str]
-) -> dict[str, int]:
-    """Return of how many pages of each domain a run wrote something down; aliases are no pages."""
-    of_these = (CrawledUrl.project_id == project_id, CrawledUrl.run_id == run_id, CrawledUrl.status != "alias")
-    counted = select(CrawledUrl.domain, func.count()).where(*of_these).group_by(CrawledUrl.domain)
-    return {name: pages for name, pages in connection.execute(counted) if name in names}
 
 
 def of_run(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID, at: datetime) -> set[str]:
@@ -445,7 +434,7 @@ def figures(connection: Connection, project_id: uuid.UUID, names: Collection[str
     ).where(Document.project_id == project_id)
     failed = _failed_urls(connection, project_id)
     found = {name: CrawledFigures(errors=failed[name]) for name in names if name in failed}
-    for some in some_of(names):
+    for some in chunks(names):
         for name, pages, chars_in, chars_out, failures, last in connection.execute(
             sums.where(Document.domain.in_(some)).group_by(Document.domain)
         ):

@@ -115,11 +115,7 @@ def set_cleaned(
     of_page = (source.c.project_id == bindparam("of_project")) & (source.c.page_key == bindparam("of_page"))
     # Without one the report stays: it says what went out last.
     report = func.coalesce(bindparam("new_report", type_=source.c.report.type), source.c.report)
-    values: dict[str, Any] = {
-        "cleaned_content": bindparam("cleaned_content"),
-        "cleaned_bytes": bindparam("cleaned_bytes"),
-    }
-    connection.execute(update(source).where(of_page).values(values | {"report": report}), rows)
+    connection.execute(update(source).where(of_page).values(report=report), rows)
     return sum(size - held[key].cleaned_bytes for key, size in sizes.items())
 
 
@@ -148,13 +144,7 @@ def _move_to_versions(
 ) -> int:
     """Copy originals that differ from the new ones; a page that came again as it was is no new version."""
     later = [key for key, row in replaced.items() if row["fetched_at"] > held[key].fetched_at]
-    columns = (
-        SourceRow.project_id,
-        SourceRow.page_key,
-        SourceRow.fetched_at,
-        SourceRow.content,
-        SourceRow.content_bytes,
-    )
+    columns = (getattr(SourceRow, column.name) for column in table_of(SourceVersion).c)
     of_project = select(*columns).where(SourceRow.project_id == project_id, SourceRow.content.is_not(None))
     moved = [
         dict(row._mapping)  # noqa: SLF001 (SQLAlchemy's public name for it)
@@ -232,7 +222,6 @@ def _drop_oldest_versions(connection: Connection, project_id: uuid.UUID, excess:
 
 
 def _empty_oldest_pages(connection: Connection, project_id: uuid.UUID, excess: int) -> int:
-    """Set the contents to NULL; the rows stay, with URL, title and time."""
     oldest = (
         select(SourceRow.page_key, SourceRow.content_bytes + SourceRow.cleaned_bytes)
         .where(SourceRow.project_id == project_id, SourceRow.content.is_not(None))
@@ -240,10 +229,15 @@ def _empty_oldest_pages(connection: Connection, project_id: uuid.UUID, excess: i
         .limit(_DROPPED_AT_ONCE)
     )
     emptied, freed = _first_of(connection, oldest, excess)
+    empty_pages(connection, project_id, [key for key, _ in emptied])
+    return freed
+
+
+def empty_pages(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]) -> None:
+    """Set the contents of pages to NULL; the rows stay, with URL, title and time."""
     nothing = {"content": None, "content_bytes": 0, "cleaned_content": None, "cleaned_bytes": 0, "report": None}
     without = update(SourceRow).where(SourceRow.project_id == project_id).values(nothing)
-    change_in(connection, without, SourceRow.page_key, [key for key, _ in emptied])
-    return freed
+    change_in(connection, without, SourceRow.page_key, keys)
 
 
 def _first_of(connection: Connection, oldest: Any, excess: int) -> tuple[list[Any], int]:

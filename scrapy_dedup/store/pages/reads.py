@@ -123,11 +123,6 @@ class Reads:
         )
         return [(key, reason, url) for key, reason, url in self._session.execute(found)]
 
-    def some_urls(self, domain: str, limit: int) -> list[str]:
-        """Return the URLs of some completed documents of a domain, spread evenly, in the order of page keys."""
-        found = select(Document.url).where(*self._completed(), Document.domain == domain)
-        return list(self._session.scalars(found.order_by(Document.page_key).limit(limit)))
-
     def pages_by_share(self, positions: int) -> list[bytes]:
         """Return the keys of some pages whose originals are kept, evenly spread, most text removed first.
 
@@ -389,10 +384,9 @@ class PageMark(Struct, frozen=True):
     verdict: str | None
 
 
-_LISTED: list[Any] = [
-    *(Document.page_key, Document.url, Document.domain, func.substr(Document.title, 1, TITLE_CHARS)),
-    *(Document.status, Document.verdict, Document.chars_in, Document.chars_out, Document.updated_at),
-    *(Document.last_seen_at, Document.last_changed_at, Document.gone_at),
+_LISTED = [
+    func.substr(column, 1, TITLE_CHARS) if column is Document.title else column
+    for column in lookups.columns_of(Document, ListedPage)
 ]
 _ORDER = (Document.updated_at, Document.page_key)
 
@@ -470,13 +464,9 @@ class StoredText(Struct, frozen=True):
     cleaned_content: str | None
 
 
-_TEXT: list[Any] = [
-    *(Document.page_key, Document.url, Document.domain, Document.title, Document.verdict),
-    *(Document.run_id, Document.last_seen_at, Document.gone_at, CrawledUrl.document_key),
-    *(SourceRow.fetched_at, SourceRow.cleaned_content),
-]
+_TEXT = (CrawledUrl.document_key, SourceRow.fetched_at, SourceRow.cleaned_content)
 _OF_PAGE = (
-    select(*_TEXT)
+    select(*lookups.columns_of(Document, StoredText), *_TEXT)
     .outerjoin(SourceRow, same_page(SourceRow, Document))
     .outerjoin(CrawledUrl, same_page(CrawledUrl, Document))
     .where(Document.last_seen_at.is_not(None))

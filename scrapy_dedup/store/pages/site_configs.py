@@ -62,13 +62,7 @@ def put(
     if present is not None and present.config == config:
         return present.version, 0
     version = present.version + 1 if present else 1
-    row = {
-        "project_id": project_id,
-        "domain": column_text(domain),
-        "version": version,
-        "config": dict(config),
-        "updated_at": at,
-    }
+    row = row_of(StoredSiteConfig(domain, dict(config), version, at), project_id=project_id)
     upsert(connection, SiteConfigRow, ("project_id", "domain"), [row])
     return version, _mark_stale(connection, project_id, domain)
 

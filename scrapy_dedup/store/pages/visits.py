@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 from sqlalchemy import (
     Boolean,
     ColumnClause,
@@ -339,16 +339,14 @@ def write_visits(connection: Connection, batch: Batch, bound: RowBound) -> None:
 def changes(connection: Connection, project_id: uuid.UUID, choice: ChangeChoice, limit: int) -> list[StoredChange]:
     """Return so many visits with a change, in the order of time."""
     some = (
-        select(*_VISIT, VisitRow.id, Document.url, Document.domain)
+        select(*_VISIT, VisitRow.id.label("visit_id"), Document.url, Document.domain)
         .outerjoin(Document, _SAME_PAGE)
         .where(VisitRow.project_id == project_id, *_chosen(choice))
         .order_by(VisitRow.at, VisitRow.id)
         .limit(limit)
     )
-    return [
-        StoredChange(**asdict(_read(row[: len(_VISIT)])), url=row.url, domain=row.domain, visit_id=row.id)
-        for row in connection.execute(some)
-    ]
+    found = (read(row, StoredChange) for row in connection.execute(some))
+    return [replace(one, run_id=None) if one.run_id == NO_RUN else one for one in found]
 
 
 def count_changes(connection: Connection, project_id: uuid.UUID, choice: ChangeChoice) -> dict[str, int]:
@@ -413,11 +411,6 @@ def _add_up(run: StoredRun, sums: list[Any], shared_by: Sequence[StoredWorker]) 
         seconds=sum(row.seconds for row in sums),
         workers=shared_by,
     )
-
-
-def _read(row: Any) -> StoredVisit:
-    visit = StoredVisit(*row)
-    return replace(visit, run_id=None) if visit.run_id == NO_RUN else visit
 
 
 def add_counts(connection: Connection, batch: Batch) -> None:

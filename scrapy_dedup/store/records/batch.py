@@ -197,40 +197,23 @@ class Batch:
 
     @add.register
     def _(self, record: values.LayoutSignatureRecord) -> None:
-        domain = column_text(record.domain)
-        key = (domain, record.level, record.signature_hash)
-        row = {
-            "project_id": self.project_id,
-            "domain": domain,
-            "level": record.level,
-            "signature_hash": record.signature_hash,
-            "template_id": record.layout,
-            "seen_count": record.seen,
-            "first_seen_at": record.at,
-            "last_seen_at": record.at,
-            "algorithm_version": record.algorithm_version,
-        }
+        row = self._row(record, first_seen_at=record.last_seen_at)
+        key = (row["domain"], row["level"], row["signature_hash"])
         earlier = self.layout_signatures.get(key)
         if earlier:
             row["seen_count"] += earlier["seen_count"]
-            row["first_seen_at"] = min(record.at, earlier["first_seen_at"])
-            row["last_seen_at"] = max(record.at, earlier["last_seen_at"])
-            row["template_id"] = earlier["template_id"] if record.layout is None else record.layout
+            row["first_seen_at"] = min(row["first_seen_at"], earlier["first_seen_at"])
+            row["last_seen_at"] = max(row["last_seen_at"], earlier["last_seen_at"])
+            row["template_id"] = earlier["template_id"] if record.template_id is None else record.template_id
         self.layout_signatures[key] = row
 
     @add.register
     def _(self, record: values.LayoutRunRecord) -> None:
-        domain = column_text(record.domain)
-        earlier = self.layout_runs.get((domain, record.layout))
-        self.layout_runs[domain, record.layout] = {
-            "project_id": self.project_id,
-            "domain": domain,
-            "layout": record.layout,
-            "run_id": self.run_id or NO_RUN,
-            "pages": record.pages + (earlier["pages"] if earlier else 0),
-            "first_url": earlier["first_url"] if earlier else column_text(record.url),
-            "counted_at": now(),
-        }
+        row = self._row(record, run_id=self.run_id or NO_RUN, counted_at=now())
+        earlier = self.layout_runs.get((row["domain"], record.layout))
+        if earlier:
+            row |= {"pages": record.pages + earlier["pages"], "first_url": earlier["first_url"]}
+        self.layout_runs[row["domain"], record.layout] = row
 
     @add.register
     def _(self, record: values.TemplateRecord) -> None:

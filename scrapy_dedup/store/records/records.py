@@ -150,16 +150,16 @@ class LayoutSignatureRecord(Struct, frozen=True):
     """Pages of a domain had a signature; counts twice when written twice, as `ValidatorRecord` does.
 
     Attributes:
-        layout: to which it belongs; None where no layout is near, which leaves what is stored.
-        seen: by how many pages more.
+        template_id: the layout to which it belongs; None where none is near, which leaves what is stored.
+        seen_count: by how many pages more.
     """
 
     domain: str
     signature_hash: int
     level: Level
-    layout: int | None
-    seen: int
-    at: datetime
+    template_id: int | None
+    seen_count: int
+    last_seen_at: datetime
     algorithm_version: int = 1
 
 
@@ -168,13 +168,13 @@ class LayoutRunRecord(Struct, frozen=True):
 
     Attributes:
         pages: so many more.
-        url: of one of them; the first that is written stays.
+        first_url: of one of them; the first that is written stays.
     """
 
     domain: str
     layout: int
     pages: int
-    url: str
+    first_url: str
 
 
 class TemplateRecord(Struct, frozen=True):

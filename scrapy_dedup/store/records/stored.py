@@ -110,23 +110,10 @@ class StoredSource(Struct, frozen=True):
     """What stands on an item beside the cleaned text."""
 
 
-class StoredDocument(Struct, frozen=True):
-    """What became of a page's content."""
+class StoredDocument(records.DocumentRecord, frozen=True):
+    """What became of a page's content; run_id is that of the run that wrote it last."""
 
-    page_key: bytes
-    url: str
-    domain: str
-    run_id: uuid.UUID | None
-    status: str
-    verdict: str | None
-    title: str | None
-    canonical_url: str | None
-    content_hash: bytes | None
-    cleaned_hash: bytes | None
-    chars_in: int | None
-    chars_out: int | None
-    error: str | None
-    updated_at: datetime
+    run_id: uuid.UUID | None = None
 
 
 class StoredUrl(records.CrawledUrlRecord, frozen=True):
@@ -202,19 +189,6 @@ class RepeatedBlock(Struct, frozen=True):
     sample: str
 
 
-class StoredSignature(Struct, frozen=True):
-    """A signature that pages of a domain have; layout is None where it belongs to none."""
-
-    domain: str
-    signature_hash: int
-    level: int
-    layout: int | None
-    seen_count: int
-    first_seen_at: datetime
-    last_seen_at: datetime
-    algorithm_version: int
-
-
 class StoredTemplate(records.TemplateRecord, frozen=True, kw_only=True):
     """A version of a template: the record, its number, since when it has its state, its layout as 16 hex digits."""
 
@@ -281,12 +255,11 @@ class StoredAlarm(records.AlarmRecord, frozen=True, kw_only=True):
     raised_at: datetime
 
 
-class StoredState(Struct, frozen=True):
-    """The state of a page's last acknowledged visit; for what stands beside it see `DocumentRecord`.
+class StoredState(StoredDocument, frozen=True, kw_only=True):
+    """The state of a page's last acknowledged visit.
 
     Attributes:
-        run_id: the run that wrote the document last.
-        status: not "completed" where that run began the page and did not complete it.
+        status: not "completed" where the last run began the page and did not complete it.
         http_status, last_crawled_at: of the URL's last visit, acknowledged or not; skips are none.
         document_key: of the page that has its content; its own where it is no duplicate.
         memo_keys: of the extractions that are held for the page.
@@ -294,36 +267,14 @@ class StoredState(Struct, frozen=True):
         stale: why its text is to be made anew, though it did not change.
     """
 
-    page_key: bytes
-    url: str
-    domain: str
-    run_id: uuid.UUID | None
-    status: str
-    verdict: str | None
-    title: str | None
-    content_hash: bytes | None
-    cleaned_hash: bytes | None
-    etag: str | None
-    last_modified: str | None
-    validated_at: datetime | None
     first_seen_at: datetime
     last_seen_at: datetime
-    last_changed_at: datetime | None
-    blocks: bytes | None
-    interval_seconds: float | None
-    visits_count: int
-    changes_count: int
-    missed_runs: int
-    gone_at: datetime | None
-    lastmod: datetime | None = None
-    depth: int | None = None
     http_status: int | None = None
     last_crawled_at: datetime | None = None
     document_key: bytes | None = None
     memo_keys: frozenset[bytes] = frozenset()
     stale: str | None = None
     alias_kind: str | None = None
-    body_hash: bytes | None = None
 
 
 class StoredVisit(records.VisitRecord, frozen=True):

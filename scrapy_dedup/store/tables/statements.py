@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from sqlalchemy import (
     ColumnClause,
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
 Row = dict[str, Any]
+Key = TypeVar("Key", bytes, str)
 
 # SQLite takes 32,766 values in one statement, PostgreSQL twice as many; smaller ones are planned faster.
 _IN_CHUNK = 500
@@ -142,11 +143,11 @@ def _replacing(
     return statement.on_conflict_do_update(index_elements=list(keys), set_=changed)
 
 
-def chunks(keys: Collection[bytes]) -> Iterator[list[bytes]]:
+def chunks(keys: Collection[Key], at_once: int = _IN_CHUNK) -> Iterator[list[Key]]:
     """Split keys, in their order, into lists that fit into one statement's IN."""
     ordered = sorted(keys)
-    for start in range(0, len(ordered), _IN_CHUNK):
-        yield ordered[start : start + _IN_CHUNK]
+    for start in range(0, len(ordered), at_once):
+        yield ordered[start : start + at_once]
 
 
 def rows_in(

@@ -136,7 +136,6 @@ class StoredCache:
 
     def drop(self, originals: Collection[bytes], blocks: Collection[bytes]) -> None:
         """Empty the originals and cleaned texts of pages, and the blocks of pages; URL, title and time stay."""
-        emptied = {"content": None, "content_bytes": 0, "cleaned_content": None, "cleaned_bytes": 0}
         with self._store.session() as session:
             connection = session.connection()
             stored_bytes = contents.lock_project(connection, self._project_id) or 0
@@ -144,7 +143,7 @@ class StoredCache:
             sizes = select(func.coalesce(func.sum(SourceRow.content_bytes + SourceRow.cleaned_bytes), 0))
             for (freed,) in rows_in(connection, sizes.where(of_project), SourceRow.page_key, originals):
                 stored_bytes -= int(freed)
-            change_in(connection, update(SourceRow).where(of_project).values(emptied), SourceRow.page_key, originals)
+            contents.empty_pages(connection, self._project_id, originals)
             contents.count_bytes(connection, self._project_id, max(0, stored_bytes))
             without = update(Document).where(Document.project_id == self._project_id).values(blocks=None)
             change_in(connection, without, Document.page_key, blocks)

@@ -208,9 +208,8 @@ def _which(
             # Addresses are stored as they were spelt.
             spelt = select(_URL[table]).where(*_of_domains(project_id, table, chosen)).distinct()
             urls = [url for url in connection.scalars(spelt) if chosen.key_of(url) in chosen.pages]
-            for start in range(0, len(urls), _AT_ONCE):
-                some = _URL[table].in_(urls[start : start + _AT_ONCE])
-                yield table, and_(*_of_domains(project_id, table, chosen), some)
+            for some in chunks(urls):
+                yield table, and_(*_of_domains(project_id, table, chosen), _URL[table].in_(some))
 
 
 def _of_domains(project_id: uuid.UUID, table: Table, chosen: ChosenRows) -> tuple[ColumnElement[bool], ...]:
