@@ -67,7 +67,7 @@ screenshots: $(VENV)/.installed-dev
 
 docs: $(VENV)/.installed-docs
 	$(RUN) docs/settings_page.py > docs/settings.md
-	$(RUN) -m scrapy_dedup.web.openapi docs/rest.md
+	$(RUN) docs/rest_table.py
 	$(RUN) -m sphinx -q -W --keep-going -b html docs build/docs
 	@echo "build/docs/index.html"
 
