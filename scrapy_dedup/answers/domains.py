@@ -350,4 +350,4 @@ class UndoneAnswer(KeptAnswer):
     @classmethod
     def made(cls, done: Undone) -> Self:
         """Return what was done, or would be."""
-        return cls.of(done.kept, done, done.changed, dry_run=done.changed is None)
+        return cls.of(done.kept, done, done.changed, dry_run=done.changed.trial is not None)

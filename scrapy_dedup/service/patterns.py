@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable
 from datetime import datetime
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -36,7 +36,16 @@ GENERIC_TIER: Final = 1
 SITE_TIER: Final = 2
 TEXT_TIER: Final = 3
 PDF_TIER: Final = 4
-PAGES_TRIED: Final = 1_000
+
+
+class TrialBound(NamedTuple):
+    """On how many stored pages, and for how long at most, it is tried what a configuration would mean."""
+
+    pages: int = 1_000
+    seconds: float = math.inf
+
+
+PATIENT: Final = TrialBound()
 
 
 class ConfigFileError(DedupError):
@@ -48,25 +57,19 @@ class ConfigChangedError(DedupError):
 
 
 class Changed(Struct, frozen=True):
-    """What became of a change.
+    """What became of a change, or would.
 
     Attributes:
-        version: of the configuration now; 0 where there is none any more.
+        version: of the configuration now; 0 where there is none any more, None where nothing was written.
         stale: pages that are to be cleaned again for it.
+        trial: what it would mean; None where it was written.
     """
 
     domain: str
     config: SiteConfig
-    version: int
-    stale: int
-
-
-class TriedConfig(Struct, frozen=True):
-    """What a configuration of a domain would mean."""
-
-    domain: str
-    config: SiteConfig
-    trial: ConfigTrial
+    version: int | None = None
+    stale: int | None = None
+    trial: ConfigTrial | None = None
 
 
 class PatternEffect(Struct, frozen=True):
@@ -174,16 +177,28 @@ def _read(given: Any, domain: str) -> SiteConfig:
         raise SiteConfigError(f"{domain}: {error}") from error
 
 
-def try_config(
+def change_config(
     known: tuple[Store, ProjectStore],
     domain: str,
     config: SiteConfig,
     settings: Settings,
-    *,
-    most: int = PAGES_TRIED,
-    seconds: float = math.inf,
+    at: datetime | None,
+    bound: TrialBound = PATIENT,
+) -> Changed:
+    """Store what is decided about a domain; *at* None: only try it, see `try_config`.
+
+    Raises:
+        PatternError: an entry cannot be used; nothing is written.
+    """
+    if at is not None:
+        return put_config(known[1], domain, config, settings, at)
+    return Changed(domain, config, trial=try_config(known, domain, config, settings, bound))
+
+
+def try_config(
+    known: tuple[Store, ProjectStore], domain: str, config: SiteConfig, settings: Settings, bound: TrialBound = PATIENT
 ) -> ConfigTrial:
-    """Return what a configuration would mean for the stored pages of a domain, of so many and for so long at most.
+    """Return what a configuration would mean for the stored pages of a domain.
 
     Raises:
         PatternError: an entry cannot be used.
@@ -192,9 +207,9 @@ def try_config(
     before = patterns_of(settings, stored_config(project, domain), domain)
     after = patterns_of(settings, config, domain)
     cutter = Cutter(project, domain, settings)
-    pages, changed, less, example, until = 0, 0, 0, None, time.monotonic() + seconds
+    pages, changed, less, example, until = 0, 0, 0, None, time.monotonic() + bound.seconds
     with store.session(read_only=True) as session:
-        for source in islice(SourceRepository(session).iterate(project.id, domain), most):
+        for source in islice(SourceRepository(session).iterate(project.id, domain), bound.pages):
             reading = read_again(source, settings) if time.monotonic() <= until else None
             if reading is None:
                 continue

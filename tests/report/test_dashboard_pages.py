@@ -87,7 +87,7 @@ def hostile_pages() -> dict[str, tuple[str, dict[str, object]]]:
     typed = ("keep", f'">{HOSTILE}')
     template = hostile(TemplateView, shown=shown, versions=many(StoredTemplate, 20), diff=diff, typed=typed)
     trial = hostile(TemplateTrial, effects=many(TrialEffect, 50))
-    undone = hostile(Undone, changed=None)
+    undone = hostile(Undone)
     keep = {"kept": undone.kept, "found": undone, "sample": TEXTS[-1], "take_back": False, "back": "/", "page": ALL}
     page = hostile(PageView, explained=a_hostile_page(), diff=a_diff("-" + ALL, "+" + TEXTS[-1]), has_original=False)
     removal = hostile(Removal)

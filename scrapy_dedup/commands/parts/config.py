@@ -74,28 +74,28 @@ def _show_entries(key: str, entries: Sequence[str]) -> None:
         say_more(len(entries) - _ENTRIES_SHOWN, indent=4)
 
 
-def _show_changes(call: Call, outcomes: Sequence[configs.Changed | configs.TriedConfig]) -> None:
+def _show_changes(call: Call, outcomes: Sequence[configs.Changed]) -> None:
     dry_run: bool = call.options.dry_run
     if print_answer(call, "domains", lambda answers: answers.ConfigChangesAnswer.of(changes=outcomes, dry_run=dry_run)):
         return
     for one in outcomes:
         say(_told(one))
     say_dry_run(dry_run=dry_run)
-    if not dry_run and any(isinstance(one, configs.Changed) and one.stale for one in outcomes):
+    if not dry_run and any(one.stale for one in outcomes):
         told = "scrapy dedup templates refine cleans these pages again, without callbacks; else the next crawl does."
         say(told, "dim")
 
 
-def _told(one: configs.Changed | configs.TriedConfig) -> str:
-    if isinstance(one, configs.TriedConfig):
-        trial = one.trial
+def _told(one: configs.Changed) -> str:
+    trial = one.trial
+    if trial is not None:
         if not trial.pages:
             return f"{one.domain}: no page is stored, so what would change cannot be shown."
         told = f"{one.domain}: of {count(trial.pages, 'stored page')} {whole(trial.changed)} would change"
         return f"{told}, by {whole(trial.chars_less)} characters less. {trial.example or ''}".rstrip()
     if not one.version:
-        return f"{one.domain}: nothing is decided any more; {count(one.stale, 'page')} to be cleaned again."
-    return f"{one.domain}: version {one.version} is stored; {count(one.stale, 'page')} to be cleaned again."
+        return f"{one.domain}: nothing is decided any more; {count(one.stale or 0, 'page')} to be cleaned again."
+    return f"{one.domain}: version {one.version} is stored; {count(one.stale or 0, 'page')} to be cleaned again."
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -150,20 +150,16 @@ def _filled(call: Call) -> _Opened:
 
 def _change(call: Call, opened: _Opened, domain: str, change: Callable[[SiteConfig], SiteConfig]) -> int:
     domain = _domain(domain)
-    with opened as (store, project):
-        config = change(configs.stored_config(project, domain) or SiteConfig())
-        outcome = _put(call, store, project, domain, config)
+    with opened as known:
+        config = change(configs.stored_config(known[1], domain) or SiteConfig())
+        outcome = _put(call, known, domain, config)
     _show_changes(call, [outcome])
     return DONE
 
 
-def _put(
-    call: Call, store: Store, project: ProjectStore, domain: str, config: SiteConfig
-) -> configs.Changed | configs.TriedConfig:
-    settings = call.settings
-    if call.options.dry_run:
-        return configs.TriedConfig(domain, config, configs.try_config((store, project), domain, config, settings))
-    return configs.put_config(project, domain, config, settings, datetime.now(UTC))
+def _put(call: Call, known: tuple[Store, ProjectStore], domain: str, config: SiteConfig) -> configs.Changed:
+    at = None if call.options.dry_run else datetime.now(UTC)
+    return configs.change_config(known, domain, config, call.settings, at)
 
 
 def _import(call: Call) -> int:
@@ -172,10 +168,10 @@ def _import(call: Call) -> int:
         found = configs.read_configs(text_of(name), _domain(domains[0]) if domains else None)
     except (configs.ConfigFileError, SiteConfigError) as error:
         raise CommandError(f"{name}: {error}") from error
-    with call.filled(dry_run=call.options.dry_run) as (store, project):
+    with call.filled(dry_run=call.options.dry_run) as known:
         # All are tried before the first is stored.
         check_configs(found, allow_slow=call.settings.allow_slow_patterns)
-        outcomes = [_put(call, store, project, domain, config) for domain, config in found.items()]
+        outcomes = [_put(call, known, domain, config) for domain, config in found.items()]
     _show_changes(call, outcomes)
     return DONE if found else NOT_DONE
 

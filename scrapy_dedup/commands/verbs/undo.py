@@ -41,7 +41,7 @@ def run(call: Call) -> int:
         search = find_kept if options.remove else find
         kept = search(store, project, options.target, domain, call.settings)
         at = None if options.dry_run else datetime.now(UTC)
-        done = undo(store, project, kept, call.settings, at, take_back=options.remove)
+        done = undo((store, project), kept, call.settings, at, take_back=options.remove)
     if not print_answer(call, "domains", lambda answers: answers.UndoneAnswer.made(done)):
         _show(done, take_back=options.remove)
     return DONE
@@ -58,7 +58,7 @@ def _list(call: Call, kept: list[KeptEntry]) -> None:
 
 
 def _show(done: Undone, *, take_back: bool) -> None:
-    kept, trial = done.kept, done.trial
+    kept, trial = done.kept, done.changed.trial
     named = f"The {kept.kind} {kept.text}"
     if done.was_there:
         say(f"{named} was kept on {kept.domain} already: nothing is changed.", limit=1_000)
@@ -72,6 +72,6 @@ def _show(done: Undone, *, take_back: bool) -> None:
         changed = f"Of {count(trial.pages, 'page')} that were tried, {whole(trial.changed)} would change"
         example = f", such as {trial.example}" if trial.example else ""
         say(f"{changed}{example}. Dry run: nothing was written.", limit=1_000)
-    elif done.changed is not None:
-        waiting = count(done.changed.stale, "page")
+    else:
+        waiting = count(done.changed.stale or 0, "page")
         say(f"{waiting} of the domain are to be cleaned again: run `scrapy dedup templates refine`, or crawl.")

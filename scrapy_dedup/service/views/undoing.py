@@ -12,15 +12,14 @@ from enum import StrEnum
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.fingerprints import from_hex
-from scrapy_dedup.core.patterns import ConfigTrial, SiteConfig
+from scrapy_dedup.core.patterns import SiteConfig
 from scrapy_dedup.service.cut.cleaning import LAYERS
 from scrapy_dedup.service.cut.removals import removals_in
 from scrapy_dedup.service.cut.site_patterns import PDF_PATTERN, TEXT_PATTERN, names_of, patterns_of, text_rule
-from scrapy_dedup.service.patterns import PAGES_TRIED, Changed, merged, put_config, stored_config, try_config
+from scrapy_dedup.service.patterns import PATIENT, Changed, TrialBound, change_config, merged, stored_config
 from scrapy_dedup.service.views.explain import keys_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.pages.reads import Reads
@@ -107,66 +106,42 @@ class Undone(Struct, frozen=True):
 
     Attributes:
         pages: stored pages that lost what is kept now.
-        changed: of the site's configuration; None where nothing was written.
-        trial: what would change; None where it was done.
+        changed: the site's configuration.
         was_there: it was kept before, or, of one that is taken back, was not.
     """
 
     kept: KeptEntry
     pages: int
-    changed: Changed | None = None
-    trial: ConfigTrial | None = None
-    was_there: bool = False
+    changed: Changed
+    was_there: bool
 
 
 def undo(
-    store: Store,
-    project: ProjectStore,
+    known: tuple[Store, ProjectStore],
     kept: KeptEntry,
     settings: Settings,
     at: datetime | None,
     *,
     take_back: bool = False,
+    bound: TrialBound = PATIENT,
 ) -> Undone:
     """Keep something from now on, or not any more; tell how many pages lost it.
 
-    *kept* is what `find` returned; *at* None: only tell what would change; *take_back*: it is not kept any more.
+    *kept* is what `find` returned; *at* None: only tell what would change;
+    *take_back*: it is not kept any more.
 
     Raises:
         PatternError: the configuration holds what cannot be used.
     """
-    if at is None:
-        return foresee((store, project), kept, settings, take_back=take_back)
-    found, config = _before(store, project, kept, take_back=take_back)
-    return replace(found, changed=put_config(project, kept.domain, config, settings, at))
-
-
-def foresee(
-    known: tuple[Store, ProjectStore],
-    kept: KeptEntry,
-    settings: Settings,
-    *,
-    take_back: bool = False,
-    most: int = PAGES_TRIED,
-) -> Undone:
-    """Return what `undo` would change, tried on so many stored pages at most; nothing is written.
-
-    Raises:
-        PatternError: the configuration holds what cannot be used.
-    """
-    found, config = _before(*known, kept, take_back=take_back)
-    return replace(found, trial=try_config(known, kept.domain, config, settings, most=most))
-
-
-def _before(store: Store, project: ProjectStore, kept: KeptEntry, *, take_back: bool) -> tuple[Undone, SiteConfig]:
-    """Return whom it concerns, and the configuration that there is to be."""
-    present = stored_config(project, kept.domain) or SiteConfig()
+    present = stored_config(known[1], kept.domain) or SiteConfig()
     key = KEYS[kept.kind]
     if take_back:
         config = present.changed(key, [one for one in getattr(present, key) if one != kept.entry])
     else:
         config = merged(present, key, [kept.entry])
-    return Undone(kept, _pages(store, project, kept), was_there=config == present), config
+    pages = _pages(*known, kept)
+    changed = change_config(known, kept.domain, config, settings, at, bound)
+    return Undone(kept, pages, changed, was_there=config == present)
 
 
 def find(store: Store, project: ProjectStore, text: str, domain: str | None, settings: Settings) -> KeptEntry:

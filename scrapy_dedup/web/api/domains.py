@@ -143,7 +143,7 @@ def _changed(
 
 
 config = APIRouter(prefix="/projects/{project}", tags=["config"])
-_TRIAL_SECONDS: Final = 10.0
+_TRIED: Final = configs.TrialBound(seconds=10.0)
 Entries = Annotated[tuple[str, ...], Field(examples=[[]])]
 
 
@@ -204,10 +204,6 @@ def delete_config(asked: Here, domain: DomainInPath, *, dry_run: DryRun = False)
 
 
 def _put(asked: OpenProject, domain: str, config: SiteConfig, *, dry_run: bool) -> answers.ConfigChangesAnswer:
-    change: configs.Changed | configs.TriedConfig
-    if dry_run:
-        trial = configs.try_config(asked.known, domain, config, asked.settings, seconds=_TRIAL_SECONDS)
-        change = configs.TriedConfig(domain, config, trial)
-    else:
-        change = configs.put_config(asked.project, domain, config, asked.settings, now())
+    at = None if dry_run else now()
+    change = configs.change_config(asked.known, domain, config, asked.settings, at, _TRIED)
     return answers.ConfigChangesAnswer.of(changes=[change], dry_run=dry_run)

@@ -284,9 +284,8 @@ def preview_view(known: tuple[Store, ProjectStore], domain: str, typed: Typed, s
 
 
 router = APIRouter(prefix="/p/{project_id}/domains")
-_PAGES_TRIED: Final = 500
 # Patterns may be slow: a person waits no longer, and sees of how many pages it is told.
-_TRIAL_SECONDS: Final = 20.0
+_TRIED: Final = patterns.TrialBound(pages=500, seconds=20.0)
 """Somebody waits for it."""
 
 
@@ -309,10 +308,7 @@ def change_configuration(here: Here, domain: DomainInPath, fields: Form) -> Resp
         return _save(here, domain, typed)
     view = _with_preview(here, domain, typed)
     if action == "try":
-        found = patterns.try_config(
-            here.known, domain, typed.config, here.settings, most=_PAGES_TRIED, seconds=_TRIAL_SECONDS
-        )
-        view = replace(view, trial=found)
+        view = replace(view, trial=patterns.try_config(here.known, domain, typed.config, here.settings, _TRIED))
     return here.show("config.html", view=view)
 
 
@@ -334,7 +330,7 @@ def _save(here: Opened, domain: str, typed: Typed) -> Response:
         view = replace(_with_preview(here, domain, typed), conflict=f"Nothing was saved: {error}.")
         return here.show("config.html", status=409, view=view)
     state = f"Version {done.version} is saved" if done.version else "Nothing is decided any more"
-    told = Flash(f"{state}; {count(done.stale, 'page')} to be cleaned again: refine, or crawl.")
+    told = Flash(f"{state}; {count(done.stale or 0, 'page')} to be cleaned again: refine, or crawl.")
     return here.back_to(here.path("domains", domain, "config"), told)
 
 

@@ -16,6 +16,7 @@ from scrapy_dedup.report.drawing import layout_svg
 from scrapy_dedup.report.numbers import count
 from scrapy_dedup.report.values import ReportPicture, boxes_from
 from scrapy_dedup.service.domains.registry import DomainService
+from scrapy_dedup.service.patterns import TrialBound
 from scrapy_dedup.service.report.dashboard import (
     BY,
     ChangePlan,
@@ -34,7 +35,7 @@ from scrapy_dedup.service.templates.layout_figures import (
     name_of,
 )
 from scrapy_dedup.service.views.page_lists import PageChoice, PageList, list_pages
-from scrapy_dedup.service.views.undoing import KeptEntry, KeptKind, find, find_kept, foresee, kept_things, undo
+from scrapy_dedup.service.views.undoing import KeptEntry, KeptKind, find, find_kept, kept_things, undo
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains.layouts import PictureFacts
 from scrapy_dedup.store.domains.lists import SORTS, DomainChoice
@@ -271,7 +272,7 @@ def _layout(text: str) -> int:
         raise ProblemError(404, "there is no such layout") from error
 
 
-_PAGES_TRIED: Final = 200
+_TRIED: Final = TrialBound(pages=200)
 """Somebody waits for it."""
 _LONGEST_WHAT: Final = 10_000
 
@@ -281,7 +282,7 @@ def look_at_keeping(here: Here) -> Response:
     """Return what keeping a block, a page or a rule (`what`) would change, or taking that back (`take_back`)."""
     take_back = bool(here.asked("take_back", 1))
     kept = _named(here, here.asked("what", _LONGEST_WHAT), here.asked("domain"), take_back=take_back)
-    found = foresee(here.known, kept, here.settings, take_back=take_back, most=_PAGES_TRIED)
+    found = undo(here.known, kept, here.settings, None, take_back=take_back, bound=_TRIED)
     page, sample = here.asked("page", 32), _sample(here, kept)
     back = here.way_back(kept.domain, page)
     return here.show("keep.html", kept=kept, found=found, sample=sample, take_back=take_back, back=back, page=page)
@@ -293,12 +294,12 @@ def keep(here: Here, fields: Form) -> Response:
     take_back = bool(fields.one("take_back"))
     domain, page = fields.one("domain"), fields.one("page")
     kept = _named(here, fields.one("what")[:_LONGEST_WHAT], domain, take_back=take_back)
-    done = undo(*here.known, kept, here.settings, datetime.now(UTC), take_back=take_back)
+    done = undo(here.known, kept, here.settings, datetime.now(UTC), take_back=take_back)
     path = here.way_back(kept.domain, page)
-    if done.was_there or done.changed is None:
+    if done.was_there:
         return here.back_to(path, Flash("Nothing was to be changed."))
     word = "is not kept any more" if take_back else "is kept from now on"
-    waiting = count(done.changed.stale, "page")
+    waiting = count(done.changed.stale or 0, "page")
     text = f"The {kept.kind} {word}; {waiting} of {kept.domain} to be cleaned again: refine, or crawl."
     other = (("what", kept.text), ("domain", kept.domain), ("page", page), ("take_back", "" if take_back else "1"))
     undo_it = Button("Undo", here.path("keep"), other)
