@@ -170,19 +170,22 @@ class LikeAnswer(Answer):
     jaccard: Annotated[float | None, Field(examples=[0.95])]
 
 
+MaybeText = Annotated[str, BeforeValidator(lambda text: text or ""), Field(examples=[""])]
+
+
 class ChunkAnswer(Answer):
     """A chunk of the clean text, and the URL of the page that gives it in its place."""
 
     position: Count
-    id: Annotated[str, Field(examples=["ab12"])]
+    id: Annotated[str, Field(validation_alias="chunk_id", examples=["ab12"])]
     state: Annotated[str, Field(examples=["kept"])]
     kind: Annotated[str, Field(examples=["text"])]
     chars: Count
     sample: Annotated[str, Field(examples=["Green tea from"])]
-    language: Annotated[str, Field(examples=["en"])]
-    layer: Annotated[str, Field(examples=[""])]
-    reason: Annotated[str, Field(examples=[""])]
-    holder: Annotated[str, Field(examples=[""])]
+    language: Annotated[MaybeText, Field(examples=["en"])]
+    layer: MaybeText
+    reason: MaybeText
+    holder: Annotated[str, Field(validation_alias="holder_url", examples=[""])]
 
 
 class ExplanationAnswer(Answer):

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct, ValidationError, convert, field
 
+from scrapy_dedup.core.chunks.chunks import StoredChunk
 from scrapy_dedup.core.runs import DropAlarm, LedgerDomain
 from scrapy_dedup.core.templates.templates import Vision
 
@@ -149,24 +150,24 @@ class LedgerTable(Struct, frozen=True):
     """The ledger of one run, or the sum of several.
 
     Attributes:
-        runs: that are summed.
-        began_at: when the first of them began; None where there was no crawl.
         rows: all layers, in the order in which they act.
         before: what came in; chunks, characters and tokens are those of the pages that went out, before they were cut.
         about: what the pages would have added to that which were left out whole, told by those that stand for them.
         checks: of the counts beside each other.
         costs: the dearest first.
+        runs: that are summed.
+        began_at: when the first of them began; None where there was no crawl.
         elapsed_seconds: that the runs took; 0.0 where that is not known.
     """
 
-    runs: int
-    began_at: datetime | None
     rows: tuple[LedgerRow, ...]
     before: Amounts
     after: Amounts
     about: Amounts
     checks: tuple[LedgerCheck, ...]
     costs: tuple[Cost, ...] = ()
+    runs: int = 1
+    began_at: datetime | None = None
     elapsed_seconds: float = 0.0
 
     @property
@@ -540,30 +541,10 @@ class Report(Struct, frozen=True):
         )
 
 
-class ExplainedChunk(Struct, frozen=True):
-    """A chunk of the clean text.
+class ExplainedChunk(StoredChunk, frozen=True, kw_only=True):
+    """A chunk of the clean text, with the URL of the page that gives it; "" for none."""
 
-    Attributes:
-        id: by which it is known in the item.
-        state: added, kept, due or removed.
-        chars: of its text.
-        sample: how that begins.
-        language: that was detected; "" for none.
-        layer: that left it out; "" where it goes out.
-        reason: why; "" where there is nothing to say.
-        holder: URL of the page that gives it; "" for none.
-    """
-
-    position: int
-    id: str
-    state: str
-    kind: str
-    chars: int
-    sample: str
-    language: str = ""
-    layer: str = ""
-    reason: str = ""
-    holder: str = ""
+    holder_url: str = ""
 
 
 class ExplainedLike(Struct, frozen=True):

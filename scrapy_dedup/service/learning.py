@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate, PageCounts, RepeatPolicy, hash_block, split_into_blocks
 from scrapy_dedup.core.duplicates import SiteSeen
@@ -337,6 +337,16 @@ def evidence_of(found: Boilerplate[int], samples: Mapping[int, Sample]) -> dict[
     return {to_hex(key): BlockEvidence(count, *samples.get(key, nowhere)) for key, count in found.counts.items()}
 
 
+def record_of(
+    domain: str, method: Method, found: Boilerplate[int], samples: Mapping[int, Sample], policy: RepeatPolicy
+) -> BoilerplateRecord:
+    """Return what is stored of what repeats on a domain."""
+    evidence = evidence_of(found, samples)
+    hashes = tuple(sorted(evidence))
+    record = BoilerplateRecord(domain, method, hashes, found.pages, found.blocks_total, len(hashes), evidence=evidence)
+    return replace(record, **asdict(policy))
+
+
 class DomainKnowledge(Struct, frozen=True):
     """What an earlier run found out about a domain."""
 
@@ -456,19 +466,12 @@ class Learner:
 
     def record(self) -> BoilerplateRecord:
         """Return what is to be remembered; an empty list of hashes says that the domain is known."""
-        found, evidence = self.boilerplate, evidence_of(self.boilerplate, self.samples)
-        return BoilerplateRecord(
-            domain=self.domain,
-            method=self.method,
-            boilerplate_hashes=tuple(sorted(evidence)),
+        found = self.boilerplate
+        return replace(
+            record_of(self.domain, self.method, found, self.samples, self.policy),
             pages_analyzed=found.pages or self.counts.pages,
             blocks_total=found.blocks_total or len(self.counts.counts),
-            blocks_boilerplate=len(evidence),
             bytes_removed_avg=self._bytes_removed // max(1, self._pages_cut),
-            threshold_pct=self.policy.threshold_pct,
-            min_pages=self.policy.min_pages,
-            min_block_chars=self.policy.min_block_chars,
-            evidence=evidence,
         )
 
 

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 from sqlalchemy import (
     Column,
@@ -26,14 +26,7 @@ from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.pages import contents
 from scrapy_dedup.store.records.batch import Batch, pack
 from scrapy_dedup.store.records.lookups import find_knowledge, read_boilerplate, read_source, values_of
-from scrapy_dedup.store.records.records import (
-    BARE,
-    BlockEvidence,
-    BoilerplateRecord,
-    CleanedRecord,
-    Method,
-    TemplateRecord,
-)
+from scrapy_dedup.store.records.records import BARE, BoilerplateRecord, CleanedRecord, Method, TemplateRecord
 from scrapy_dedup.store.records.stored import ProjectFigures, StoredBoilerplate, StoredSource
 from scrapy_dedup.store.tables.columns import by_code_point
 from scrapy_dedup.store.tables.models import (
@@ -53,42 +46,17 @@ from scrapy_dedup.store.tables.statements import rows_in, upsert
 _PAGES_AT_ONCE = 100
 
 
-class BoilerplateStats(TypedDict, total=False):
-    """What an analysis found and with which parameters; see `BoilerplateRecord`."""
-
-    pages_analyzed: int
-    blocks_total: int
-    blocks_boilerplate: int
-    bytes_removed_avg: int
-    threshold_pct: float
-    min_pages: int
-    min_block_chars: int
-    evidence: dict[str, BlockEvidence] | None
-
-
 class DomainBoilerplateRepository:
     """What repeats on the domains of a project."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def upsert(
-        self,
-        project_id: uuid.UUID,
-        domain: str,
-        boilerplate_hashes: Iterable[str],
-        *,
-        method: Method = "text",
-        **stats: Unpack[BoilerplateStats],
-    ) -> StoredBoilerplate:
+    def upsert(self, project_id: uuid.UUID, record: BoilerplateRecord) -> None:
         """Store what repeats on a domain in place of what was known by the same method."""
-        record = BoilerplateRecord(domain, method, tuple(boilerplate_hashes), **stats)
         rows = list(pack([record], project_id).boilerplate.values())
         keys = ("project_id", "domain", "method")
         upsert(self._session.connection(), DomainBoilerplate, keys, rows, id="once", created_at="once")
-        stored = self.get(project_id, domain, method=method)
-        assert stored is not None
-        return stored
 
     def get(self, project_id: uuid.UUID, domain: str, *, method: Method = "text") -> StoredBoilerplate | None:
         """Return what repeats on a domain by one method, None when that was never analysed."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from scrapy_dedup.core.chunks.chunks import ChunkState
 from scrapy_dedup.core.runs import LedgerDomain
 from scrapy_dedup.report.values import (
     Alarm,
@@ -188,6 +189,10 @@ def a_removed_block(text: str = "Menu", **other: Any) -> ExplainedBlock:
     return replace(ExplainedBlock(text, *named), **other)
 
 
+def _a_chunk(position: int, state: ChunkState, sample: str, **other: Any) -> ExplainedChunk:
+    return ExplainedChunk(position, "d126a56629f783ae", b"hash", state, "prose", 344, 344, sample, **other)
+
+
 def an_explained_page(**other: Any) -> ExplainedPage:
     values: dict[str, Any] = {
         "project": "shop",
@@ -205,22 +210,16 @@ def an_explained_page(**other: Any) -> ExplainedPage:
         "lost": (a_removed_block("", fingerprint="0123456789abcdef"),),
         "cleaned": "# Green tea\n\nSteep for minutes.",
         "chunks": (
-            ExplainedChunk(0, "d126a56629f783ae", "added", "prose", 344, "# Green tea", language="en"),
-            ExplainedChunk(
+            _a_chunk(0, "added", "# Green tea", language="en"),
+            _a_chunk(
                 1,
-                "872fb3121b874dd0",
                 "removed",
-                "prose",
-                331,
                 "Steep",
-                "",
-                "chunk",
-                "another page gives it",
-                "https://shop.example/oolong",
+                layer="chunk",
+                reason="another page gives it",
+                holder_url="https://shop.example/oolong",
             ),
-            ExplainedChunk(
-                2, "b3c9237fac70dc72", "removed", "prose", 322, "Guten Tag", "de", "language", "de is not wanted"
-            ),
+            _a_chunk(2, "removed", "Guten Tag", language="de", layer="language", reason="de is not wanted"),
         ),
     }
     return ExplainedPage(**(values | other))

@@ -2,12 +2,14 @@ import tracemalloc
 import uuid
 
 import pytest
+from msgspec import convert
 from sqlalchemy import insert, text
 
 from scrapy_dedup.store.domains.layouts import StoredPicture
 from scrapy_dedup.store.pages.site_configs import StoredParameter
 from scrapy_dedup.store.records.records import (
     BlockEvidence,
+    BoilerplateRecord,
     ClaimKey,
     ClaimKind,
     CleanedRecord,
@@ -15,7 +17,7 @@ from scrapy_dedup.store.records.records import (
     KeepPolicy,
     ValidatorRecord,
 )
-from scrapy_dedup.store.repositories import BoilerplateStats, DomainBoilerplateRepository, SourceRepository
+from scrapy_dedup.store.repositories import DomainBoilerplateRepository, SourceRepository
 from scrapy_dedup.store.tables.models import (
     Base,
     CandidateRow,
@@ -42,35 +44,28 @@ from tests.store.builders import (
 )
 from tests.store.test_writer import everything_about
 
-STATS: BoilerplateStats = {
-    "pages_analyzed": 44,
-    "blocks_total": 900,
-    "blocks_boilerplate": 2,
-    "bytes_removed_avg": 512,
-    "threshold_pct": 0.5,
-    "min_pages": 3,
-    "min_block_chars": 40,
-    "evidence": {"00aa": BlockEvidence(41, "body>p", "Cookies")},
-}
+EVIDENCE = {"00aa": BlockEvidence(41, "body>p", "Cookies")}
+KNOWN = BoilerplateRecord(DOMAIN, "text", ("00aa", "00bb"), 44, 900, 2, 512, 0.5, 3, 40, EVIDENCE)
 
 
 class TestDomainBoilerplate:
     def test_what_was_upserted_is_found(self, store, project):
         with store.session() as session:
             repository = DomainBoilerplateRepository(session)
-            stored = repository.upsert(project.id, DOMAIN, ["00aa", "00bb"], **STATS)
+            repository.upsert(project.id, KNOWN)
 
-            assert repository.get(project.id, DOMAIN) == stored
+            stored = repository.get(project.id, DOMAIN)
             assert repository.get(project.id, DOMAIN, method="html") is None
             assert repository.get(project.id, "other") is None
-        given = {"domain": DOMAIN, "method": "text", "boilerplate_hashes": ("00aa", "00bb"), **STATS}
-        assert {name: getattr(stored, name) for name in given} == given
+        assert convert(stored, BoilerplateRecord, from_attributes=True) == KNOWN
 
     def test_a_second_upsert_replaces_the_first(self, store, project):
         with store.session() as session:
             repository = DomainBoilerplateRepository(session)
-            first = repository.upsert(project.id, DOMAIN, ["00aa"], **STATS)
-            second = repository.upsert(project.id, DOMAIN, [])
+            repository.upsert(project.id, KNOWN)
+            first = repository.get(project.id, DOMAIN)
+            repository.upsert(project.id, BoilerplateRecord(DOMAIN, "text"))
+            second = repository.get(project.id, DOMAIN)
 
             assert (second.id, second.created_at) == (first.id, first.created_at)
             assert (second.boilerplate_hashes, second.pages_analyzed, second.threshold_pct) == ((), 0, 0.7)
@@ -78,11 +73,11 @@ class TestDomainBoilerplate:
 
     def test_nothing_is_committed_unless_the_caller_does(self, store, project):
         with store.session() as session:
-            DomainBoilerplateRepository(session).upsert(project.id, DOMAIN, [])
+            DomainBoilerplateRepository(session).upsert(project.id, BoilerplateRecord(DOMAIN, "text"))
         assert not project.is_known(DOMAIN)
 
         with store.session() as session:
-            DomainBoilerplateRepository(session).upsert(project.id, DOMAIN, [])
+            DomainBoilerplateRepository(session).upsert(project.id, BoilerplateRecord(DOMAIN, "text"))
             session.commit()
         assert project.is_known(DOMAIN)
 

@@ -44,7 +44,7 @@ from scrapy_dedup.service.files.inputs_records import BadRecord
 from scrapy_dedup.service.files.output import part_of, replacing_alone
 from scrapy_dedup.service.files.run import PASSES, CleaningPlan, CleaningRun, CleaningTally, CleaningWatcher
 from scrapy_dedup.service.files.tasks import Learned, as_json
-from scrapy_dedup.service.report.ledger import LedgerSpan, estimated, make_table
+from scrapy_dedup.service.report.ledger import estimated, make_table
 from scrapy_dedup.service.store_policies import keep_policy
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.service.templates.site_records import site_of, template_record
@@ -158,7 +158,7 @@ def tell(outcome: CleanOutcome, *, as_json: bool, to_stderr: bool) -> None:
 
 
 def _table(outcome: CleanOutcome) -> LedgerTable:
-    return make_table(outcome.tally.counts, _TOKENS, outcome.settings, {}, LedgerSpan(1, None, 0.0))
+    return make_table(outcome.tally.counts, _TOKENS, outcome.settings, {})
 
 
 def _ledger(outcome: CleanOutcome) -> dict[str, Any]:

@@ -82,8 +82,8 @@ def _show_removed(found: Explanation) -> None:
 def _show_chunks(found: Explanation) -> None:
     rows = []
     for one in found.chunks:
-        why = f"{one.layer}: {one.reason}" if one.layer else one.reason
-        rows.append((shown(one.sample, 80), one.state, f"{why}, {one.holder}" if one.holder else why))
+        why = f"{one.layer}: {one.reason}" if one.layer else one.reason or ""
+        rows.append((shown(one.sample, 80), one.state, f"{why}, {one.holder_url}" if one.holder_url else why))
     if rows:
         say("")
         print_table(f"Chunks: {whole(len(rows))}", "Chunk, State, Why", rows, texts=3)

@@ -2,8 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -83,22 +82,12 @@ class Tokens(Struct, frozen=True):
         return round(chars * self.per_char)
 
 
-class LedgerSpan(NamedTuple):
-    """Which runs are summed, and how long they took."""
-
-    runs: int
-    began_at: datetime | None
-    elapsed_seconds: float
-
-
 def estimated() -> Tokens:
     """Return the tokens of texts that no tokenizer has seen."""
     return Tokens(1 / _CHARS_A_TOKEN, f"an estimate, {_CHARS_A_TOKEN} characters each", is_estimate=True)
 
 
-def make_table(
-    counts: Counts, tokens: Tokens, settings: Settings, dropped: Mapping[str, DroppedPages], span: LedgerSpan
-) -> LedgerTable:
+def make_table(counts: Counts, tokens: Tokens, settings: Settings, dropped: Mapping[str, DroppedPages]) -> LedgerTable:
     """Return the table of some counts.
 
     The counts are those of one run, or sums over several; *dropped* is what is known of the pages that stand for those
@@ -113,8 +102,6 @@ def make_table(
     about = [row for row in rows if row.is_about]
     costs = [Cost(name.removeprefix(SECONDS), number) for name, number in counts.items() if name.startswith(SECONDS)]
     return LedgerTable(
-        runs=span.runs,
-        began_at=span.began_at,
         rows=rows,
         before=Amounts(items + left_before, _whole(counts, "chunks/in"), before, tokens.of(before)),
         after=Amounts(items - gone, _whole(counts, "chunks/out"), after, tokens.of(after)),
@@ -126,7 +113,6 @@ def make_table(
         ),
         checks=checks_of(counts),
         costs=tuple(sorted(costs, key=lambda one: (-one.seconds, one.name))),
-        elapsed_seconds=span.elapsed_seconds,
     )
 
 
@@ -293,13 +279,15 @@ def _table(
     seconds = (run.stats.get(ELAPSED, 0.0) for run in runs)
     elapsed = sum(one for one in seconds if isinstance(one, int | float))
     began = min(run.started_at for run in runs)
-    table = make_table(_sums(runs), tokens, settings, dropped, LedgerSpan(len(runs), began, elapsed))
+    table = make_table(sums_of(runs), tokens, settings, dropped)
+    table = replace(table, runs=len(runs), began_at=began, elapsed_seconds=elapsed)
     ended = [run for run in runs if run.finished_at is not None]
     # What is under way, or was when a run was killed, is counted on one side alone.
-    return table if len(ended) == len(runs) else replace(table, checks=checks_of(_sums(ended)))
+    return table if len(ended) == len(runs) else replace(table, checks=checks_of(sums_of(ended)))
 
 
-def _sums(runs: Iterable[StoredRun]) -> Counter[str]:
+def sums_of(runs: Iterable[StoredRun]) -> Counter[str]:
+    """Return what runs counted together, see `counts_of_run`."""
     sums: Counter[str] = Counter()
     for run in runs:
         for name, number in counts_of_run(run).items():

@@ -28,7 +28,7 @@ from scrapy_dedup.service.cut.cleaning import LAYERS as LAYERS_OF_BLOCKS
 from scrapy_dedup.service.cut.reading import read_again
 from scrapy_dedup.service.cut.removals import SHADOW, blocks_in, removals_in
 from scrapy_dedup.service.learning import SAMPLE_CHARS
-from scrapy_dedup.service.report.ledger import PREVENTS, make_ledger
+from scrapy_dedup.service.report.ledger import PREVENTS, make_ledger, sums_of
 from scrapy_dedup.service.stored.template_upkeep import FIELDS, evidence_of, template_in, texts_of
 from scrapy_dedup.service.templates.layout_figures import (
     DomainLayout,
@@ -60,14 +60,15 @@ from scrapy_dedup.store.writer import ProjectStore
 SAMPLES: Final = 3
 PAGES: Final = 10
 
-_PREFIX: Final = "dedup/shadow/"
+_PREFIX: Final = "shadow/"
 
 
 def shadowed_layers(
     store: Store, project: ProjectStore, settings: Settings, runs: Sequence[StoredRun], run: StoredRun | None
 ) -> tuple[values.ShadowedLayer, ...]:
     """Return what layers in the shadow would have dropped: of one run, or of all that are given."""
-    counts = {layer: _counts(runs, layer) for layer in LAYERS}
+    sums = sums_of(runs)
+    counts = {layer: _counts(sums, layer) for layer in LAYERS}
     layers = [layer for layer in LAYERS if counts[layer]]
     with store.session(read_only=True) as session:
         reads = Reads(session, project.id, run.id if run is not None else None)
@@ -85,14 +86,11 @@ def shadowed_layers(
     )
 
 
-def _counts(runs: Sequence[StoredRun], layer: str) -> dict[str, int]:
-    sums: Counter[str] = Counter()
+def _counts(sums: Mapping[str, float], layer: str) -> dict[str, int]:
     prefix = f"{_PREFIX}{layer}/"
-    for run in runs:
-        for name, number in run.stats.items():
-            if name.startswith(prefix) and isinstance(number, int):
-                sums[name.removeprefix(prefix)] += number
-    return {name: sums[name] for name in sorted(sums) if sums[name]}
+    return {
+        name.removeprefix(prefix): int(sums[name]) for name in sorted(sums) if name.startswith(prefix) and sums[name]
+    }
 
 
 def _shadow_samples(project: ProjectStore, settings: Settings, keys: Sequence[bytes]) -> Iterator[values.SamplePage]:
@@ -243,12 +241,12 @@ def _domain(figures: DomainFigures, cuts: Mapping[str, _Cuts]) -> values.ReportD
 
 def _layers(runs: Sequence[StoredRun], cuts: Mapping[str, _Cuts], chars: int) -> tuple[values.LayerFigures, ...]:
     by_patterns = min(cuts[PATTERNS].chars.total(), chars)
-    removed = {LAYER: chars - by_patterns, PATTERNS: by_patterns}
+    removed, sums = {LAYER: chars - by_patterns, PATTERNS: by_patterns}, sums_of(runs)
     return tuple(
         values.LayerFigures(
             layer=layer,
             prevents=prevents,
-            pages=sum(int(run.stats.get(f"dedup/{layer}/dropped", 0)) for run in runs),
+            pages=int(sums[f"{layer}/dropped"]),
             blocks=cuts[layer].blocks if layer in cuts else 0,
             chars=removed.get(layer, 0),
         )

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any, Literal, TypedDict, Unpack
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 from sqlalchemy.orm import Session
 
 from scrapy_dedup.core.boilerplate.repeats import (
@@ -28,7 +29,7 @@ from scrapy_dedup.service.cut.cleaning import LAYERS, Cleaned
 from scrapy_dedup.service.cut.reading import Reading, read_again
 from scrapy_dedup.service.cut.removals import removal_decisions
 from scrapy_dedup.service.cut.site_patterns import patterns_of
-from scrapy_dedup.service.learning import SAMPLE_CHARS, Sample, evidence_of
+from scrapy_dedup.service.learning import SAMPLE_CHARS, Sample, record_of
 from scrapy_dedup.service.policies import repeat_policy
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.service.templates.site_learning import SiteSample, learn_sample, learned_page
@@ -193,22 +194,9 @@ class DomainAnalysis:
             if each.site is not None:
                 records = (template_record(each.site, layout, self._at) for layout in sorted(each.site.templates))
                 TemplateRepository(self._session, self._project_id).add(records)
-            evidence = evidence_of(each.boilerplate, each.samples)
-            pages = each.boilerplate.pages
-            repository.upsert(
-                self._project_id,
-                self._domain,
-                sorted(evidence),
-                method=method,
-                pages_analyzed=pages,
-                blocks_total=each.boilerplate.blocks_total,
-                blocks_boilerplate=len(evidence),
-                bytes_removed_avg=each.bytes_removed // pages,
-                threshold_pct=self._policy.threshold_pct,
-                min_pages=self._policy.min_pages,
-                min_block_chars=self._policy.min_block_chars,
-                evidence=evidence,
-            )
+            record = record_of(self._domain, method, each.boilerplate, each.samples, self._policy)
+            removed = each.bytes_removed // each.boilerplate.pages
+            repository.upsert(self._project_id, replace(record, bytes_removed_avg=removed))
 
 
 class NoPagesError(MissingError):

@@ -1,8 +1,6 @@
 """The layouts of a project's domains: which there are, how often runs met them, and what is known of each."""
 
-import uuid
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from itertools import groupby
 from typing import Final
 
@@ -11,7 +9,7 @@ from msgspec.structs import asdict
 
 from scrapy_dedup.core.errors import MissingError
 from scrapy_dedup.core.pages.fingerprints import to_digits
-from scrapy_dedup.store.records.stored import LayoutFigures, StoredAlarm
+from scrapy_dedup.store.records.stored import LayoutFigures, MetRun, StoredAlarm
 from scrapy_dedup.store.tables.models import REST
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -21,13 +19,6 @@ _NAMED: Final = 5
 
 class UnknownLayoutError(MissingError):
     """Nothing is known of the domain or layout that was asked for."""
-
-
-class DomainRun(Struct, frozen=True):
-    """A run that met pages of a domain; id and started_at are None outside of one, or of one that is gone."""
-
-    id: uuid.UUID | None
-    started_at: datetime | None
 
 
 class DomainLayout(LayoutFigures, frozen=True, kw_only=True):
@@ -45,7 +36,7 @@ class DomainLayouts(Struct, frozen=True):
     """
 
     domain: str
-    runs: tuple[DomainRun, ...]
+    runs: tuple[MetRun, ...]
     layouts: tuple[DomainLayout, ...]
     alarms: tuple[StoredAlarm, ...]
 
@@ -73,14 +64,11 @@ def domain_layouts(project: ProjectStore, domain: str | Sequence[str] | None = N
 
 
 def _of_domain(domain: str, layouts: Sequence[LayoutFigures], alarms: Iterable[StoredAlarm]) -> DomainLayouts:
-    met = {(count.started_at, count.run_id) for each in layouts for count in each.runs}
+    met = {run for each in layouts for run in each.runs}
     # What was met outside of a run comes first: it has no time.
-    runs = sorted(met, key=lambda run: (run[0] is not None, run[0] and run[0].timestamp(), str(run[1])))
-    rows = []
-    for each in layouts:
-        pages = {count.run_id: count.pages for count in each.runs}
-        rows.append(DomainLayout(**asdict(each), pages_by_run=tuple(pages.get(run_id, 0) for _, run_id in runs)))
-    return DomainLayouts(domain, tuple(DomainRun(run_id, at) for at, run_id in runs), tuple(rows), tuple(alarms))
+    runs = sorted(met, key=lambda run: (run.started_at is not None, run.started_at, str(run.id)))
+    rows = [DomainLayout(**asdict(each), pages_by_run=tuple(each.runs.get(run, 0) for run in runs)) for each in layouts]
+    return DomainLayouts(domain, tuple(runs), tuple(rows), tuple(alarms))
 
 
 def find_layout(known: Iterable[int], given: str, domain: str) -> int:

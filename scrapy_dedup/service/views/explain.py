@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate, Removal
 from scrapy_dedup.core.errors import DedupError, InvalidError
@@ -40,8 +41,6 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
 _NOTHING: Final[Boilerplate[int]] = Boilerplate()
-
-_RUNS_SEARCHED = 1_000
 
 
 def own_removals(decisions: Iterable[StoredDecision], page_key: bytes) -> dict[int, Removal]:
@@ -179,7 +178,7 @@ class Explanation(Struct, frozen=True):
 
     Attributes:
         crawled: the last crawl of this URL itself.
-        run: the run that this belongs to, where it is among the last thousand.
+        run: that this belongs to, where it is known still.
         stands_for: the address of the document that this URL is another address of.
         aliases: the other URLs of the document.
         document: what became of the content; that of the document which this URL stands for.
@@ -254,8 +253,7 @@ def explain(store: Store, project: str, url: str, settings: Settings) -> Explana
     chunks, like = _beside_others(store, found, keys.page_key, document_key)
     state = found.page_states([keys.page_key]).get(keys.page_key)
     run_id = crawled.run_id if crawled is not None else None
-    runs = found.last_runs(_RUNS_SEARCHED) if run_id is not None else []
-    run = next((one for one in runs if one.id == run_id), None)
+    run = found.run_named(run_id) if run_id is not None else None
     # Under which the page is known best.
     address = next((one.url for one in (target.document, target.crawled_url, target.source) if one is not None), None)
     removals = own_removals(decisions, document_key)
@@ -292,18 +290,7 @@ def _beside_others(
         asked = {one.holder for one in chunks if one.holder is not None} | ({like.keeper} if like else set())
         urls = reads.urls(asked)
     told = tuple(
-        ExplainedChunk(
-            position=one.position,
-            id=one.chunk_id,
-            state=one.state,
-            kind=one.kind,
-            chars=one.chars,
-            sample=one.sample,
-            language=one.language or "",
-            layer=one.layer or "",
-            reason=one.reason or "",
-            holder=urls.get(one.holder, one.holder.hex()) if one.holder else "",
-        )
+        ExplainedChunk(**asdict(one), holder_url=urls.get(one.holder, one.holder.hex()) if one.holder else "")
         for one in chunks
     )
     if like is None:

@@ -29,7 +29,7 @@ from scrapy_dedup.store.engine.codec import column_text, row_of, unpack_json
 from scrapy_dedup.store.records.batch import Batch
 from scrapy_dedup.store.records.lookups import columns_of, named, read
 from scrapy_dedup.store.records.records import AlarmRecord, TemplateState, TemplateStateRecord
-from scrapy_dedup.store.records.stored import LayoutCount, LayoutFigures, StoredAlarm, StoredTemplate, TemplateFigures
+from scrapy_dedup.store.records.stored import LayoutFigures, MetRun, StoredAlarm, StoredTemplate, TemplateFigures
 from scrapy_dedup.store.tables.columns import by_code_point
 from scrapy_dedup.store.tables.models import (
     IS_LIVE,
@@ -224,7 +224,7 @@ class _Layout(Struct):
     """What is found of a layout, one table after the other."""
 
     sums: Any = None
-    runs: list[LayoutCount] = field(default_factory=list)
+    runs: dict[MetRun, int] = field(default_factory=dict)
     example_url: str | None = None
     template: TemplateFigures | None = None
 
@@ -236,7 +236,8 @@ def layouts_of(connection: Connection, project_id: uuid.UUID, domain: Domains = 
         found.setdefault((row.domain, row.layout), _Layout()).sums = row
     for row in connection.execute(_run_counts(project_id, domain)):
         layout = found.setdefault((row.domain, row.layout), _Layout())
-        layout.runs.append(LayoutCount(row.id, row.started_at, int(row.pages)))
+        run = MetRun(row.id, row.started_at)
+        layout.runs[run] = layout.runs.get(run, 0) + int(row.pages)
         # That of the newest run: older addresses may be gone.
         layout.example_url = row.first_url
     for version in template_figures(connection, project_id, domain):
@@ -296,7 +297,7 @@ def _figures(domain: str, layout: int, found: _Layout) -> LayoutFigures:
         visits=int(sums.visits) if sums else 0,
         first_seen_at=sums.first_seen_at if sums else None,
         last_seen_at=sums.last_seen_at if sums else None,
-        runs=tuple(found.runs),
+        runs=found.runs,
         example_url=found.example_url,
         template=found.template,
     )

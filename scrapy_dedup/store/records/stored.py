@@ -216,12 +216,11 @@ class TemplateFigures(Struct, frozen=True):
     overrides: Sequence[Mapping[str, Any]]
 
 
-class LayoutCount(Struct, frozen=True):
-    """How many pages of a layout a run met; run_id and started_at are None outside of one, or of one that is gone."""
+class MetRun(Struct, frozen=True):
+    """A run that met pages; id and started_at are None outside of one, or of one that is gone."""
 
-    run_id: uuid.UUID | None
+    id: uuid.UUID | None
     started_at: datetime | None
-    pages: int
 
 
 class LayoutFigures(Struct, frozen=True):
@@ -232,7 +231,7 @@ class LayoutFigures(Struct, frozen=True):
         signatures: how many of level 1 belong to it.
         visits: of pages with these signatures, in all runs.
         first_seen_at, last_seen_at: None where only its template is known.
-        runs: that met it, oldest first, as far as their counts are kept.
+        runs: that met it, oldest first, as far as their counts are kept, with the number of its pages.
         example_url: None where no run met it.
         template: the live version, else the newest; None where nothing was learned.
     """
@@ -243,7 +242,7 @@ class LayoutFigures(Struct, frozen=True):
     visits: int
     first_seen_at: datetime | None
     last_seen_at: datetime | None
-    runs: tuple[LayoutCount, ...]
+    runs: Mapping[MetRun, int]
     example_url: str | None
     template: TemplateFigures | None
 

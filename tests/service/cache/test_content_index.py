@@ -185,8 +185,8 @@ class TestUpdate:
         index.save_index()
 
         after = project.page_states([key])[key]
-        same = replace(after, last_seen_at=before.last_seen_at, memo_keys=before.memo_keys, status="completed")
-        assert same == before
+        expected = {name: getattr(before, name) for name in ("last_seen_at", "memo_keys", "updated_at")}
+        assert replace(after, status="completed", **expected) == before
 
     def test_of_a_crawled_page_with_other_content_forgets_what_belonged_to_the_old(self, index, project):
         project.write(a_page(1))

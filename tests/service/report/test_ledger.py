@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scrapy_dedup.report.values import Ledger, LedgerRow, LedgerTable
 from scrapy_dedup.service.report.ledger import (
     Counts,
-    LedgerSpan,
     Tokens,
     estimated,
     group_aliases,
@@ -130,7 +129,7 @@ DROPPING = ("title", "canonical", "duplicate", "near_duplicate")
 
 
 def drawn(counts: Counts, dropped: dict[str, DroppedPages] | None = None, tokens: Tokens | None = None) -> LedgerTable:
-    return make_table(counts, tokens or estimated(), Settings(), dropped or {}, LedgerSpan(1, None, 0.0))
+    return make_table(counts, tokens or estimated(), Settings(), dropped or {})
 
 
 def row(counts: Counts, layer: str, dropped: dict[str, DroppedPages] | None = None) -> LedgerRow:
@@ -201,6 +200,6 @@ def test_pages_left_out_whole_are_as_long_as_those_that_stand_for_them():
     ],
 )
 def test_methods_are_those_of_the_settings(settings, layer, method):
-    found = make_table({}, estimated(), Settings().override(settings, ""), {}, LedgerSpan(1, None, 0.0))
+    found = make_table({}, estimated(), Settings().override(settings, ""), {})
 
     assert next(one.method for one in found.rows if one.layer == layer) == method

@@ -72,10 +72,8 @@ class TestBesideOthers:
 
         page = page_of(explained(store, 1), NOON)
 
-        assert [(one.sample, one.layer, one.holder) for one in page.chunks] == [
-            ("Own", "", ""),
-            ("Shared", "chunk", a_url(2)),
-        ]
+        told = [(one.sample, one.layer, one.holder_url) for one in page.chunks]
+        assert told == [("Own", None, ""), ("Shared", "chunk", a_url(2))]
         assert ("chunks", "2, 1 of them left out") in page.facts
 
     @table("service/the_page_that_it_is_like_is_told")
