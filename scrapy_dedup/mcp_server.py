@@ -307,7 +307,7 @@ class Desk(Struct, frozen=True):
         project, normal = self._project(project_id), domain_name(domain, self.settings.domain_scope)
         if normal is None:
             raise AskingError(f"{domain[:100]!r} is no domain: give a name such as www.example.com, or a URL")
-        found = DomainService(self.store, project, self.settings).find_by_domain_name(normal)
+        found = DomainService(project, self.settings).find_by_domain_name(normal)
         return _shown(_domain(project, found.domain_name if found else normal, found))
 
     def blacklist_domain(
@@ -333,7 +333,7 @@ class Desk(Struct, frozen=True):
             expires_at = at + timedelta(days=expires_in_days) if expires_in_days is not None else None
         except OverflowError as error:
             raise AskingError("expires_in_days: is too far away; leave it out for a blacklist without end") from error
-        service = DomainService(self.store, project, self.settings)
+        service = DomainService(project, self.settings)
         found = service.blacklist_domain(domain, at, by=BY, reason=reason, expires_at=expires_at)
         return _shown(_domain(project, found.domain_name, found))
 

@@ -5,19 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import (
-    Column,
-    ColumnClause,
-    ColumnElement,
-    Connection,
-    CursorResult,
-    Select,
-    and_,
-    delete,
-    func,
-    select,
-    tuple_,
-)
+from sqlalchemy import Column, ColumnClause, ColumnElement, Connection, Select, and_, delete, func, select, tuple_
 from sqlalchemy.orm import Session
 
 from scrapy_dedup.store.domains import layouts
@@ -72,7 +60,7 @@ class DomainBoilerplateRepository:
     def delete_by_project(self, project_id: uuid.UUID) -> int:
         """Forget what repeats, on all domains; return how many rows that were."""
         of_project = delete(DomainBoilerplate).where(DomainBoilerplate.project_id == project_id)
-        return _rows(self._session.execute(of_project))
+        return self._session.connection().execute(of_project).rowcount
 
 
 class SourceRepository:
@@ -207,8 +195,9 @@ class ProjectRepository:
 
     def delete(self, project_id: uuid.UUID) -> dict[str, int]:
         """Delete the project with its rows in all tables; return how many rows that were, by table."""
+        connection = self._session.connection()
         return {
-            name: _rows(self._session.execute(delete(table).where(_of_project(name, project_id))))
+            name: connection.execute(delete(table).where(_of_project(name, project_id))).rowcount
             for name, table in _TABLES.items()
         }
 
@@ -241,11 +230,6 @@ def _of_project(name: str, project_id: uuid.UUID) -> ColumnElement[bool]:
 def _count(connection: Connection, name: str, project_id: uuid.UUID) -> int:
     counted = select(func.count()).select_from(_TABLES[name]).where(_of_project(name, project_id))
     return connection.scalar(counted) or 0
-
-
-def _rows(result: object) -> int:
-    assert isinstance(result, CursorResult)
-    return result.rowcount
 
 
 def _is_kept(*, bare: bool) -> ColumnElement[bool]:

@@ -60,7 +60,7 @@ def name_of(origin: str) -> str:
 def registry(project: Project) -> Iterator[DomainService]:
     """Open the project's registry, as a command or the dashboard does."""
     with Store.open(f"sqlite:///{project.folder / '.scrapy' / 'dedup.db'}") as store:
-        yield DomainService(store, store.project(NAME), Settings())
+        yield DomainService(store.project(NAME), Settings())
 
 
 def blacklist(project: Project, origin: str, expires_at: datetime | None = None) -> None:

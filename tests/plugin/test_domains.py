@@ -37,7 +37,7 @@ class Guarded:
     def __init__(self, store: Store, bounds: Bounds = DEFAULT_BOUNDS, **settings: Any) -> None:
         self.settings = Settings(**settings)
         project = store.project("shop")
-        self.service = DomainService(store, project, self.settings)
+        self.service = DomainService(project, self.settings)
         self.service.blacklist_domain("bad.example", NOW, by="alice", reason=None)
         poor = self.service.register_domain("poor.example", NOW)
         self.service.update_status(poor.domain_id, DomainStatus.PROCESSED_LOW_QUALITY, NOW)
@@ -61,7 +61,7 @@ def store() -> Iterator[Store]:
 
 
 def test_subdomains_are_refused_where_the_domain_is_the_registrable_one(store):
-    service = DomainService(store, store.project("shop"), Settings())
+    service = DomainService(store.project("shop"), Settings())
     service.blacklist_domain("bad.org", NOW, by=None, reason=None)
 
     assert not Guarded(store, domain_scope="registrable").sends("https://sub.bad.org/")
@@ -103,7 +103,7 @@ def test_what_a_callback_yields_does_not_use_up_the_sample(store):
 
 def test_blacklist_that_ends_meanwhile_needs_no_reading(store):
     soon = datetime.now(UTC) + timedelta(milliseconds=50)
-    service = DomainService(store, store.project("shop"), Settings())
+    service = DomainService(store.project("shop"), Settings())
     service.blacklist_domain("soon.example", NOW, by=None, reason=None, expires_at=soon)
     guarded = Guarded(store)
 

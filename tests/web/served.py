@@ -79,7 +79,7 @@ def fill(folder: Path) -> Shop:
             DomainDedupService(session, Settings()).analyze_project(project.id)
         config = SiteConfig(boilerplate_css_selectors=(".bar",), keep_blocks=("9f1c2ab0d4e57768",))
         put_config(project, "other.example", config, Settings(), NOON)
-        service = DomainService(store, project, Settings())
+        service = DomainService(project, Settings())
         service.register_domains([DOMAIN, "other.example", "xn--bcher-kva.example", "10.0.0.1:8000"], NOON)
         service.blacklist_domains(["spam.example"], NOON, by=HOSTILE, reason=HOSTILE)
     return shop

@@ -99,8 +99,8 @@ def _list(call: Call) -> int:
     choice = DomainChoice(
         pattern, options.status, options.sort or "name", descending=options.descending, limit=limit, after=options.after
     )
-    with call.opened() as (store, project):
-        service = DomainService(store, project, call.settings)
+    with call.opened() as (_, project):
+        service = DomainService(project, call.settings)
         found, counts = service.list_domains(choice), service.counts()
     if not print_answer(
         call, "domains", lambda answers: answers.DomainListAnswer.of(found, counts, project=call.project)
@@ -111,8 +111,8 @@ def _list(call: Call) -> int:
 
 def _show(call: Call) -> int:
     at = datetime.now(UTC)
-    with call.opened() as (store, project):
-        service = DomainService(store, project, call.settings)
+    with call.opened() as (_, project):
+        service = DomainService(project, call.settings)
         found = service.find_by_domain_name(call.options.targets[0])
         if found is None:
             raise UnknownDomainError(_unknown(call.options.targets[0]))
@@ -124,8 +124,8 @@ def _show(call: Call) -> int:
 
 
 def _add(call: Call) -> int:
-    with call.filled(dry_run=call.options.dry_run) as (store, project):
-        service = DomainService(store, project, call.settings)
+    with call.filled(dry_run=call.options.dry_run) as (_, project):
+        service = DomainService(project, call.settings)
         chosen = service.choose(call.options.targets)
         if not call.options.dry_run:
             service.register_domains(chosen.new, datetime.now(UTC))
@@ -134,8 +134,8 @@ def _add(call: Call) -> int:
 
 def _blacklist(call: Call) -> int:
     options, at = call.options, datetime.now(UTC)
-    with call.filled(dry_run=options.dry_run) as (store, project):
-        service = DomainService(store, project, call.settings)
+    with call.filled(dry_run=options.dry_run) as (_, project):
+        service = DomainService(project, call.settings)
         chosen = service.choose(options.targets)
         if not options.dry_run and chosen.names:
             by = options.by or _login_name()
@@ -144,8 +144,8 @@ def _blacklist(call: Call) -> int:
 
 
 def _unblacklist(call: Call) -> int:
-    with call.opened() as (store, project):
-        service = DomainService(store, project, call.settings)
+    with call.opened() as (_, project):
+        service = DomainService(project, call.settings)
         chosen = service.choose(call.options.targets)
         if chosen.new:
             raise UnknownDomainError(_unknown(chosen.new[0]))
@@ -182,10 +182,10 @@ def _changed(call: Call, service: DomainService, chosen: ChosenDomains, what: st
 
 def _join(call: Call) -> int:
     dry_run: bool = call.options.dry_run
-    with call.opened() as (store, project):
+    with call.opened() as (_, project):
         names = None
         if call.options.targets:
-            chosen = DomainService(store, project, call.settings).choose(call.options.targets)
+            chosen = DomainService(project, call.settings).choose(call.options.targets)
             if chosen.new:
                 raise UnknownDomainError(_unknown(chosen.new[0]))
             names = chosen.names

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from msgspec import Struct
 from sqlalchemy import Connection
@@ -35,15 +35,13 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains import lists as domain_lists
 from scrapy_dedup.store.domains import registry as domains
 from scrapy_dedup.store.domains.lists import DomainChoice, DomainCounts, DomainList
-from scrapy_dedup.store.domains.registry import StoredDomain
+from scrapy_dedup.store.domains.registry import StoredDomain, TwinPair
 from scrapy_dedup.store.engine.codec import optional_text
 from scrapy_dedup.store.records.records import DecisionRecord
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.statements import chunks
 from scrapy_dedup.store.writer import ProjectStore
 
 _SHOWN_CHARS = 100
-_Answer = TypeVar("_Answer")
 
 
 class ChosenDomains(Struct, frozen=True):
@@ -72,9 +70,9 @@ class DomainService:
     nothing was changed.
     """
 
-    def __init__(self, store: Store, project: ProjectStore, settings: Settings) -> None:
+    def __init__(self, project: ProjectStore, settings: Settings) -> None:
         """Take the project and the settings whose scope (host or registrable domain) a name is read by."""
-        self._store = store
+        self._project = project
         self._project_id = project.id
         self._settings = settings
 
@@ -89,12 +87,9 @@ class DomainService:
     ) -> list[StoredDomain]:
         """Return the domains of these names, in their order, each once; those that are new are added."""
         wanted = self._names(names)
-
-        def write(connection: Connection) -> list[StoredDomain]:
+        with self._project.transaction(write=True) as connection:
             domains.register(connection, self._project_id, wanted, at, session_id)
             return self._shown(connection, wanted)
-
-        return self._write(write)
 
     def domain_exists(self, name: str) -> bool:
         """Return whether a domain is registered; a text that names none is not."""
@@ -105,20 +100,20 @@ class DomainService:
         normal = domain_name(name, self._settings.domain_scope)
         if normal is None:
             return None
-        pair = self._read(lambda connection: domains.find_pairs(connection, self._project_id, [normal])).get(normal)
+        pair = self._pair(normal)
         return pair.domain if pair else None
 
     def joined_with(self, domain: StoredDomain) -> str | None:
         """Return the twin that a domain stands for, too; None where there is none."""
-        pairs = self._read(lambda connection: domains.find_pairs(connection, self._project_id, [domain.domain_name]))
-        pair = pairs.get(domain.domain_name)
+        pair = self._pair(domain.domain_name)
         return pair.joined.domain_name if pair and pair.joined else None
 
     def matching(self, patterns: Iterable[str]) -> list[StoredDomain]:
         """Return the registered domains that any of the patterns stands for, in the order of names."""
         scope = self._settings.domain_scope
         wanted = [each if is_pattern(each) else domain_name(each, scope) or "" for each in patterns]
-        return self._read(lambda connection: domains.matching(connection, self._project_id, wanted))
+        with self._project.transaction() as connection:
+            return domains.matching(connection, self._project_id, wanted)
 
     def choose(self, patterns: Iterable[str]) -> ChosenDomains:
         """Return the domains that patterns stand for, and the names among them that are not registered.
@@ -140,19 +135,23 @@ class DomainService:
         Raises:
             CursorError: `after` is no cursor of this list.
         """
-        return self._read(lambda connection: domain_lists.list_domains(connection, self._project_id, choice))
+        with self._project.transaction() as connection:
+            return domain_lists.list_domains(connection, self._project_id, choice)
 
     def counts(self) -> DomainCounts:
         """Return how many domains there are by status, and how many twins with and without `www.`."""
-        return self._read(lambda connection: domain_lists.count_domains(connection, self._project_id))
+        with self._project.transaction() as connection:
+            return domain_lists.count_domains(connection, self._project_id)
 
     def get_blacklisted_domains(self, at: datetime, *, after: str = "", limit: int | None = None) -> list[StoredDomain]:
         """Return the domains whose blacklist holds, both of a joined pair, by name; so many behind one, or all."""
-        return self._read(lambda connection: domains.blacklisted(connection, self._project_id, at, after, limit))
+        with self._project.transaction() as connection:
+            return domains.blacklisted(connection, self._project_id, at, after, limit)
 
     def get_high_quality_domains(self, min_candidates: int = 1) -> list[StoredDomain]:
         """Return the domains of high quality with so many good candidates at least, in the order of their names."""
-        return self._read(lambda connection: domains.high_quality(connection, self._project_id, min_candidates))
+        with self._project.transaction() as connection:
+            return domains.high_quality(connection, self._project_id, min_candidates)
 
     # Deciding.
 
@@ -162,8 +161,7 @@ class DomainService:
         Raises:
             UnknownDomainError: there is no such domain.
         """
-
-        def write(connection: Connection) -> StoredDomain:
+        with self._project.transaction(write=True) as connection:
             found = domains.find_by_id(connection, self._project_id, domain_id)
             if found is None:
                 raise UnknownDomainError(f"domain {domain_id}: this project has none of that id")
@@ -175,8 +173,6 @@ class DomainService:
                 lambda one: domain_states.with_status(one, status, at),
             )
             return self._shown(connection, [found.domain_name])[0]
-
-        return self._write(write)
 
     def blacklist_domain(
         self, name: str, at: datetime, *, by: str | None, reason: str | None, expires_at: datetime | None = None
@@ -200,13 +196,10 @@ class DomainService:
         """Blacklist domains, all or none; return them, each once."""
         wanted = self._names(names)
         why = Blacklisting(at, optional_text(by), optional_text(reason), expires_at)
-
-        def write(connection: Connection) -> list[StoredDomain]:
+        with self._project.transaction(write=True) as connection:
             domains.register(connection, self._project_id, wanted, at)
             decide(connection, self._project_id, wanted, at, lambda one: domain_states.blacklisted(one, why))
             return self._shown(connection, wanted)
-
-        return self._write(write)
 
     def unblacklist_domain(self, name: str, at: datetime) -> StoredDomain:
         """End a domain's blacklist: it is what it was before. Nothing happens to one that is not blacklisted.
@@ -223,13 +216,10 @@ class DomainService:
             UnknownDomainError: one is not registered.
         """
         wanted = self._names(names)
-
-        def write(connection: Connection) -> list[StoredDomain]:
+        with self._project.transaction(write=True) as connection:
             self._known(connection, wanted)
             decide(connection, self._project_id, wanted, at, domain_states.unblacklisted)
             return self._shown(connection, wanted)
-
-        return self._write(write)
 
     def update_candidate_counts(
         self, name: str, at: datetime, *, high: int, low: int, confidence: float | None
@@ -245,8 +235,7 @@ class DomainService:
         if confidence is not None and not 0 <= confidence <= 1:
             raise DomainFigureError(f"the confidence of {name[:_SHOWN_CHARS]} is {confidence!r}: 0.0 to 1.0 is needed")
         wanted = self._names([name])
-
-        def write(connection: Connection) -> StoredDomain:
+        with self._project.transaction(write=True) as connection:
             self._known(connection, wanted)
             domain = self._shown(connection, wanted)[0]
             # A run that saw only the pages that changed does not unsay what an earlier one saw.
@@ -262,8 +251,6 @@ class DomainService:
             change = partial(after_run, best=best, high_quality=self._settings.high_quality)
             decide(connection, self._project_id, wanted, at, change)
             return self._shown(connection, wanted)[0]
-
-        return self._write(write)
 
     # Within.
 
@@ -289,15 +276,9 @@ class DomainService:
         pairs = domains.find_pairs(connection, self._project_id, names)
         return list({pairs[name].domain.domain_id: pairs[name].domain for name in names}.values())
 
-    def _read(self, ask: Callable[[Connection], _Answer]) -> _Answer:
-        with self._store.session(read_only=True) as session:
-            return ask(session.connection())
-
-    def _write(self, change: Callable[[Connection], _Answer]) -> _Answer:
-        with self._store.session() as session:
-            answer = change(session.connection())
-            session.commit()
-            return answer
+    def _pair(self, name: str) -> TwinPair | None:
+        with self._project.transaction() as connection:
+            return domains.find_pairs(connection, self._project_id, [name]).get(name)
 
 
 class UnknownDomainError(MissingError):

@@ -13,7 +13,6 @@ from enum import StrEnum
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
 from typing import IO, TYPE_CHECKING, Final, Literal, Self
 
 from msgspec import Struct
@@ -247,9 +246,7 @@ class _Watch:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         with self._changed:
             self._is_over = True
             self._changed.notify()

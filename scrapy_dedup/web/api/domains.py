@@ -132,7 +132,7 @@ def unblacklist_domains(
 
 
 def _service(asked: OpenProject) -> DomainService:
-    return DomainService(*asked.known, asked.settings)
+    return DomainService(asked.project, asked.settings)
 
 
 def _changed(

@@ -101,7 +101,7 @@ def domain_view(
         StoreError: the store failed.
     """
     store, project = known
-    found = DomainService(store, project, settings).find_by_domain_name(domain)
+    found = DomainService(project, settings).find_by_domain_name(domain)
     layouts, all_layouts, alarms = _layouts(project, domain)
     pages = list_pages(store, project, PageChoice(domain=domain, limit=PAGES, after=after or None))
     stored = project.site_config(domain)

@@ -92,7 +92,7 @@ class Opened(OpenProject, frozen=True):
     @property
     def domains(self) -> DomainService:
         """The project's registry."""
-        return DomainService(self.server.store, self.project, self.settings)
+        return DomainService(self.project, self.settings)
 
     def show(self, template: str, *, status: int = 200, **values: Any) -> Response:
         """Return a whole page of the project with what is to be said of the last write."""

@@ -33,7 +33,7 @@ def outcomes(project: ProjectStore, *urls: str, session: str = "spring", **optio
 
 
 def test_what_was_decided_about_a_domain_says_what_becomes_of_its_urls(store, project):
-    service = DomainService(store, project, Settings())
+    service = DomainService(project, Settings())
     service.register_domains(["known.example", "good.example", "bad.example", "over.example"], NOON)
     service.update_candidate_counts("good.example", NOON, high=1, low=0, confidence=0.9)
     service.blacklist_domain("bad.example", NOON, by=None, reason=None)

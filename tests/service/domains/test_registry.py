@@ -22,7 +22,7 @@ BARE, WWW = "example.org", "www.example.org"
 
 @pytest.fixture
 def service(store, project) -> DomainService:
-    return DomainService(store, project, Settings())
+    return DomainService(project, Settings())
 
 
 def names(found: list[StoredDomain]) -> list[str]:

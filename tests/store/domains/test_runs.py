@@ -61,7 +61,7 @@ class TestConfidences:
         assert found.mean_confidence_score == pytest.approx(sum(scores) / len(scores), abs=1e-9)
 
     def test_joined_twin_gives_its_items_to_the_one_that_stands_for_both(self, store, project):
-        service = DomainService(store, project, Settings())
+        service = DomainService(project, Settings())
         bare, www = "example.com", "www.example.com"
         service.register_domains([bare, www], NOON)
         joined(store, project, www, bare)

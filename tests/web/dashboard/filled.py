@@ -99,7 +99,7 @@ def _almanac(folder: Path, origin: str, edition: int) -> Site:
 def add_registry(store: Store, project: ProjectStore) -> None:
     """Register some domains of every kind, and raise an alarm."""
     at = datetime.now(UTC)
-    service = DomainService(store, project, Settings())
+    service = DomainService(project, Settings())
     service.register_domains([*MORE_DOMAINS, "www.rope.example"], at)
     for number, name in enumerate(MORE_DOMAINS[:12]):
         best = (number % 5 + 4) / 10

@@ -76,6 +76,6 @@ def _figures(numbers: Locator) -> dict[str, str]:
 
 
 def _status(dashboard: Dashboard) -> str:
-    found = DomainService(dashboard.store, dashboard.project, dashboard.server.settings).find_by_domain_name(HARBOUR)
+    found = DomainService(dashboard.project, dashboard.server.settings).find_by_domain_name(HARBOUR)
     assert found
     return str(found.status)

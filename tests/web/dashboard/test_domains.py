@@ -30,7 +30,7 @@ def everything(dashboard: Dashboard, *options: str) -> list[dict[str, Any]]:
 
 
 def status_of(dashboard: Dashboard, name: str) -> str:
-    service = DomainService(dashboard.store, dashboard.project, dashboard.server.settings)
+    service = DomainService(dashboard.project, dashboard.server.settings)
     found = service.find_by_domain_name(name)
     assert found
     return found.status
@@ -116,7 +116,7 @@ def test_three_are_blacklisted_in_bulk_and_freed_again_without_script(browser, o
         shown.page.get_by_role("button", name="Undo").click()
         assert "4 domains as before." in text_of(shown, ".told")
         assert [status_of(dashboard, name) for name in THREE] == ["DISCOVERED"] * 3
-        service = DomainService(dashboard.store, dashboard.project, dashboard.server.settings)
+        service = DomainService(dashboard.project, dashboard.server.settings)
         spam = service.find_by_domain_name("spam.example")
         assert spam
         assert (spam.status, spam.blacklist_reason, spam.blacklisted_by) == ("BLACKLISTED", "Sells links", "editor")
@@ -139,7 +139,7 @@ def test_blacklist_ends_at_a_date_that_is_still_to_come_and_a_change_is_taken_ba
         shown.page.get_by_role("button", name="Blacklist 1 domain").click()
 
         assert "1 domain blacklisted." in text_of(shown, ".told")
-        service = DomainService(dashboard.store, dashboard.project, dashboard.server.settings)
+        service = DomainService(dashboard.project, dashboard.server.settings)
         found = service.find_by_domain_name("rope1.example")
         assert found
         assert found.blacklist_expires_at
