@@ -89,7 +89,7 @@ class SearchAnswer(Answer):
 
 
 class CrawledRunAnswer(Answer):
-    """The run that crawled a page last."""
+    """A run: the one that crawled a page last, or whose visits are counted."""
 
     id: Id
     spider: Annotated[str, Field(examples=["site"])]
@@ -248,14 +248,10 @@ class DropAlarmAnswer(Answer):
     pairs: Annotated[list[tuple[str, str]], Field(examples=[[("https://example.org/b", "https://example.org/a")]])]
 
 
-class RunAnswer(Answer):
+class RunAnswer(CrawledRunAnswer):
     """What a run found."""
 
-    id: Id
-    spider: Spider
-    status: State
     reason: Why
-    started_at: Instant
     finished_at: Instant | None
     seen_at: Instant | None
     so_far: Annotated[dict[str, int] | None, Field(examples=[{"responses": 90, "items": 80}])]

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal, Self
 from msgspec import to_builtins
 from pydantic import ConfigDict, Field
 
-from scrapy_dedup.answers import Answer, Chars, Count, Domain, Id, Instant, Project, Share, Status, Switch, Url
+from scrapy_dedup.answers import Answer, Chars, Count, Domain, Id, Instant, Project, Share, Switch, Url
+from scrapy_dedup.answers.pages import CrawledRunAnswer
 from scrapy_dedup.core.boilerplate.repeats import ProjectAnalysisResult
 from scrapy_dedup.report.values import Report
 from scrapy_dedup.service.report.overview import Overview
@@ -185,15 +186,6 @@ class DomainCacheAnswer(Answer):
     packed_bytes: Chars
 
 
-class CacheRunAnswer(Answer):
-    """The run whose visits are counted."""
-
-    id: Id
-    spider: Annotated[str, Field(examples=["shop"])]
-    status: Status
-    started_at: Instant
-
-
 class MemosAnswer(Answer):
     """What is kept of costly functions."""
 
@@ -205,7 +197,7 @@ class CacheStatsAnswer(Answer):
     """What the last run spared; without a run, what all visits did that are kept."""
 
     project: Project
-    run: CacheRunAnswer | None
+    run: CrawledRunAnswer | None
     total: DomainCacheAnswer
     domains: list[DomainCacheAnswer]
     memos: MemosAnswer

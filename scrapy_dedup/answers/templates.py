@@ -91,17 +91,11 @@ class LayoutsAnswer(Answer):
     next: Cursor = None
 
 
-class _TemplateFigures(Answer):
+class _TemplateFigures(LayoutTemplateAnswer):
     domain: Domain
     layout: Digits
     kind: Annotated[str, Field(examples=["article"])]
-    version: Version
-    state: State
-    reason: Reason
-    confidence: Share
-    pages: Count
     url_pattern: Pattern
-    source: Source
     created_at: Instant
     state_at: Instant
 

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 from unicodedata import east_asian_width
 
+from msgspec.structs import replace
+
 from scrapy_dedup.report.markup import ELLIPSIS, visible
 from scrapy_dedup.report.values import BoxKind, PictureBox, ReportPicture
 
@@ -63,19 +65,6 @@ class Strip(NamedTuple):
         return not beside and abs(self.y - other.y) < LABEL_HEIGHT
 
 
-class Rectangle(NamedTuple):
-    """A box as it is drawn: around what stands there, and not over its first letters."""
-
-    x: int
-    y: int
-    width: int
-    height: int
-    kind: BoxKind
-    look: _Look
-    number: int = 0
-    title: str = ""
-
-
 class Label(NamedTuple):
     """A label as it is drawn, with the line that leads to its box from beside the picture; "" for none."""
 
@@ -90,7 +79,8 @@ class Drawing(NamedTuple):
 
     Attributes:
         label: what it shows, in a line.
-        looks: by kind, of those that have a pattern.
+        looks: by kind.
+        boxes: each as it is drawn: around what stands there, and not over its first letters.
         legend: (box, where its name stands, name) of the kinds that occur.
     """
 
@@ -99,9 +89,9 @@ class Drawing(NamedTuple):
     label: str
     source: str
     looks: dict[BoxKind, _Look]
-    boxes: list[Rectangle]
+    boxes: list[PictureBox]
     labels: list[Label]
-    legend: list[tuple[Rectangle, int, str]]
+    legend: list[tuple[PictureBox, int, str]]
 
 
 def drawing_of(picture: ReportPicture) -> Drawing:
@@ -111,8 +101,8 @@ def drawing_of(picture: ReportPicture) -> Drawing:
         *size_of(picture.width, picture.height),
         xml(_summary(picture), 400),
         f"data:image/png;base64,{base64.b64encode(picture.png).decode()}",
-        {kind: look for kind, look in _LOOKS.items() if look.pattern},
-        [_rectangle(each, xml(each.label, 400)) for each in boxes],
+        _LOOKS,
+        [_drawn(replace(each, label=xml(each.label, 400))) for each in boxes],
         _placed(boxes, picture),
         _legend(boxes),
     )
@@ -137,11 +127,10 @@ def _summary(picture: ReportPicture) -> str:
     return f"Picture of {picture.url[:200]} with boxes: {told or 'none'}"
 
 
-def _rectangle(box: PictureBox, title: str = "") -> Rectangle:
-    look = _LOOKS[box.kind]
-    out = look.width // 2
-    size = max(box.width, 1) + 2 * out, max(box.height, 1) + 2 * out
-    return Rectangle(box.x - out, box.y - out, *size, box.kind, look, box.number, title)
+def _drawn(box: PictureBox) -> PictureBox:
+    out = _LOOKS[box.kind].width // 2
+    width, height = max(box.width, 1) + 2 * out, max(box.height, 1) + 2 * out
+    return replace(box, x=box.x - out, y=box.y - out, width=width, height=height)
 
 
 def _placed(boxes: Iterable[PictureBox], picture: ReportPicture) -> list[Label]:
@@ -196,13 +185,13 @@ def _width(shown: str) -> int:
     return round(_cells(shown) * _CHAR_WIDTH) + 10
 
 
-def _legend(boxes: Iterable[PictureBox]) -> list[tuple[Rectangle, int, str]]:
+def _legend(boxes: Iterable[PictureBox]) -> list[tuple[PictureBox, int, str]]:
     """Return what colours and patterns mean, of those that occur."""
     present = {each.kind for each in boxes}
     x, parts = _MARGIN, []
     for kind, look in _LOOKS.items():
         if kind in present:
-            parts.append((_rectangle(PictureBox(0, x, 18, 34, 22, kind, "")), x + 44, look.name))
+            parts.append((_drawn(PictureBox(0, x, 18, 34, 22, kind, "")), x + 44, look.name))
             x += 44 + round(len(look.name) * 8) + 26
     return parts
 
