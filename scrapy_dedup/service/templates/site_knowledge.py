@@ -20,6 +20,8 @@ State = Literal["probation", "live", "retired"]
 REST: Final = 0
 """The layout of the pages that are of no known one; no signature has this value but by chance in 2⁶⁴."""
 
+_PLAIN: Final = "layout structure kind url_pattern pages confidence state reason source model".split()
+
 BY_HAND: Final = "taken back by hand"
 """So begins the reason of a version that a person made live again: learning does not take its place."""
 
@@ -61,6 +63,24 @@ class LayoutTemplate(Struct, frozen=True):
     overrides: tuple[Override, ...] = ()
     version: int | None = None
     """As stored; None while it is new."""
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """Return what is stored of it as it stands here."""
+        return {name: getattr(self, name) for name in _PLAIN}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
+        """Return it from what `to_json` gave, with all that stands beside it."""
+        return cls(
+            template=Template.from_json(stored["template"]),
+            locators=Locators.from_json(stored["locators"]),
+            vision=convert(stored.get("vision"), Vision | None),
+            paths=tuple(stored["paths"]),
+            overrides=convert(stored["overrides"], tuple[Override, ...]),
+            version=stored["version"],
+            **{name: stored[name] for name in _PLAIN},
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return what is needed to cut by it."""
@@ -155,9 +175,9 @@ class SiteKnowledge(Struct):
             "pages": self.pages,
             "index": self.index.to_json(),
             "templates": [
-                {name: getattr(one, name) for name in _PLAIN}
+                one.plain
                 | one.to_json()
-                | {"paths": list(one.paths), "overrides": to_builtins(one.overrides)}
+                | {"paths": list(one.paths), "overrides": to_builtins(one.overrides), "version": one.version}
                 for _, one in sorted(self.templates.items())
             ],
         }
@@ -170,25 +190,11 @@ class SiteKnowledge(Struct):
             DedupError: it is damaged, or of another version.
         """
         try:
-            templates = [_template_of(one) for one in stored["templates"]]
+            templates = [LayoutTemplate.from_json(one) for one in stored["templates"]]
             index = LayoutIndex.from_json(stored["index"])
             return cls(stored["domain"], stored["pages"], index, {one.layout: one for one in templates})
         except (KeyError, TypeError, ValueError) as error:
             raise StoredKnowledgeError(f"knowledge of a site: damaged ({error!r}); learn it again") from error
-
-
-_PLAIN: Final = "layout structure kind url_pattern pages confidence state reason source model version".split()
-
-
-def _template_of(stored: Mapping[str, Any]) -> LayoutTemplate:
-    return LayoutTemplate(
-        template=Template.from_json(stored["template"]),
-        locators=Locators.from_json(stored["locators"]),
-        vision=convert(stored.get("vision"), Vision | None),
-        paths=tuple(stored["paths"]),
-        overrides=convert(stored["overrides"], tuple[Override, ...]),
-        **{name: stored[name] for name in _PLAIN},
-    )
 
 
 # Of JSON, which is some 7 MB in memory once it is read: 8 million characters of 12 real sites were 52.

@@ -1,16 +1,16 @@
 """What is known of a site as the store keeps it, and back."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
-from msgspec import convert, to_builtins
+from msgspec import to_builtins
+from msgspec.structs import asdict
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.locators import Locators
 from scrapy_dedup.core.templates.layouts import LayoutIndex
-from scrapy_dedup.core.templates.templates import Template, Vision, selector, selectors
-from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, Override, SiteKnowledge
+from scrapy_dedup.core.templates.templates import selector, selectors
+from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, SiteKnowledge
 from scrapy_dedup.store.records.records import TemplateRecord, TemplateStateRecord
 from scrapy_dedup.store.records.stored import StoredTemplate
 
@@ -23,21 +23,13 @@ def template_record(knowledge: SiteKnowledge, layout: int, at: datetime) -> Temp
         body |= {"pages": knowledge.pages, "index": knowledge.index.to_json()}
     return TemplateRecord(
         domain=knowledge.domain,
-        layout=layout,
         body=body,
         created_at=at,
         selectors=readable(one),
         overrides=to_builtins(one.overrides),
         paths=one.paths,
-        source="visual" if one.source == "visual" else "static",
-        **_alike(one),
+        **one.plain | {"source": "visual" if one.source == "visual" else "static"},
     )
-
-
-def _alike(one: LayoutTemplate | StoredTemplate) -> dict[str, Any]:
-    """Return what a template and its row both have, under the same names."""
-    names = ("structure", "state", "reason", "kind", "url_pattern", "confidence", "pages", "model")
-    return {name: getattr(one, name) for name in names}
 
 
 def changes(
@@ -82,18 +74,7 @@ def site_of(domain: str, stored: Iterable[StoredTemplate]) -> SiteKnowledge | No
 
 
 def _readable(row: StoredTemplate) -> Iterator[LayoutTemplate]:
-    body: Mapping[str, Any] = row.body
     try:
-        yield LayoutTemplate(
-            layout=row.layout,
-            template=Template.from_json(body["template"]),
-            locators=Locators.from_json(body["locators"]),
-            vision=convert(body.get("vision"), Vision | None),
-            paths=tuple(row.paths),
-            source=row.source,
-            overrides=convert(row.overrides, tuple[Override, ...]),
-            version=row.version,
-            **_alike(row),
-        )
+        yield LayoutTemplate.from_json({**row.body, **asdict(row)})
     except (DedupError, LookupError, TypeError, ValueError):
         return
