@@ -1,26 +1,44 @@
 """What commands and services read and write; they flush, whoever opened the session commits."""
 
 import uuid
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import Column, ColumnClause, ColumnElement, Connection, Select, and_, delete, func, select, tuple_
+from sqlalchemy import (
+    Column,
+    ColumnClause,
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    bindparam,
+    delete,
+    func,
+    select,
+    tuple_,
+    update,
+)
 from sqlalchemy.orm import Session
 
 from scrapy_dedup.store.domains import layouts
 from scrapy_dedup.store.engine.codec import column_text
 from scrapy_dedup.store.engine.errors import StoreError
-from scrapy_dedup.store.pages import contents
+from scrapy_dedup.store.pages import contents, site_configs, visits
+from scrapy_dedup.store.pages.visits import decision_bound
+from scrapy_dedup.store.records import shared
 from scrapy_dedup.store.records.batch import Batch, pack
 from scrapy_dedup.store.records.lookups import find_knowledge, read_boilerplate, read_source, values_of
-from scrapy_dedup.store.records.records import BARE, BoilerplateRecord, CleanedRecord, Method, TemplateRecord
-from scrapy_dedup.store.records.stored import ProjectFigures, StoredBoilerplate, StoredSource
+from scrapy_dedup.store.records.records import BARE, BoilerplateRecord, CleanedRecord, Method, Recleaned, TemplateRecord
+from scrapy_dedup.store.records.stored import ProjectFigures, StoredBoilerplate, StoredSource, StoredState
 from scrapy_dedup.store.tables.columns import by_code_point
 from scrapy_dedup.store.tables.models import (
     Base,
     CrawledUrl,
     CrawlRun,
+    Decision,
+    Document,
     DomainBoilerplate,
     NearDuplicate,
     PageSignature,
@@ -29,7 +47,7 @@ from scrapy_dedup.store.tables.models import (
     SeenUrl,
     SourceRow,
 )
-from scrapy_dedup.store.tables.statements import rows_in, upsert
+from scrapy_dedup.store.tables.statements import change_in, rows_in, table_of, upsert
 
 _PAGES_AT_ONCE = 100
 
@@ -153,6 +171,68 @@ class SourceRepository:
         return given
 
 
+class RecleaningRepository:
+    """Writes the outcome of an analysis; whoever opened the session commits."""
+
+    def __init__(self, session: Session, project_id: uuid.UUID, layers: Sequence[str], keep_decisions: int) -> None:
+        """Take whose decisions are written; what a layer of these no longer says of a page is forgotten."""
+        self._session = session
+        self._project_id = project_id
+        self._layers = layers
+        self._bound = decision_bound(project_id, keep_decisions)
+
+    def write(self, pages: Sequence[Recleaned]) -> None:
+        """Store some pages' texts, the figures of their documents, and the layer's decisions about them.
+
+        A page whose original is not kept, or that has no document, is left as it is in that respect.
+        """
+        if not pages:
+            return
+        texts = (
+            CleanedRecord(page.page_key, page.cleaned_content, page.report)
+            for page in pages
+            if page.cleaned_content is not None
+        )
+        SourceRepository(self._session).set_cleaned(self._project_id, texts)
+        connection = self._session.connection()
+        self._set_figures(connection, pages)
+        self._set_decisions(connection, pages)
+
+    def write_refined(self, pages: Sequence[Recleaned]) -> int:
+        """Store what is left of some pages that went out; return how many still were what they were.
+
+        What a later crawl has learned of a page in the meantime stays.
+        """
+        connection = self._session.connection()
+        contents.lock_project(connection, self._project_id)
+        known = visits.find_states(connection, self._project_id, [page.page_key for page in pages])
+        still = [page for page in pages if is_of_version(known.get(page.page_key), page.fetched_at)]
+        self.write(still)
+        site_configs.forget_stale(connection, self._project_id, [page.page_key for page in still])
+        shared.write(connection, pack([one for page in still for one in page.compared], self._project_id))
+        return len(still)
+
+    def _set_figures(self, connection: Connection, pages: Sequence[Recleaned]) -> None:
+        document = table_of(Document)
+        of_page = (document.c.project_id == self._project_id) & (document.c.page_key == bindparam("of_page"))
+        rows = [{"of_page": page.page_key, "chars_in": page.chars_in, "chars_out": page.chars_out} for page in pages]
+        connection.execute(update(document).where(of_page), rows)
+
+    def _set_decisions(self, connection: Connection, pages: Sequence[Recleaned]) -> None:
+        made = [one for page in pages for one in page.decisions]
+        for layer in self._layers:
+            with_one = {one.page_key for one in made if one.layer == layer}
+            self._forget(layer, [page.page_key for page in pages if page.page_key not in with_one])
+        if made and self._bound.keeps:
+            rows = list(pack(made, self._project_id).decisions.values())
+            upsert(connection, Decision, ("project_id", "page_key", "layer"), rows)
+            self._bound.hold(connection, len(rows))
+
+    def _forget(self, layer: str, keys: Collection[bytes]) -> None:
+        of_layer = (Decision.project_id == self._project_id, Decision.layer == layer)
+        change_in(self._session, delete(Decision).where(*of_layer), Decision.page_key, keys)
+
+
 class TemplateRepository:
     """The templates of a project's layouts, written together with what else a session writes."""
 
@@ -200,6 +280,11 @@ class ProjectRepository:
             name: connection.execute(delete(table).where(_of_project(name, project_id))).rowcount
             for name, table in _TABLES.items()
         }
+
+
+def is_of_version(state: StoredState | None, fetched_at: datetime | None) -> bool:
+    """Say whether an original is that of a page's last acknowledged change: of a later one the items never arrived."""
+    return state is not None and state.status == "completed" and state.last_changed_at == fetched_at
 
 
 # Every table of the schema, so that a new one cannot be forgotten; those that others refer to come last.

@@ -38,8 +38,12 @@ from scrapy_dedup.settings import COUNTING, PARAMETERS, Settings
 from scrapy_dedup.store.pages import site_configs
 from scrapy_dedup.store.records.records import Method, Recleaned
 from scrapy_dedup.store.records.stored import StoredSource
-from scrapy_dedup.store.repositories import DomainBoilerplateRepository, SourceRepository, TemplateRepository
-from scrapy_dedup.store.upkeep.recleaning import RecleaningRepository
+from scrapy_dedup.store.repositories import (
+    DomainBoilerplateRepository,
+    RecleaningRepository,
+    SourceRepository,
+    TemplateRepository,
+)
 from scrapy_dedup.store.writer import ProjectStore
 
 PASSES = 2

@@ -52,9 +52,8 @@ from scrapy_dedup.store.records.records import (
 )
 from scrapy_dedup.store.records.shared import STALE_CHUNK
 from scrapy_dedup.store.records.stored import StoredSource, StoredState
-from scrapy_dedup.store.repositories import SourceRepository
+from scrapy_dedup.store.repositories import RecleaningRepository, SourceRepository, is_of_version
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.upkeep.recleaning import RecleaningRepository, is_of_version
 from scrapy_dedup.store.writer import ProjectStore
 
 Entry = Mapping[str, Any]
