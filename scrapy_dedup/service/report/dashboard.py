@@ -285,7 +285,7 @@ class ChangePlan(Struct, frozen=True):
     """What a change would do.
 
     Attributes:
-        names: that it is about, normal, in the order in which they were named.
+        names: that it is about, normal: those that are registered, and then those that are not.
         steps: one for each text that was sent.
         before: the domains of them that are registered, as they are.
     """
@@ -310,26 +310,17 @@ def plan_change(
         raise DomainFormError(
             f"{len(texts):,} lines: at most {MOST_NAMES:,} at once; `scrapy dedup domains` takes more"
         )
-    read = {text: None if _is_pattern(text) else domain_name(text, settings.domain_scope) for text in texts}
-    patterns = [text for text in read if _is_pattern(text)]
-    known = {each.domain_name: each for each in service.matching([*filter(None, read.values())])}
-    refused, names = [], dict.fromkeys(filter(None, read.values()))
-    for pattern in patterns:
-        fitting = service.matching([pattern])
-        known |= {each.domain_name: each for each in fitting}
-        names |= dict.fromkeys(each.domain_name for each in fitting)
-        if not fitting:
-            refused.append(Step(pattern[:_LONGEST_TEXT], "no registered name fits", is_refused=True))
-    if len(names) > MOST_NAMES:
-        raise DomainFormError(f"{len(names):,} domains fit: at most {MOST_NAMES:,} at once")
-    refused += [
-        Step(text[:_LONGEST_TEXT], "is no domain", is_refused=True)
-        for text, name in read.items()
-        if name is None and not _is_pattern(text)
-    ]
-    steps = [_step(verb, name, known.get(name), at) for name in names]
+    read = {text: is_pattern(text) or domain_name(text, settings.domain_scope) is not None for text in texts}
+    chosen = service.choose(text for text, is_one in read.items() if is_one)
+    if len(chosen.names) > MOST_NAMES:
+        raise DomainFormError(f"{len(chosen.names):,} domains fit: at most {MOST_NAMES:,} at once")
+    refused = dict.fromkeys(chosen.unmatched, "no registered name fits")
+    refused |= {text: "is no domain" for text, is_one in read.items() if not is_one}
+    known = {each.domain_name: each for each in chosen.domains}
+    steps = [_step(verb, name, known.get(name), at) for name in chosen.names]
     doable = tuple(step.name for step in steps if not step.is_refused)
-    return ChangePlan(verb, doable, (*steps, *refused), tuple(known[name] for name in doable if name in known))
+    steps += [Step(text[:_LONGEST_TEXT], why, is_refused=True) for text, why in refused.items()]
+    return ChangePlan(verb, doable, tuple(steps), tuple(known[name] for name in doable if name in known))
 
 
 def carry_out(
@@ -384,11 +375,6 @@ def read_until(text: str, at: datetime) -> datetime | None:
     if until <= at:
         raise DomainFormError(f"{text}: that day has begun already; a blacklist ends on a later one")
     return until
-
-
-def _is_pattern(text: str) -> bool:
-    # The `?` of a URL begins its query.
-    return "://" not in text and is_pattern(text)
 
 
 def _step(verb: Verb, name: str, stored: StoredDomain | None, at: datetime) -> Step:
