@@ -1,6 +1,6 @@
 """The one line in a project's settings, ADDONS = {"scrapy_dedup.Addon": 700}, and the extensions that it switches on.
 
-They tell how a crawl stands: a console by figures, a supervisor by a file that is touched.
+One opens the store, one lets a supervisor know that the crawl lives, by a file that is touched.
 """
 
 # Before all of ours: it looks through every loaded module for each class that it declares deprecated.
@@ -10,7 +10,7 @@ import scrapy.core.downloader.contextfactory  # noqa: F401
 import logging
 import os
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from scrapy import signals
 from scrapy.crawler import Crawler
@@ -28,28 +28,13 @@ from scrapy_dedup.settings import Settings
 
 
 class DedupExtension:
-    """`crawler.get_extension(DedupExtension).status()` is for consoles and other extensions."""
-
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
+    """Opens the store before the first request."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Open the store before the first request; raises NotConfigured where the plugin is off."""
-        return cls(Runtime.of(crawler))
-
-    def status(self) -> dict[str, Any]:
-        """Return figures of the running crawl."""
-        runtime = self._runtime
-        return {
-            "project": runtime.crawl.store.name,
-            "run": str(runtime.crawl.run.id),
-            "pages": len(runtime.crawl.given),
-            "parked_pages": len(runtime.lot),
-            "parked_bytes": runtime.lot.size_bytes,
-            "known_domains": sorted({learner.domain for learner in runtime.crawl.learners.values() if learner.known}),
-            "rows_waiting": len(runtime.crawl.rows),
-        }
+        """Open it; raises NotConfigured where the plugin is off."""
+        Runtime.of(crawler)
+        return cls()
 
 
 logger = logging.getLogger(__name__)
@@ -77,16 +62,12 @@ class Heartbeat:
 
     def beat(self) -> None:
         """Touch the file now and every second."""
-        if self._touch():
-            call_later(BEAT_SECONDS, self.beat)
-
-    def _touch(self) -> bool:
         try:
             self._file.touch()
         except OSError as error:
             logger.warning("The supervisor's file cannot be touched, it will take this crawl for hung: %s", error)
-            return False
-        return True
+        else:
+            call_later(BEAT_SECONDS, self.beat)
 
 
 # Below decompression (590), redirects (600) and retries (550): the response is final there.

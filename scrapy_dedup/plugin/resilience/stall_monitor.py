@@ -29,7 +29,6 @@ from scrapy_dedup.core.resilience.stalls import (
     Figures,
     HostFigures,
     SeenTexts,
-    Stall,
     challenge_of,
     judge,
 )
@@ -280,7 +279,7 @@ class EngineFigures(EngineState):
 
 
 class StallMonitor:
-    """`status()` tells the last stall to consoles and other extensions."""
+    """Looks now and then whether there were new pages."""
 
     def __init__(self, crawler: Crawler, runtime: Runtime) -> None:
         settings: Settings = runtime.settings
@@ -298,7 +297,6 @@ class StallMonitor:
         self._idle_since: float | None = None
         self._is_judging = False
         self._ending = False
-        self.last: Stall | None = None
         crawler.signals.connect(self._opened, signals.spider_opened)
         crawler.signals.connect(self._closed, signals.spider_closed)
 
@@ -309,16 +307,6 @@ class StallMonitor:
         if not settings.resilience_enabled or not settings.stall_after:
             raise NotConfigured
         return cls(crawler, Runtime.of(crawler))
-
-    def status(self) -> dict[str, Any]:
-        """Return how long there was no new page, and why the crawl last stalled."""
-        stall = self.last
-        return {
-            "quiet_seconds": time.monotonic() - self._last_news,
-            "cause": str(stall.cause) if stall is not None else None,
-            "reason": stall.reason if stall is not None else None,
-            "evidence": list(stall.evidence) if stall is not None else [],
-        }
 
     def _opened(self) -> None:
         self._watch.connect()
@@ -369,7 +357,7 @@ class StallMonitor:
             if self._ending or self._engine.closing() or self._last_news != before:
                 return
             figures = self._figures(probe)
-            stall = self.last = judge(figures)
+            stall = judge(figures)
             self._runtime.count(f"stall/{stall.cause}")
             done = self._act(stall.cause)
             logger.warning(
