@@ -6,6 +6,7 @@ from array import array
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final, Self, TypeVar
 
 from itemadapter import ItemAdapter
@@ -516,16 +517,8 @@ class DedupPipeline:
         draft, in_shadow = item_page.draft, item_page.settings.shadows("canonical")
         aliases, alias = self._runtime.crawl.aliases, self._runtime.alias_of(item_page.visit, draft)
         target = alias.target if isinstance(alias, Alias) else None
-        proven, asked = None, set[bytes]()
-        # Looked for anew after each: while the store is asked another of the equal pages may go out.
-        while proven is None:
-            found = aliases.candidates(draft.page_key, target)
-            candidates = [one for one in found if one.document_key not in asked]
-            if not candidates:
-                break
-            asked.add(candidates[0].document_key)
-            if await self._duplicates.is_proven(item_page, candidates[0], learner):
-                proven = candidates[0]
+        candidates = partial(aliases.candidates, draft.page_key, target)
+        proven = await self._proven(item_page, candidates, learner)
         if draft.checked:
             # Another of its page's items was first, while the store was asked.
             return
@@ -537,7 +530,7 @@ class DedupPipeline:
                 self._drop(item_page, proven.layer, proven)
             self._note_shadow(draft, proven)
         else:
-            if asked:
+            if candidates():
                 self._runtime.count("canonical/unproven")
             if not in_shadow:
                 self._goes_out(draft, target)
@@ -556,21 +549,16 @@ class DedupPipeline:
         draft, comparison = item_page.draft, item_page.draft.comparison
         if comparison is None or not comparison.dropped or comparison.same is None:
             return
-        same = comparison.same
-        asked = set[bytes]()
-        while len(asked) < _MOST_KEEPERS:
-            # Of several pages with one text, each with its own fields, any may be the item's. Looked for anew after
-            # each: while the store is asked another of them may go out.
-            own = (draft.page_key, draft.domain, draft.text_hash)
+        same, own = comparison.same, (draft.page_key, draft.domain, draft.text_hash)
+
+        def keepers() -> list[Duplicate]:
+            # Of several pages with one text, each with its own fields, any may be the item's.
             others = self._runtime.crawl.duplicates.with_text(*own, item_page.settings)
-            keeper = next((key for key in [same.keeper, *others] if key not in asked), None)
-            if keeper is None:
-                break
-            asked.add(keeper)
-            duplicate = Duplicate(same.reason, keeper, same.layer)
-            if await self._duplicates.is_proven(item_page, duplicate, learner):
-                self._runtime.crawl.release(draft)
-                self._drop(item_page, same.layer, duplicate)
+            return [Duplicate(same.reason, key, same.layer) for key in (same.keeper, *others)]
+
+        if (proven := await self._proven(item_page, keepers, learner)) is not None:
+            self._runtime.crawl.release(draft)
+            self._drop(item_page, same.layer, proven)
         if draft.comparison is not comparison:
             # Another of its page's items was first.
             return
@@ -579,6 +567,21 @@ class DedupPipeline:
         self._duplicates.let_out(draft, item_page.settings)
         if not self._runtime.crawl.evidence.knows(same.keeper):
             await self._note_equal(draft, same.keeper)
+
+    async def _proven(
+        self, item_page: ItemPage, candidates: Callable[[], list[Duplicate]], learner: Learner | None
+    ) -> Duplicate | None:
+        """Return the first of some candidates that is proven to stand for an item's page.
+
+        They are looked for anew after each: while the store is asked another of the equal pages may go out.
+        """
+        asked = set[bytes]()
+        while len(asked) < _MOST_KEEPERS:
+            one = next((one for one in candidates() if one.document_key not in asked), None)
+            if one is None or await self._duplicates.is_proven(item_page, one, learner):
+                return one
+            asked.add(one.document_key)
+        return None
 
     async def _note_equal(self, draft: Draft, keeper: bytes) -> None:
         """Note which page an item's equals, that did not come in this run; where it is gone, the item's page moved."""
