@@ -338,15 +338,11 @@ class Desk(Struct, frozen=True):
         return _shown(_domain(project, found.domain_name, found))
 
 
-_READS: Final = ToolAnnotations(
-    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-)
 _ANALYSES: Final = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
-_BLACKLISTS: Final = ToolAnnotations(
-    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
-)
+_READS: Final = _ANALYSES.model_copy(update={"read_only_hint": True})
+_BLACKLISTS: Final = _ANALYSES.model_copy(update={"destructive_hint": True})
 
 
 def make_tools(desk: Desk, *, with_blacklist: bool) -> list[Tool]:

@@ -51,7 +51,7 @@ from scrapy_dedup.plugin.waiting import (
     parking_bounds,
     pause,
 )
-from scrapy_dedup.plugin.write_behind import ROWS_AT_ONCE, WRITE_SECONDS, FullDisk, WriteBehind
+from scrapy_dedup.plugin.write_behind import ROWS_AT_ONCE, WRITE_SECONDS, WriteBehind, tell_of_full_disk
 from scrapy_dedup.service.crawl.crawl import Crawl, counting, load, recall_late
 from scrapy_dedup.service.crawl.drafts import Draft
 from scrapy_dedup.service.crawl.start_check import check_settings
@@ -158,7 +158,7 @@ class Runtime:
         batch_pages, max_wait = parking_bounds(settings, crawler.settings)
         self.lot = ParkingLot(batch_pages, settings.max_parked_bytes, max_wait, self._released)
         self.items_first = ItemsFirst(crawler, self.lot)
-        self.writer = WriteBehind(self.crawl, FullDisk(crawler, settings).met)
+        self.writer = WriteBehind(self.crawl, partial(tell_of_full_disk, crawler, settings))
         self.claims = Together[PageClaim, Lost](self._claim, _CLAIM_SECONDS)
         self.claiming = 0
         """Pages that wait for what they claim, between two tries, too."""

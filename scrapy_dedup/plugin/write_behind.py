@@ -348,37 +348,30 @@ def _tokens(rows: Iterable[Record]) -> list[str]:
     return [row.token for row in rows if isinstance(row, LeaseRecord)]
 
 
-class FullDisk:
-    """Tells it once until there is room again, and ends the crawl where that is wanted."""
+def tell_of_full_disk(crawler: Crawler, settings: Settings, error: FullStoreError, waiting: int) -> None:
+    """Say what is full, and what to do about it; end the crawl where that is wanted."""
+    from scrapy_dedup.report.numbers import count, short  # noqa: PLC0415 (few crawls fill a disk)
 
-    def __init__(self, crawler: Crawler, settings: Settings) -> None:
-        self._crawler = crawler
-        self._stops = settings.store_full == "stop"
-
-    def met(self, error: FullStoreError, waiting: int) -> None:
-        """Say what is full, and what to do about it."""
-        from scrapy_dedup.report.numbers import count, short  # noqa: PLC0415 (few crawls fill a disk)
-
-        free = "" if error.free_bytes is None else f" ({short(error.free_bytes)} bytes are free there)"
-        if self._stops:
-            logger.error(
-                "The store's disk is full%s: the crawl ends, as DEDUP_STORE_FULL says. What it fetched goes out; what"
-                " cannot be noted comes again. Free space, then start it again. %s",
-                free,
-                error,
-            )
-            engine = self._crawler.engine
-            if engine is not None and engine.spider is not None:
-                deferred_from_coro(engine.close_spider_async(reason=REASON)).addErrback(_failed)
-            return
-        logger.warning(
-            "The store's disk is full%s: the crawl goes on, and its items go out. %s wait in memory, and are written"
-            " once there is room; the pages of those that cannot wait come again. Free space, or set"
-            " DEDUP_STORE_FULL=stop to end in such a case. %s",
+    free = "" if error.free_bytes is None else f" ({short(error.free_bytes)} bytes are free there)"
+    if settings.store_full == "stop":
+        logger.error(
+            "The store's disk is full%s: the crawl ends, as DEDUP_STORE_FULL says. What it fetched goes out; what"
+            " cannot be noted comes again. Free space, then start it again. %s",
             free,
-            count(waiting, "row"),
             error,
         )
+        engine = crawler.engine
+        if engine is not None and engine.spider is not None:
+            deferred_from_coro(engine.close_spider_async(reason=REASON)).addErrback(_failed)
+        return
+    logger.warning(
+        "The store's disk is full%s: the crawl goes on, and its items go out. %s wait in memory, and are written"
+        " once there is room; the pages of those that cannot wait come again. Free space, or set"
+        " DEDUP_STORE_FULL=stop to end in such a case. %s",
+        free,
+        count(waiting, "row"),
+        error,
+    )
 
 
 def _failed(failure: Failure) -> None:

@@ -15,7 +15,6 @@ they are.
 """
 
 import argparse
-import asyncio
 import json
 import os
 import struct
@@ -117,8 +116,8 @@ async def _look(web: Web, url: str, browser: Browser, call: Call) -> _Looked:
     response = await web.page(url)
     html, at = response.text, response.url
     numbers = _numbered(html, at, call)
-    scripted = await _shown(browser, Showing(at, numbers[1], scripts=True, picture=True), web)
-    plain = await _shown(browser, Showing(at, numbers[1], picture=True), web)
+    scripted = await web.show(browser, Showing(at, numbers[1], scripts=True, picture=True))
+    plain = await web.show(browser, Showing(at, numbers[1], picture=True))
     is_empty = numbers[0].chars < NEARLY_EMPTY and isinstance(scripted, RenderedPage) and scripted.snapshot.js_share > 0
     best = scripted if is_empty else plain
     if isinstance(best, NotShown):
@@ -129,10 +128,6 @@ async def _look(web: Web, url: str, browser: Browser, call: Call) -> _Looked:
     _, height = _PNG_SIZE.unpack_from(best.picture, 16)
     share = round(scripted.snapshot.js_share, 3) if isinstance(scripted, RenderedPage) else None
     return _Looked(ShownPage(at, html, *numbers, best.snapshot, height, share), best, best.picture)
-
-
-async def _shown(browser: Browser, showing: Showing, web: Web) -> RenderedPage | NotShown:
-    return await asyncio.wrap_future(browser.show(showing, web.fetch))
 
 
 def _numbered(html: str, url: str, call: Call) -> "tuple[Any, NumberedPage]":

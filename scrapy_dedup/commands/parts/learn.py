@@ -17,6 +17,7 @@ import argparse
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from msgspec import Struct, field
@@ -26,7 +27,8 @@ from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, CommandError, print
 from scrapy_dedup.commands.parts.analyze_layout import browser_of
 from scrapy_dedup.commands.terminal import named_progress, print_table, say
 from scrapy_dedup.core.urls.normal_form import extract_domain
-from scrapy_dedup.plugin.teacher.run import Web, page_and_siblings, run_errand, show_page
+from scrapy_dedup.plugin.teacher.run import Web, page_and_siblings, run_errand
+from scrapy_dedup.plugin.teacher.teaching import look_at
 from scrapy_dedup.service.cut.reading import read_again
 from scrapy_dedup.service.teacher import lessons
 from scrapy_dedup.service.teacher.lessons import Course, Lesson, LookedAtPage
@@ -214,7 +216,7 @@ async def _show_all(web: Web, browser: Browser, taught: Taught) -> None:
     with named_progress(course.pages_to_show) as told:
         for page in [page for lesson in course.lessons for page in lesson.shown]:
             told(page.url, 0)
-            answer = await show_page(web, browser, page)
+            answer = await look_at(page, partial(web.show, browser))
             told(page.url, 1)
             if isinstance(answer, NotShown):
                 taught.not_shown[page.url] = answer

@@ -199,15 +199,15 @@ def _join(call: Call) -> int:
 
 def _import(call: Call) -> int:
     name = call.options.targets[0]
-    refused = _Refused(name)
+    refused: list[BadRow] = []
     with opened_input(name) as file, call.filled(dry_run=call.options.dry_run) as (_, project):
-        rows = refused.without(read_rows(_lines(file), name, call.settings.domain_scope))
+        rows = _passing(read_rows(_lines(file), name, call.settings.domain_scope), name, refused)
         done = import_rows(project, rows, datetime.now(UTC), dry_run=call.options.dry_run)
-    told = {"project": call.project, "dry_run": call.options.dry_run, "refused": refused.told}
+    told = {"project": call.project, "dry_run": call.options.dry_run, "refused": refused}
     if not print_answer(call, "domains", lambda answers: answers.ImportAnswer.of(done, **told)):
         would = "would be " if call.options.dry_run else ""
         say(f"{count(done.new, 'domain')} {would}added, {whole(done.known)} known.")
-        told_of = [f"{row.where}: {row.reason}; passed over" for row in refused.told]
+        told_of = [f"{row.where}: {row.reason}; passed over" for row in refused]
         _show_some(told_of, len(told_of), "dim")
         say_dry_run(dry_run=call.options.dry_run)
     return DONE if done.new or done.known else NOT_DONE
@@ -217,32 +217,18 @@ def _lines(file: BinaryIO) -> Iterator[str | None]:
     return (None if line is None else line.decode("utf-8", "replace") for line in lines_of(file, _MOST_LINE_BYTES))
 
 
-class _Refused:
-    """The first rows of a file that are none, and how many more there are."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._first: list[BadRow] = []
-        self._more = 0
-
-    def without(self, rows: Iterable[DomainRow | BadRow]) -> Iterator[DomainRow]:
-        """Iterate over the others."""
-        for row in rows:
-            if isinstance(row, DomainRow):
-                yield row
-            elif len(self._first) < _MOST_REFUSED:
-                self._first.append(row)
-            else:
-                self._more += 1
-
-    @property
-    def told(self) -> list[BadRow]:
-        """What is told of them."""
-        return (
-            [*self._first, BadRow(self._name, f"and {self._more} more lines are no domains")]
-            if self._more
-            else self._first
-        )
+def _passing(rows: Iterable[DomainRow | BadRow], name: str, refused: list[BadRow]) -> Iterator[DomainRow]:
+    """Iterate over rows that name domains; of the others note the first, and how many more there are."""
+    more = 0
+    for row in rows:
+        if isinstance(row, DomainRow):
+            yield row
+        elif len(refused) < _MOST_REFUSED:
+            refused.append(row)
+        else:
+            more += 1
+    if more:
+        refused.append(BadRow(name, f"and {more} more lines are no domains"))
 
 
 def _export(call: Call) -> int:

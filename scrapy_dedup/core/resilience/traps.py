@@ -4,7 +4,6 @@ A crawl explores a site by them: what of it was new, what leads nowhere, which p
 """
 
 import re
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from hashlib import blake2b
@@ -28,6 +27,7 @@ from scrapy_dedup.core.urls.normal_form import (
     without,
 )
 from scrapy_dedup.core.urls.pagination import UrlShape, is_clear_part_name, is_part_name, listing_part, shape_of
+from scrapy_dedup.core.urls.seen import Latest
 
 _MOST: Final = 200_000
 _MOST_MIXED_STEPS: Final = 20
@@ -363,8 +363,7 @@ class Traps(Struct):
     """The patterns of one crawl; those that were met longest ago are forgotten when there are too many."""
 
     policy: TrapPolicy = field(default_factory=TrapPolicy)
-    most: int = _MOST_PATTERNS
-    _patterns: OrderedDict[str, _Counts] = field(default_factory=OrderedDict)
+    _patterns: Latest[str, _Counts] = field(default_factory=lambda: Latest(_MOST_PATTERNS))
 
     def ask(self, url: str, *, is_elsewhere: bool = False) -> TrapAnswer:
         """Return what is to become of a request before it is sent; who sends it says `sent`, and then `came`.
@@ -525,13 +524,9 @@ class Traps(Struct):
                 counts.under_way = max(0, counts.under_way + number)
 
     def _counts(self, pattern: str) -> _Counts:
-        counts = self._patterns.get(pattern)
-        if counts is None:
-            counts = self._patterns[pattern] = _Counts()
-            if len(self._patterns) > self.most:
-                self._patterns.popitem(last=False)
-        self._patterns.move_to_end(pattern)
-        return counts
+        if not self._patterns.meet(pattern):
+            self._patterns[pattern] = _Counts()
+        return self._patterns[pattern]
 
 
 _ANCESTORS: Final = 2

@@ -17,17 +17,15 @@ from scrapy.utils.response import get_meta_refresh
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.core.teacher import numbered
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.plugin.overrides import settings_of_command
 from scrapy_dedup.plugin.requests import Ways
 from scrapy_dedup.plugin.teacher.teaching import SubResources
 from scrapy_dedup.service.policies import parse_limits, url_rules
-from scrapy_dedup.service.teacher.lessons import LookedAtPage, see
 from scrapy_dedup.service.teacher.teaching import PageToShow
 from scrapy_dedup.service.templates.site_knowledge import REST
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.teacher import Fetch, NotShown, NotShownReason, RenderedPage, Showing
+from scrapy_dedup.teacher import NotShown, RenderedPage, Showing
 from scrapy_dedup.teacher.browser import Browser
 
 SPIDER: Final = "dedup-learn"
@@ -58,10 +56,9 @@ class Web:
         self._settings = spider.crawler.settings
         self._resources = SubResources(spider.crawler, settings, Ways(spider.crawler.settings))
 
-    @property
-    def fetch(self) -> Fetch:
-        """Get what a page needs in a browser; called from any thread."""
-        return self._resources.fetch
+    async def show(self, browser: Browser, showing: Showing) -> RenderedPage | NotShown:
+        """Return what a page looks like in a browser, which gets by Scrapy what the page needs."""
+        return await asyncio.wrap_future(browser.show(showing, self._resources.fetch))
 
     async def page(self, url: str) -> TextResponse:
         """Return a page, by redirects of its server and of its own, which lead to no private address but the page's.
@@ -225,13 +222,3 @@ def _common(one: list[str], other: list[str]) -> int:
     """Return with how many equal steps two paths begin."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (mine, theirs) in pairs if mine != theirs), min(len(one), len(other)))
-
-
-async def show_page(web: Web, browser: Browser, page: PageToShow) -> LookedAtPage | NotShown:
-    """Return how a page looks, with its picture."""
-    numbers = numbered(page.html, page.page)
-    if numbers is None:
-        return NotShown(NotShownReason.TOO_LARGE, "too many elements, or they read otherwise with numbers")
-    showing = Showing(page.url, numbers, scripts=page.needs_scripts, picture=True)
-    answer = await asyncio.wrap_future(browser.show(showing, web.fetch))
-    return see(page, numbers, answer) if isinstance(answer, RenderedPage) else answer

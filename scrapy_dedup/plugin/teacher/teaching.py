@@ -8,7 +8,7 @@ import logging
 import re
 import socket
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -209,6 +209,17 @@ _AT_ONCE: Final = 2
 _MOST_FAILURES: Final = 3
 
 
+async def look_at(
+    page: PageToShow, show: Callable[[Showing], Awaitable[RenderedPage | NotShown]]
+) -> LookedAtPage | NotShown:
+    """Return how a page looks, with its picture; *show* has a browser show it."""
+    with_numbers = await run_in_thread(numbered, page.html, page.page)
+    if with_numbers is None:
+        return NotShown(NotShownReason.TOO_LARGE, "too many elements, or they read otherwise with numbers")
+    answer = await show(Showing(page.url, with_numbers, scripts=page.needs_scripts, picture=True))
+    return await run_in_thread(see, page, with_numbers, answer) if isinstance(answer, RenderedPage) else answer
+
+
 class Teaching:
     """The browser of one crawl: started for its first page, ended with the crawl.
 
@@ -261,7 +272,7 @@ class Teaching:
 
     async def _teach(self, page: PageToShow) -> None:
         try:
-            answer = await self._look(page)
+            answer = await look_at(page, self.show)
             if self._ended:
                 return
             if isinstance(answer, NotShown):
@@ -278,14 +289,6 @@ class Teaching:
             self._under_way -= 1
             if not self.is_busy:
                 EngineState(self._crawler).look_again()
-
-    async def _look(self, page: PageToShow) -> LookedAtPage | NotShown:
-        """Show a page, and find out what is to be seen on it."""
-        with_numbers = await run_in_thread(numbered, page.html, page.page)
-        if with_numbers is None:
-            return NotShown(NotShownReason.TOO_LARGE, "too many elements, or they read otherwise with numbers")
-        answer = await self.show(Showing(page.url, with_numbers, scripts=page.needs_scripts, picture=True))
-        return await run_in_thread(see, page, with_numbers, answer) if isinstance(answer, RenderedPage) else answer
 
     async def _learn(self, page: PageToShow, seen: LookedAtPage) -> None:
         """Let a site learn from a page that was shown, and keep its picture."""

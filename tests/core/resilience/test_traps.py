@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.resilience.traps import PASS, Mixtures, News, Novelty, TrapPolicy, TrapReason, Traps
+from scrapy_dedup.core.urls.seen import Latest
 
 SITE = "http://a.example"
 
@@ -111,7 +112,7 @@ def test_link_to_what_brought_nothing_is_barren():
 
 
 def test_patterns_are_bounded():
-    traps = Traps(most=10)
+    traps = Traps(_patterns=Latest(10))
     noted(traps, *(f"/{chr(97 + number)}/x" for number in range(26)))
     noted(traps, *months(8))
 
