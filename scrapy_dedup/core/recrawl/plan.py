@@ -266,18 +266,12 @@ def _later(at: datetime, wait: timedelta) -> datetime:
 _REMEMBERED: Final = 1_000
 
 
-class TrustPolicy(Struct, frozen=True):
-    """When counts are enough, and what they must show."""
-
-    min_checks: int = 20
-    """Below it a site is believed: a validator costs two headers, a wrong 304 is found when its age is over."""
-    useful_share: float = 0.05
-    """Least share of 304s among the answers for pages that had not changed; below it sending is of no use."""
-    wrong_share: float = 0.02
-    """Most share of answers that said "unchanged" of a page that had changed."""
-
-
-DEFAULT_TRUST: Final = TrustPolicy()
+# Below it a site is believed: a validator costs two headers, a wrong 304 is found when its age is over.
+_LEAST_CHECKS: Final = 20
+# Share of 304s among the answers for pages that had not changed; below it sending is of no use.
+_USEFUL_SHARE: Final = 0.05
+# Of answers that said "unchanged", of a page that had changed.
+_WRONG_SHARE: Final = 0.02
 
 
 class Trust(Struct, frozen=True):
@@ -303,16 +297,16 @@ class ValidatorTrust(Struct, frozen=True):
     renewed: int = 0
     """Of this run: the same under other validators."""
 
-    def judge(self, policy: TrustPolicy = DEFAULT_TRUST) -> Trust:
+    def judge(self) -> Trust:
         """Return whether it is worth sending validators."""
         # Where a changed page answers 304, a crawl never hears of the change: few such cases are enough.
-        if self.lied and self.lied > policy.wrong_share * self.not_modified:
+        if self.lied and self.lied > _WRONG_SHARE * self.not_modified:
             return Trust(trusted=False, reason=f"{self.lied} pages had changed behind their validators")
         asked = self.not_modified + self.equal
         if self.kept > self.renewed:
             # One deploy that changes every validator is no reason never to ask again.
             return Trust(trusted=True, reason=f"{self.kept} of {self.kept + self.renewed} pages kept their validators")
-        if asked >= policy.min_checks and self.not_modified < policy.useful_share * asked:
+        if asked >= _LEAST_CHECKS and self.not_modified < _USEFUL_SHARE * asked:
             return Trust(trusted=False, reason=f"{self.not_modified} of {asked} unchanged pages were not sent again")
         return Trust(trusted=True, reason=f"{self.not_modified} of {asked} unchanged pages were not sent again")
 
@@ -335,11 +329,11 @@ class LastmodTrust(Struct, frozen=True):
     wrong: int = 0
     """The page had changed, but not its date."""
 
-    def judge(self, policy: TrustPolicy = DEFAULT_TRUST) -> Trust:
+    def judge(self) -> Trust:
         """Return whether pages may be left alone because of their date: only once it was shown to be true."""
         checks = self.right + self.wrong
         reason = f"lastmod announced {self.right} of {checks} changes"
-        return Trust(checks >= policy.min_checks and self.wrong <= policy.wrong_share * checks, reason)
+        return Trust(checks >= _LEAST_CHECKS and self.wrong <= _WRONG_SHARE * checks, reason)
 
     def halved(self) -> "LastmodTrust":
         """Return the counts with half the weight, once there are many; for the start of a run."""

@@ -3,7 +3,6 @@
 import logging
 import time
 from collections.abc import Callable, Sequence
-from hashlib import blake2b
 from itertools import chain
 from typing import Any, Self
 from weakref import WeakSet
@@ -21,6 +20,7 @@ from scrapy.utils.httpobj import urlparse_cached
 
 from scrapy_dedup.core.duplicates import LAYERS
 from scrapy_dedup.core.pages.blocks import Page
+from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.core.recrawl.verdicts import VerdictKind
 from scrapy_dedup.core.resilience.stalls import (
     REFUSALS,
@@ -171,7 +171,7 @@ class StallWatch:
         page = isinstance(response, TextResponse) and is_html(response)
         if request.callback is NO_CALLBACK:
             # Files and pictures are what somebody waits for; robots.txt and probes are not.
-            if not page and response.status < 400 and self._seen.is_new_key(_digest(response.body)):
+            if not page and response.status < 400 and self._seen.is_new_key(parts_hash(response.body)):
                 self._on_news()
             return
         challenge = challenge_of(response.status, _headers(response), response.text) if page else None
@@ -199,22 +199,22 @@ class StallWatch:
         if visit is not None and self._runtime.met.kind_of(visit.page_key) is VerdictKind.UNCHANGED:
             return self._seen.is_new_key(visit.page_key)
         if not page or visit is None:
-            return bool(response.body) and self._seen.is_new_key(_digest(response.body))
+            return bool(response.body) and self._seen.is_new_key(parts_hash(response.body))
         parsed = visit.page(self._runtime.limits)
         if not isinstance(parsed, Page):
-            return self._seen.is_new_key(_digest(response.body))
+            return self._seen.is_new_key(parts_hash(response.body))
         return self._seen.is_news(chain((parsed.title or "",), (block.text for block in parsed.blocks)))
 
     def _note_known(self, response: Response, request: Request) -> None:
         window = self.window
         window.known += 1
-        key = _digest(response.url.encode())
+        key = parts_hash(response.url.encode())
         if key in self._known_urls:
             return
         if len(self._known_urls) < _MOST_URLS:
             self._known_urls.add(key)
         referer = request.headers.get("Referer")
-        window.bred += referer is not None and _digest(referer) in self._known_urls
+        window.bred += referer is not None and parts_hash(referer) in self._known_urls
         shape = _shape(response.url)
         if shape in window.shapes or len(window.shapes) < _MOST_SHAPES:
             window.shapes[shape] += 1
@@ -234,10 +234,6 @@ def _shape(url: str) -> str:
     if shape is None:
         return url.partition("?")[0][:_SHAPE_CHARS]
     return f"{shape.host}{shape.path}{'?' + '&'.join(shape.names) if shape.names else ''}"[:_SHAPE_CHARS]
-
-
-def _digest(value: bytes) -> bytes:
-    return blake2b(value, digest_size=16).digest()
 
 
 def _headers(response: Response) -> dict[str, str]:

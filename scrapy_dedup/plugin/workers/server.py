@@ -8,7 +8,7 @@ node.
 
 from collections.abc import Collection, Sequence
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from msgspec import Struct
 from redis.backoff import NoBackoff
@@ -63,17 +63,7 @@ class LeasedServer:
         # A third longer than in the store, so that this one knows first that a worker is dead: then its pages are free
         # when they come back.
         self._lease_seconds = lease.total_seconds() * 4 / 3
-        register = client.register_script
-        self._push = register(_KEYS + _PUSH)
-        self._pop = register(_KEYS + _POP)
-        self._done = register(_KEYS + _DONE)
-        self._hold = register(_KEYS + _HOLD)
-        self._recover = register(_KEYS + _RECOVER)
-        self._renew = register(_KEYS + _RENEW)
-        self._reclaim = register(_KEYS + _RECLAIM)
-        self._state = register(_KEYS + _STATE)
-        self._leave = register(_KEYS + _LEAVE)
-        self._clear = register(_KEYS + _CLEAR)
+        self._scripts = {name: client.register_script(_KEYS + script) for name, script in _SCRIPTS.items()}
 
     def __len__(self) -> int:
         """Return how many requests wait."""
@@ -86,7 +76,7 @@ class LeasedServer:
     def push(self, wanted: WantedRequest) -> bool:
         """Queue a request; False where it was seen before."""
         args = [-wanted.priority, wanted.body, wanted.kind, wanted.page, wanted.callback, wanted.identity]
-        return bool(self._run(self._push, args))
+        return bool(self._run("push", args))
 
     def pop(self) -> tuple[str, bytes] | None:
         """Return the next request and the token by which it is given back; None where none waits.
@@ -94,7 +84,7 @@ class LeasedServer:
         None, too, while this worker has something else in its hands, and workers died of the next one, or of what this
         one has.
         """
-        found = self._run(self._pop, [self._worker, self._lease_seconds, _FEW_DEATHS])
+        found = self._run("pop", [self._worker, self._lease_seconds, _FEW_DEATHS])
         if not found:
             return None
         token, body = found
@@ -102,46 +92,46 @@ class LeasedServer:
 
     def done(self, tokens: Sequence[str]) -> int:
         """Forget requests that are done; return how many were named."""
-        return int(self._run(self._done, [self._worker, *tokens]))
+        return int(self._run("done", [self._worker, *tokens]))
 
     def hold(self, tokens: Sequence[str]) -> int:
         """Note that requests wait for nothing but that their items are safe: nobody need wait for them.
 
         Return how many were named.
         """
-        return int(self._run(self._hold, [self._worker, *tokens]))
+        return int(self._run("hold", [self._worker, *tokens]))
 
     def recover(self, known: Collection[str]) -> int:
         """Put back what this worker was lent and does not know of: an answer got lost. Return how many requests."""
-        return int(self._run(self._recover, [self._worker, *known]))
+        return int(self._run("recover", [self._worker, *known]))
 
     def renew(self) -> bool:
         """Say that this worker lives; False where it was not known, or was thought dead."""
-        return bool(self._run(self._renew, [self._worker, self._lease_seconds, _KEPT_SECONDS]))
+        return bool(self._run("renew", [self._worker, self._lease_seconds, _KEPT_SECONDS]))
 
     def reclaim(self) -> tuple[int, list[bytes]]:
         """Put back what dead workers had; return how many requests, and those that are given up."""
-        back, given_up = self._run(self._reclaim, [_RECLAIMED_AT_ONCE, _MOST_DEATHS])
+        back, given_up = self._run("reclaim", [_RECLAIMED_AT_ONCE, _MOST_DEATHS])
         return int(back), [one or b"" for one in given_up]
 
     def state(self) -> QueueState:
         """Return how the queue stands."""
-        return QueueState(*map(int, self._run(self._state, [self._worker])))
+        return QueueState(*map(int, self._run("state", [self._worker])))
 
     def leave(self, *, finished: bool) -> tuple[int, int]:
         """Put back what this worker still has and sign off.
 
         Return how many requests went back, and how many others hold that wait for nothing but to be safe.
         """
-        back, held = self._run(self._leave, [self._worker, int(finished)])
+        back, held = self._run("leave", [self._worker, int(finished)])
         return int(back), int(held)
 
     def clear(self) -> bool:
         """Forget everything; False, and nothing done, where other workers are there."""
-        return bool(self._run(self._clear, [self._worker]))
+        return bool(self._run("clear", [self._worker]))
 
-    def _run(self, script: Any, args: list[Any]) -> Any:
-        return script(keys=[self.name], args=args)
+    def _run(self, script: str, args: list[Any]) -> Any:
+        return self._scripts[script](keys=[self.name], args=args)
 
 
 # What happens in the server in one step each, in its Lua; each script begins with the keys.
@@ -307,3 +297,16 @@ end
 redis.call('DEL', flight(ARGV[1]), held(ARGV[1]))
 return 1
 """
+
+_SCRIPTS: Final = {
+    "push": _PUSH,
+    "pop": _POP,
+    "done": _DONE,
+    "hold": _HOLD,
+    "recover": _RECOVER,
+    "renew": _RENEW,
+    "reclaim": _RECLAIM,
+    "state": _STATE,
+    "leave": _LEAVE,
+    "clear": _CLEAR,
+}
