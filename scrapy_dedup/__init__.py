@@ -20,28 +20,21 @@ if TYPE_CHECKING:
     from scrapy_dedup.plugin.workers.queue import LeasedDupeFilter, LeasedQueue
     from scrapy_dedup.service.cleaner import Cleaner, clean
 
-_HOMES = {
-    "Addon": "plugin.addon",
-    "ChunkItem": "plugin.items",
-    "Cleaner": "service.cleaner",
-    "DedupDownloaderMiddleware": "plugin.downloader_middleware",
-    "DedupExtension": "plugin.addon",
-    "DedupPipeline": "plugin.item_pipeline",
-    "DedupSpiderMiddleware": "plugin.spider_middleware",
-    "DuplicateItem": "plugin.items",
-    "Fingerprinter": "plugin.dupefilter",
-    "Heartbeat": "plugin.addon",
-    "LeasedDupeFilter": "plugin.workers.queue",
-    "LeasedQueue": "plugin.workers.queue",
-    "PageItem": "plugin.items",
-    "ResilienceExtension": "plugin.resilience.extension",
-    "RevalidationMiddleware": "plugin.downloader_middleware",
-    "StallMonitor": "plugin.resilience.stall_monitor",
-    "StoreDupeFilter": "plugin.dupefilter",
-    "acknowledge": "plugin.runtime",
-    "clean": "service.cleaner",
-    "memo": "plugin.memo",
+_NAMES = {
+    "plugin.addon": "Addon DedupExtension Heartbeat",
+    "plugin.downloader_middleware": "DedupDownloaderMiddleware RevalidationMiddleware",
+    "plugin.dupefilter": "Fingerprinter StoreDupeFilter",
+    "plugin.item_pipeline": "DedupPipeline",
+    "plugin.items": "ChunkItem DuplicateItem PageItem",
+    "plugin.memo": "memo",
+    "plugin.resilience.extension": "ResilienceExtension",
+    "plugin.resilience.stall_monitor": "StallMonitor",
+    "plugin.runtime": "acknowledge",
+    "plugin.spider_middleware": "DedupSpiderMiddleware",
+    "plugin.workers.queue": "LeasedDupeFilter LeasedQueue",
+    "service.cleaner": "Cleaner clean",
 }
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
     "Addon",

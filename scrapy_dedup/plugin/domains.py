@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from itemadapter import ItemAdapter
 from msgspec import Struct, field
@@ -52,16 +52,10 @@ logger = logging.getLogger(__name__)
 _ORIGIN = re.compile(r"https?://[^/?#]*", re.IGNORECASE)
 
 
-class Bounds(NamedTuple):
-    """How much a guard holds."""
-
-    pages: int = 50_000
-    """A page is counted once, also where a hundred menus link to it: of so many it is known that they were."""
-    decisions: int = 1_000
-    """Reasons that one run writes down."""
-
-
-DEFAULT_BOUNDS: Final = Bounds()
+# A page is counted once, also where a hundred menus link to it: of so many it is known that they were.
+_MOST_COUNTED: Final = 50_000
+# Reasons that one run writes down.
+_MOST_DECISIONS: Final = 1_000
 
 
 class RefusedDomain(IgnoreRequest):
@@ -74,7 +68,7 @@ class RefusedDomain(IgnoreRequest):
 class DomainGuard:
     """Knows names alone; it is asked twice about a request: when a callback yields it, and before it is sent."""
 
-    def __init__(self, crawl: Crawl, rules: UrlRules, bounds: Bounds = DEFAULT_BOUNDS) -> None:
+    def __init__(self, crawl: Crawl, rules: UrlRules) -> None:
         """Read which domains are refused; blocks, for the start of a crawl.
 
         Raises:
@@ -84,7 +78,6 @@ class DomainGuard:
         self._settings = settings = crawl.settings
         self._rules = rules
         self._count = crawl.count
-        self._bounds = bounds
         self._is_shadow = settings.shadows(LAYER)
         self._policy = request_policy(settings)
         self._domains = refused_domains(crawl.store, settings)
@@ -92,7 +85,7 @@ class DomainGuard:
         """Pages that this run has asked for, of domains of which it asks for some."""
         self._before: Counter[str] = Counter()
         """How many an earlier part of this run asked for."""
-        self._counted: Latest[bytes, None] = Latest(bounds.pages)
+        self._counted: Latest[bytes, None] = Latest(_MOST_COUNTED)
         self.refused: set[str] = set()
         """Domains of which some page was refused: what was not found there may be there all the same."""
         self._pages: list[RefusedPage] = []
@@ -181,7 +174,7 @@ class DomainGuard:
         self._counted[key] = None
         self._count(f"{prefix}/requests" if self._is_shadow else f"{prefix}/dropped", 1)
         self._count(f"{prefix}/{why}", 1)
-        if self._decisions < self._bounds.decisions:
+        if self._decisions < _MOST_DECISIONS:
             self._decisions += 1
             self._pages.append(RefusedPage(key, name, why, datetime.now(UTC), self._is_shadow))
         return self._is_shadow

@@ -249,7 +249,7 @@ class Unchanged:
         return READMITTED not in request.meta and was_met(known, crawl.run, crawl.store.shared_since)
 
     async def _known(self, asked: AskedPage) -> KnownPage:
-        known = await self._known_pages.of(asked)
+        known = await self._known_pages.answer(asked)
         if known.damaged:
             self._runtime.count("unchanged/damaged", known.damaged)
         return known
@@ -665,18 +665,14 @@ class Comparing:
         return None if isinstance(page, Unparsed) else page
 
 
-class PageLookups:
-    """Answers by batches. Where the store does not answer, nothing is known: the page is fetched."""
+class PageLookups(Together[AskedPage, KnownPage]):
+    """What is known of requests' pages. Where the store does not answer, that is nothing: the page is fetched."""
 
     def __init__(self, store: ProjectStore, count: Callable[[str, int], None]) -> None:
+        super().__init__(self._look_up)
         self._store = store
         self._count = count
         self._told = False
-        self._together = Together(self._look_up)
-
-    async def of(self, asked: AskedPage) -> KnownPage:
-        """Return what is known of a request's page."""
-        return await self._together.answer(asked)
 
     async def _look_up(self, waiting: list[AskedPage]) -> list[KnownPage]:
         try:

@@ -14,7 +14,7 @@ from scrapy import Request
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
 from scrapy_dedup.core.domains import DomainStatus
 from scrapy_dedup.core.urls.normal_form import DEFAULT_RULES, page_key
-from scrapy_dedup.plugin.domains import DEFAULT_BOUNDS, Bounds, Confidences, DomainGuard, RefusedDomain, Site, Sites
+from scrapy_dedup.plugin.domains import Confidences, DomainGuard, RefusedDomain, Site, Sites
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.domains.registry import DomainService
 from scrapy_dedup.settings import Settings
@@ -34,7 +34,7 @@ POOR = "https://poor.example/"
 class Guarded:
     """A crawl with one blacklisted domain and one of low quality."""
 
-    def __init__(self, store: Store, bounds: Bounds = DEFAULT_BOUNDS, **settings: Any) -> None:
+    def __init__(self, store: Store, **settings: Any) -> None:
         self.settings = Settings(**settings)
         project = store.project("shop")
         self.service = DomainService(project, self.settings)
@@ -44,7 +44,7 @@ class Guarded:
         self.counts = Counter[str]()
         run = project.begin_run(spider="s", jobdir=None, started_at=NOW)
         self.crawl = Crawl(project, run, self.settings, lambda what, n: self.counts.update({what: int(n)}))
-        self.guard = DomainGuard(self.crawl, DEFAULT_RULES, bounds)
+        self.guard = DomainGuard(self.crawl, DEFAULT_RULES)
 
     def sends(self, url: str, **fields: Any) -> bool:
         try:
@@ -68,14 +68,14 @@ def test_subdomains_are_refused_where_the_domain_is_the_registrable_one(store):
     assert Guarded(store).sends("https://sub.bad.org/")
 
 
-def test_what_is_remembered_is_bounded(store):
-    guarded = Guarded(store, Bounds(pages=10, decisions=20))
-    for number in [*range(50), 49, 0]:
+def test_a_page_counts_once_and_reasons_are_bounded(store):
+    guarded = Guarded(store)
+    for number in [*range(1_010), 1_009, 0]:
         guarded.sends(f"{BAD}{number}")
     asyncio.run(ended(guarded))
 
-    assert guarded.counts["domain/dropped"] == 51
-    assert len(guarded.crawl.rows) == 20
+    assert guarded.counts["domain/dropped"] == 1_010
+    assert len(guarded.crawl.rows) == 1_000
 
 
 async def ended(guarded: Guarded) -> None:

@@ -26,7 +26,7 @@ def asked(name: object) -> AskedPage:
 def ask(project: ProjectStore, counts: Counter[str], *names: object) -> list[KnownPage]:
     async def work() -> list[KnownPage]:
         known_pages = PageLookups(project, lambda what, n: counts.update({what: n}))
-        return await asyncio.gather(*(known_pages.of(asked(name)) for name in names))
+        return await asyncio.gather(*(known_pages.answer(asked(name)) for name in names))
 
     return asyncio.run(work())
 
@@ -41,10 +41,10 @@ def test_every_request_gets_the_answer_for_its_own_page_and_two_for_one_page_bot
 def test_requests_that_come_later_are_asked_for_with_the_next_question(project):
     async def work() -> list[KnownPage]:
         known_pages = PageLookups(project, lambda *_: None)
-        first = asyncio.ensure_future(known_pages.of(asked(0)))
+        first = asyncio.ensure_future(known_pages.answer(asked(0)))
         await asyncio.sleep(0)
-        later = await asyncio.gather(*(known_pages.of(asked(number)) for number in (2, 4)))
-        again = await known_pages.of(asked(6))
+        later = await asyncio.gather(*(known_pages.answer(asked(number)) for number in (2, 4)))
+        again = await known_pages.answer(asked(6))
         return [await first, *later, again]
 
     found = asyncio.run(work())
@@ -59,7 +59,7 @@ def test_nothing_is_known_where_the_store_does_not_answer(project, path, caplog)
 
     async def work() -> list[KnownPage]:
         known_pages = PageLookups(project, lambda what, n: counts.update({what: n}))
-        return [await known_pages.of(asked(number)) for number in (0, 2)]
+        return [await known_pages.answer(asked(number)) for number in (0, 2)]
 
     assert asyncio.run(work()) == [NOTHING_KNOWN] * 2
     assert counts == {"store/errors": 2}
@@ -71,7 +71,7 @@ def test_defect_keeps_no_request_waiting(project, caplog):
 
     async def work() -> KnownPage:
         known_pages = PageLookups(project, lambda what, n: counts.update({what: n}))
-        return await known_pages.of(AskedPage("no bytes"))  # type: ignore[arg-type]
+        return await known_pages.answer(AskedPage("no bytes"))  # type: ignore[arg-type]
 
     assert asyncio.run(work()) == NOTHING_KNOWN
     assert counts == {"store/errors": 1}

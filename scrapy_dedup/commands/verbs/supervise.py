@@ -39,13 +39,6 @@ _WINDOWS = sys.platform == "win32"
 _INTERRUPT = getattr(signal, "CTRL_BREAK_EVENT", signal.SIGINT)
 
 
-class Watching(Struct, frozen=True):
-    """When a process counts as hung, and how long each signal has to end it."""
-
-    hung_after: timedelta = timedelta(minutes=2)
-    grace: timedelta = timedelta(seconds=5)
-
-
 class Supervised(Struct):
     """What came of it."""
 
@@ -62,7 +55,6 @@ class Supervisor:
         self,
         command: Sequence[str],
         policy: SupervisionPolicy,
-        watching: Watching,
         tell: Callable[[str], None],
         output: IO[str] | None = None,
     ) -> None:
@@ -70,14 +62,12 @@ class Supervisor:
 
         Args:
             command: program and arguments.
-            policy: when it is started again.
-            watching: when it counts as hung.
+            policy: when it counts as hung, and when it is started again.
             tell: is called with each line.
             output: where the command's standard output goes; None: where ours does.
         """
         self._command = list(command)
         self._policy = policy
-        self._watching = watching
         self._tell = tell
         self._output = output
         self._process: subprocess.Popen[bytes] | None = None
@@ -115,7 +105,7 @@ class Supervisor:
         # A signal may have come before there was a process to hand it on to.
         if self._asked:
             _send(process, _INTERRUPT)
-        hung = not self._ends_by_itself(process, _Pulse(heartbeat, self._watching.hung_after.total_seconds()))
+        hung = not self._ends_by_itself(process, _Pulse(heartbeat, self._policy.hung_after.total_seconds()))
         if hung:
             self._end(process)
         code = process.wait()
@@ -140,11 +130,11 @@ class Supervisor:
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
         """End a process that hangs: first in good order, in case that it only seems to."""
-        self._tell(f"no sign of life for {self._watching.hung_after.total_seconds():g} s: it is ended")
+        self._tell(f"no sign of life for {self._policy.hung_after.total_seconds():g} s: it is ended")
         for number in (_INTERRUPT, signal.SIGTERM):
             _send(process, number)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(self._watching.grace.total_seconds())
+                process.wait(self._policy.grace.total_seconds())
                 return
         _kill(process)
 
@@ -237,21 +227,21 @@ _MOST_SECONDS = 7 * 86_400.0
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add when and how often the command is started again, and the command."""
     add = parser.add_argument
-    policy, watching = SupervisionPolicy(), Watching()
+    policy = SupervisionPolicy()
     add(
         "--hung-after",
         metavar="SECONDS",
         type=_seconds,
-        default=watching.hung_after,
-        help=f"it hangs when it shows no sign of life for so long ({watching.hung_after.total_seconds():g})",
+        default=policy.hung_after,
+        help=f"it hangs when it shows no sign of life for so long ({policy.hung_after.total_seconds():g})",
     )
     add(
         "--grace",
         metavar="SECONDS",
         type=_seconds,
-        default=watching.grace,
+        default=policy.grace,
         help="how long SIGINT, and then SIGTERM, have to end what hangs"
-        f" ({watching.grace.total_seconds():g}), before it is killed",
+        f" ({policy.grace.total_seconds():g}), before it is killed",
     )
     add(
         "--restarts",
@@ -285,11 +275,10 @@ def run(call: Call) -> int:
         )
     if not any("JOBDIR=" in word for word in command) and not call.source.get("JOBDIR"):
         _tell("neither the command nor the project sets JOBDIR: each restart begins anew")
-    policy = SupervisionPolicy(restarts=options.restarts, window=options.window)
-    watching = Watching(options.hung_after, options.grace)
+    policy = SupervisionPolicy(options.hung_after, options.grace, options.restarts, options.window)
     output = sys.stderr if options.json else None
     try:
-        done = Supervisor(command, policy, watching, _tell, output).run()
+        done = Supervisor(command, policy, _tell, output).run()
     except OSError as error:
         raise CommandError(f"{command[0]} cannot be started: {error}") from error
     if done.restarts or done.exit_code:

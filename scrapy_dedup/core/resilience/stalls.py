@@ -320,8 +320,12 @@ _SIGNAL_EXIT_CODE: Final = 128
 
 
 class SupervisionPolicy(Struct, frozen=True):
-    """How often, and after what pauses."""
+    """When a crawl counts as hung, how often it is started again, and after what pauses."""
 
+    hung_after: timedelta = timedelta(minutes=2)
+    """Without a sign of life."""
+    grace: timedelta = timedelta(seconds=5)
+    """So long each signal has to end what hangs."""
     restarts: int = 5
     window: timedelta = timedelta(hours=1)
     """Restarts that are longer ago do not count."""

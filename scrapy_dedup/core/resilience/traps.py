@@ -99,11 +99,9 @@ def _mixed_steps(url: str) -> list[tuple[int, int]]:
     found = []
     for at, step in enumerate(steps):
         several = choices_of(step)
-        for one in several if len(several) > 1 else [step]:
-            # Numbers mean something by their place, and come again by chance.
-            if one and not one.isdigit():
-                text = f"{parts.netloc}/{section}/{one}".encode("utf-8", "surrogatepass")
-                found.append((int.from_bytes(blake2b(text, digest_size=8).digest(), "big"), at - len(several) + 1))
+        # Numbers mean something by their place, and come again by chance.
+        named = [one for one in several if one and not one.isdigit()]
+        found += [(_number(f"{parts.netloc}/{section}/{one}"), at - len(several) + 1) for one in named]
     return found
 
 
@@ -608,8 +606,7 @@ class Explorer(Struct):
 
     def key(self, url: str) -> int:
         """Return the number that stands for a page here."""
-        normal = normalize_url(url, self.rules).encode("utf-8", "surrogatepass")
-        return int.from_bytes(blake2b(normal, digest_size=8).digest(), "big")
+        return _number(normalize_url(url, self.rules))
 
     def is_elsewhere(self, url: str) -> bool:
         """Say whether pages of another kind lead to a page."""

@@ -9,15 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_dedup.commands.verbs.supervise import HEARTBEAT, Supervised, Supervisor, Watching
+from scrapy_dedup.commands.verbs.supervise import HEARTBEAT, Supervised, Supervisor
 from scrapy_dedup.core.resilience.stalls import SupervisionPolicy
 from tests.tables import table
 from tests.waiting import is_running, wait_for
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
-POLICY = SupervisionPolicy(restarts=2, first_pause=timedelta(seconds=0.01))
-WATCHING = Watching(hung_after=timedelta(seconds=0.5), grace=timedelta(seconds=0.2))
+POLICY = SupervisionPolicy(
+    hung_after=timedelta(seconds=0.5), grace=timedelta(seconds=0.2), restarts=2, first_pause=timedelta(seconds=0.01)
+)
 COUNT = "import os, pathlib, signal, time; f = pathlib.Path('runs'); f.open('a').write('x'); n = len(f.read_text())\n"
 BEAT = f"pathlib.Path(os.environ['{HEARTBEAT}']).touch()\n"
 DEAF = "signal.signal(signal.SIGINT, signal.SIG_IGN); signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
@@ -29,9 +30,9 @@ def folder(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-def supervise(program: str, watching: Watching = WATCHING) -> tuple[Supervised, list[str]]:
+def supervise(program: str) -> tuple[Supervised, list[str]]:
     told: list[str] = []
-    return Supervisor([sys.executable, "-c", COUNT + program], POLICY, watching, told.append).run(), told
+    return Supervisor([sys.executable, "-c", COUNT + program], POLICY, told.append).run(), told
 
 
 def runs() -> int:
