@@ -263,8 +263,8 @@ class Unchanged:
         if known.state is not None:
             site = await self._runtime.sites.recalled(domain)
             # A sitemap's dates are needed whether or not it changed.
-            trusts_validators = site.validators.judge().trusted and not is_sitemap_request(request)
-            trusts_lastmod = settings.sitemap_lastmod and site.lastmod.judge().trusted
+            trusts_validators = site.validators.is_earned() and not is_sitemap_request(request)
+            trusts_lastmod = settings.sitemap_lastmod and site.lastmod.is_earned()
         situation = Situation(
             is_held=known.answer is not None and settings.keep_pages != "none",
             refresh=any(pattern in ("*", request.url) or matches(pattern, request.url) for pattern in settings.refresh),

@@ -274,13 +274,6 @@ _USEFUL_SHARE: Final = 0.05
 _WRONG_SHARE: Final = 0.02
 
 
-class Trust(Struct, frozen=True):
-    """Whether a site's word is taken, with the counts behind it."""
-
-    trusted: bool
-    reason: str
-
-
 class ValidatorTrust(Struct, frozen=True):
     """What a domain's answers to conditional requests were."""
 
@@ -297,18 +290,16 @@ class ValidatorTrust(Struct, frozen=True):
     renewed: int = 0
     """Of this run: the same under other validators."""
 
-    def judge(self) -> Trust:
+    def is_earned(self) -> bool:
         """Return whether it is worth sending validators."""
         # Where a changed page answers 304, a crawl never hears of the change: few such cases are enough.
         if self.lied and self.lied > _WRONG_SHARE * self.not_modified:
-            return Trust(trusted=False, reason=f"{self.lied} pages had changed behind their validators")
-        asked = self.not_modified + self.equal
+            return False
+        # One deploy that changes every validator is no reason never to ask again.
         if self.kept > self.renewed:
-            # One deploy that changes every validator is no reason never to ask again.
-            return Trust(trusted=True, reason=f"{self.kept} of {self.kept + self.renewed} pages kept their validators")
-        if asked >= _LEAST_CHECKS and self.not_modified < _USEFUL_SHARE * asked:
-            return Trust(trusted=False, reason=f"{self.not_modified} of {asked} unchanged pages were not sent again")
-        return Trust(trusted=True, reason=f"{self.not_modified} of {asked} unchanged pages were not sent again")
+            return True
+        asked = self.not_modified + self.equal
+        return asked < _LEAST_CHECKS or self.not_modified >= _USEFUL_SHARE * asked
 
     def halved(self) -> "ValidatorTrust":
         """Return the counts with half the weight, once there are many; for the start of a run."""
@@ -329,11 +320,10 @@ class LastmodTrust(Struct, frozen=True):
     wrong: int = 0
     """The page had changed, but not its date."""
 
-    def judge(self) -> Trust:
+    def is_earned(self) -> bool:
         """Return whether pages may be left alone because of their date: only once it was shown to be true."""
         checks = self.right + self.wrong
-        reason = f"lastmod announced {self.right} of {checks} changes"
-        return Trust(checks >= _LEAST_CHECKS and self.wrong <= _WRONG_SHARE * checks, reason)
+        return checks >= _LEAST_CHECKS and self.wrong <= _WRONG_SHARE * checks
 
     def halved(self) -> "LastmodTrust":
         """Return the counts with half the weight, once there are many; for the start of a run."""
