@@ -8,7 +8,7 @@ are one row. International names are spelt as Scrapy requests them: by IDNA 2003
 import fnmatch
 import re
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from ipaddress import AddressValueError, IPv6Address
 from typing import Final, Literal, Protocol
@@ -90,6 +90,7 @@ STATUSES: Final = {one.value: one.removeprefix("PROCESSED_").replace("_", " ").l
 PROCESSED: Final = (DomainStatus.PROCESSED_HIGH_QUALITY, DomainStatus.PROCESSED_LOW_QUALITY)
 # Of two, the one that a pair keeps: what a person decided, then the better one.
 _STRONGEST_FIRST: Final = (DomainStatus.BLACKLISTED, *PROCESSED, DomainStatus.DISCOVERED)
+_LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
 
 class HasStatus(Protocol):
@@ -187,8 +188,7 @@ def of_pair(one: DomainStanding, other: DomainStanding) -> DomainStanding:
     lists = [each for each in (one, other) if each.status == DomainStatus.BLACKLISTED]
     if not lists:
         return DomainStanding(before)
-    dated = [each for each in lists if each.blacklisted_at is not None]
-    newest = max(dated, key=_when) if dated else lists[0]
+    newest = max(lists, key=lambda each: each.blacklisted_at or _LONG_AGO)
     return replace(newest, status_before=before)
 
 
@@ -196,11 +196,6 @@ def _beneath(standing: DomainStanding) -> DomainStatus:
     if standing.status == DomainStatus.BLACKLISTED:
         return standing.status_before or DomainStatus.DISCOVERED
     return standing.status
-
-
-def _when(standing: DomainStanding) -> datetime:
-    assert standing.blacklisted_at is not None
-    return standing.blacklisted_at
 
 
 class CandidateOutcome(StrEnum):

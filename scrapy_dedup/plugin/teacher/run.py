@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any, Final
 from urllib.parse import urljoin, urlsplit
 
@@ -213,12 +213,7 @@ def siblings(url: str, page: Page) -> Iterator[str]:
             continue
         if (parts.scheme, parts.netloc) == (here.scheme, here.netloc) and link != url:
             others = parts.path.split("/")
-            found.setdefault(link, (abs(len(steps) - len(others)), -_common(steps, others)))
+            alike = takewhile(lambda pair: pair[0] == pair[1], zip(steps, others, strict=False))
+            found.setdefault(link, (abs(len(steps) - len(others)), -sum(1 for _ in alike)))
     # Sorting keeps the order of the page where addresses are equally similar.
     yield from sorted(found, key=lambda link: found[link])
-
-
-def _common(one: list[str], other: list[str]) -> int:
-    """Return with how many equal steps two paths begin."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (mine, theirs) in pairs if mine != theirs), min(len(one), len(other)))
