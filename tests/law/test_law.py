@@ -33,16 +33,29 @@ def test_feed_is_that_of_the_bare_spider_and_a_delta_feed_without_each_pages_las
     search(kind, mode, crawls, Effort(SHARES[kind, mode], SEED, SHRINK))
 
 
-@pytest.mark.parametrize("kind", ["dict", "crawl_spider", "json_api", "downloads", "async"])
-def test_unchanged_site_costs_no_second_transfer(kind, crawls, tmp_path):
+@pytest.mark.parametrize(
+    ("kind", "server", "settings", "status"),
+    [
+        *(
+            pytest.param(kind, Server("etag"), {}, 304, id=kind)
+            for kind in ("dict", "crawl_spider", "json_api", "downloads", "async")
+        ),
+        pytest.param("dict", Server("modified"), {}, 304, id="by-its-date-alone"),
+        pytest.param("dict", Server("etag", gzip=True), {}, 304, id="held-as-it-came"),
+        pytest.param("dict", Server("etag"), {"DEDUP_MAX_304_AGE": 0}, 200, id="no-304-is-believed"),
+        pytest.param("dict", Server("etag"), {"DEDUP_KEEP_PAGES": "none"}, 200, id="nothing-is-held"),
+    ],
+)
+def test_unchanged_site_costs_no_second_transfer_where_that_is_of_use(kind, server, settings, status, crawls, tmp_path):
     """Else all the examples would compare a crawl with itself."""
-    store = {"DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}"}
-    scenario = Scenario(kind, PLAN, 3, 6, Server("etag"), ((),))
+    chosen = {"DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}", **settings}
+    scenario = Scenario(kind, PLAN, 3, 6, server, ((),))
 
-    first, second = (crawls.run(scenario.job(number, ADDON, store)) for number in range(2))
+    first, second = (crawls.run(scenario.job(number, ADDON, chosen)) for number in range(2))
 
     assert {status for _, status in first.statuses} == {200}
-    assert {status for _, status in second.statuses} == {304}
+    assert {status for _, status in second.statuses} == {status}
+    assert compare.emitted(first, second) == []
 
 
 @pytest.mark.parametrize("validators", ["", "etag"])

@@ -8,7 +8,7 @@ import pytest
 
 from tests.law import compare
 from tests.law.crawls import ADDON, Crawl, Crawls, Job
-from tests.law.written_spiders import WrittenWorld
+from tests.law.written_spiders import written_world
 
 _COUNTED = (
     "depth/",
@@ -88,7 +88,7 @@ def _both(spider: str, crawls: Crawls, folder: Path, chosen: dict[str, Any]) -> 
 
 def _job(spider: str, chosen: dict[str, Any]) -> Job:
     name = f"{spider}Spider" if spider else "Written"
-    return Job(f"tests.law.written_spiders.{name}", WrittenWorld(), settings={**IN_TURN, **chosen})
+    return Job(f"tests.law.written_spiders.{name}", written_world(), settings={**IN_TURN, **chosen})
 
 
 def _with(job: Job, folder: Path, chosen: dict[str, Any]) -> Job:

@@ -1,4 +1,4 @@
-"""Spiders of `test_written.py`: more of what people write, each for the pages of `WrittenWorld`."""
+"""Spiders of `test_written.py`: more of what people write, each for the pages of `written_world`."""
 # ruff: noqa: RUF012 (as Scrapy's own classes declare them)
 
 import gzip
@@ -14,7 +14,7 @@ from scrapy.exporters import JsonLinesItemExporter
 from scrapy.http import HtmlResponse, JsonRequest
 from scrapy.spiders import CSVFeedSpider
 
-from tests.law.site import ORIGIN, Answer, Asked, FixedWorld, is_unchanged
+from tests.law.site import ORIGIN, Answer, Asked, FixedWorld
 from tests.law.spiders import CALLED
 
 PAGES = 12
@@ -22,22 +22,17 @@ ENCODINGS = ("windows-1251", "shift_jis", "utf-8", "utf-16")
 WORDS = ("Стул из дуба", "椅子は木で作る", "A chair of oak — très beau", "Ein Stuhl mit Lehne für vier")
 
 
-class WrittenWorld(FixedWorld):
-    """A shop with lists, a table, an API; some pages compressed, some in old encodings, some that fail."""
-
-    def __init__(self) -> None:
-        super().__init__({})
-
-    def answer(self, asked: Asked) -> Answer:
-        self.asked[asked.method, asked.path, asked.body.decode(errors="replace")] += 1
-        answer = _answer(asked)
-        if is_unchanged(asked, answer.headers):
-            answer = replace(answer, status=304, body=b"")
-        self.statuses[asked.path, answer.status] += 1
-        return replace(answer, body=b"") if asked.method == "HEAD" else answer
+def written_world() -> FixedWorld:
+    """Return a shop with lists, a table, an API; some pages compressed, some in old encodings, some that fail."""
+    return FixedWorld({}, by=_answer)
 
 
 def _answer(asked: Asked) -> Answer:
+    found = _whole(asked)
+    return replace(found, body=b"") if asked.method == "HEAD" else found
+
+
+def _whole(asked: Asked) -> Answer:
     first, _, last = asked.path.strip("/").partition("/")
     number = int(last) if last.isdigit() else 0
     if first == "p" and number < PAGES:
