@@ -49,13 +49,11 @@ class Slot:
 class Feeds:
     """A crawl whose feeds a test opens and closes."""
 
-    def __init__(self, *, follows: bool = True) -> None:
+    def __init__(self) -> None:
         self.crawler: Crawler = a_crawler()
         self.counts: Counter[str] = Counter()
         self.written: list[Record] = []
-        self.delivery = Delivery(
-            self.crawler, follows_feeds=follows, count=lambda what, n: self.counts.update({what: n})
-        )
+        self.delivery = Delivery(self.crawler, follows_feeds=True, count=lambda what, n: self.counts.update({what: n}))
         self.exporter = cast("Any", SimpleNamespace(slots=[], filters={}))
         # In place of Scrapy's, which would open files.
         self.delivery._exporter = self.exporter
@@ -121,23 +119,6 @@ def test_records_are_released_when_every_feed_that_took_them_is_stored(feeds, ca
     assert feeds.released == [a_snapshot(name) for name in released]
     assert feeds.counts["ack/not_stored"] == given_up
     assert told in caplog.text
-
-
-def test_feeds_do_not_count_where_scraped_is_safe():
-    feeds = Feeds(follows=False)
-    feeds.open(Slot("a.jsonl"))
-
-    feeds.scrape("x")
-
-    assert feeds.written == [a_snapshot("x")]
-
-
-def test_crawl_without_feeds_has_none():
-    feeds = Feeds()
-    feeds.delivery._exporter = None
-    feeds.scrape("x")
-
-    assert feeds.written == [a_snapshot("x")]
 
 
 @pytest.mark.parametrize("batch", [100, 2, 1], ids=["one-file", "files-of-two", "files-of-one"])

@@ -13,13 +13,13 @@ from scrapy import Request
 
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
 from scrapy_dedup.core.domains import DomainStatus
-from scrapy_dedup.core.urls.normal_form import DEFAULT_RULES, page_key
+from scrapy_dedup.core.urls.normal_form import DEFAULT_RULES
 from scrapy_dedup.plugin.domains import Confidences, DomainGuard, RefusedDomain, Site, Sites
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.domains.registry import DomainService
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.codec import pack_fingerprints
-from scrapy_dedup.store.records.records import DecisionRecord, ValidatorRecord
+from scrapy_dedup.store.records.records import ValidatorRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.databases import change
@@ -80,18 +80,6 @@ def test_a_page_counts_once_and_reasons_are_bounded(store):
 
 async def ended(guarded: Guarded) -> None:
     await guarded.guard.end()
-
-
-def test_reasons_are_written_once(store):
-    guarded = Guarded(store)
-    guarded.sends(f"{BAD}x")
-    asyncio.run(ended(guarded))
-    asyncio.run(ended(guarded))
-
-    (record,) = guarded.crawl.rows
-    assert isinstance(record, DecisionRecord)
-    assert (record.page_key, record.layer, record.action) == (page_key(f"{BAD}x"), "domain", "dropped")
-    assert "by alice" in record.reason
 
 
 def test_what_a_callback_yields_does_not_use_up_the_sample(store):

@@ -284,7 +284,15 @@ def test_field_is_text_or_nothing(value, text):
     assert text_field(ItemAdapter({"html": value}), "html") == text
 
 
-@pytest.mark.parametrize(("value", "url"), [(f" {PAGE}\n", PAGE), ("", None), ("  ", None), (None, None), (5, None)])
+class Unspeakable:
+    def __str__(self) -> str:
+        raise ValueError
+
+
+@pytest.mark.parametrize(
+    ("value", "url"),
+    [(f" {PAGE}\n", PAGE), *((value, None) for value in ("", "  ", None, 5, PAGE.encode(), [PAGE, ""], Unspeakable()))],
+)
 def test_url_is_stripped_text_or_nothing(value, url):
     assert url_of(ItemAdapter({"url": value}), Settings()) == url
     assert url_of(ItemAdapter({"link": value}), Settings(url_field="link")) == url

@@ -5,14 +5,12 @@ from weakref import ref
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from itemadapter import ItemAdapter
 from scrapy import Request
 from scrapy.http import HtmlResponse, Response, XmlResponse
 
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.guard import ParseLimits
 from scrapy_dedup.core.urls.normal_form import DEFAULT_RULES
-from scrapy_dedup.plugin.items import url_of
 from scrapy_dedup.plugin.visits import Visit, Visits, is_signpost
 from scrapy_dedup.service.crawl.drafts import Draft
 from scrapy_dedup.settings import Settings
@@ -112,13 +110,3 @@ def test_what_a_visit_waits_for_keeps_no_crawl_in_a_process_that_goes_on():
     gc.collect()
 
     assert gone() is None
-
-
-class Unspeakable:
-    def __str__(self) -> str:
-        raise ValueError
-
-
-@pytest.mark.parametrize("value", [None, 7, b"https://example.com/", Unspeakable(), ["https://example.com/", ""]])
-def test_what_tells_no_url_names_no_page(value):
-    assert url_of(ItemAdapter({"url": value}), SETTINGS) is None

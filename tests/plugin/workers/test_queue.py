@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 import redis
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec import Struct
 from scrapy import Request, Spider
 from scrapy.utils.test import get_crawler
@@ -285,19 +283,6 @@ def test_what_cannot_be_written_is_refused_with_its_name(requests, changes, said
 def test_what_cannot_be_read_is_an_error_of_ours(requests, body):
     with pytest.raises(DedupError):
         requests.read(body)
-
-
-@given(
-    st.recursive(
-        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary(),
-        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner) | st.tuples(inner, inner),
-        max_leaves=20,
-    )
-)
-def test_every_value_comes_back_equal(value):
-    requests = LeasedRequests(get_crawler(Shop)._create_spider())
-
-    assert copied(requests, Request("https://example.com/", meta={"value": value})).meta == {"value": value}
 
 
 URL = "https://shop.example/"
