@@ -382,14 +382,6 @@ def test_confidence_comes_from_the_field_or_the_function_that_the_user_names(pro
     assert len(crawled.stored) == 4
 
 
-def test_function_that_cannot_be_called_stops_the_crawl(project, server, good):
-    path = "tests.end_to_end.spiders.domains.nothing"
-    crawled = project.crawl("crosses", "-a", f"start={good}/", clean=False, DEDUP_DOMAIN={"confidence_function": path})
-
-    assert f'The crawl does not start: DEDUP_DOMAIN["confidence_function"]={path!r}' in crawled.log
-    assert server.requests == []
-
-
 def scored_site(good: str, pages: int) -> Site:
     site: Site = {f"{good}/": page("home", *(f"/{number}" for number in range(pages)), confidence=0.2)}
     return site | {f"{good}/{number}": page(f"page {number}", confidence=0.8) for number in range(pages)}

@@ -101,7 +101,8 @@ NAMES = {f"p{number}" for number in range(PAGES)}
 def test_what_the_first_crawl_did_not_give_the_second_gives(project, server, ending):
     project.settings |= {"CONCURRENT_REQUESTS": 4, "DEDUP_UNCHANGED": "skip", "DOWNLOAD_DELAY": 0.02, **ending.settings}
     crawl_to(project, server, ending)
-    for name in ("CLOSESPIDER_ITEMCOUNT", "CLOSESPIDER_PAGECOUNT", "CLOSESPIDER_TIMEOUT", "FAILS", "FAILS_BEHIND"):
+    ends = ("CLOSESPIDER_ITEMCOUNT", "CLOSESPIDER_PAGECOUNT", "CLOSESPIDER_TIMEOUT", "FAILS", "FAILS_BEHIND")
+    for name in (*ends, "DOWNLOAD_DELAY", "STORAGE_SECONDS"):
         project.settings.pop(name, None)
 
     second = project.crawl(*start(server), clean=False)

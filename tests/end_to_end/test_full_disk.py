@@ -150,7 +150,7 @@ def test_crawl_ends_where_that_is_wanted_and_goes_on_later(project, site, disk):
     assert noted <= {*crawled.stored_ids, f"{site.origin}/hub"}
 
     disk.grow(64 * MEGABYTE)
-    resumed = site.crawl(project)
+    resumed = site.crawl(project, DOWNLOAD_DELAY=0)
 
     assert resumed.stats["finish_reason"] == "finished"
     assert {*crawled.stored_ids, *resumed.stored_ids} == set(site.urls)

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from tests.end_to_end.crawling import ADDON, BASE, ROOT
-from tests.end_to_end.spiders.guest import ITEMS_A_PAGE
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import html_page
 
@@ -26,19 +25,6 @@ def pages_alone(origins: list[str]) -> Site:
 def server() -> Iterator[WebServer]:
     with serving(1, pages_alone) as running:
         yield running
-
-
-def start_of(server: WebServer) -> str:
-    return "start=" + " ".join(server.site)
-
-
-def test_items_leave_in_the_callbacks_order_and_nothing_else_is_asked_for(project, server):
-    """Most of the pages wait for their siblings, a domain that is not known yet; all items of one go out at once."""
-    crawled = project.crawl("guest", "-a", start_of(server), CONCURRENT_REQUESTS=1)
-
-    assert crawled.stored_ids == crawled.yielded
-    assert len(crawled.yielded) == len(PAGES) * ITEMS_A_PAGE
-    assert server.requests == list(server.site)
 
 
 BY_HAND: dict[str, Any] = {

@@ -42,8 +42,8 @@ def assert_nothing_is_lost(databases: faults.Databases = faults.no_database, **c
     assert [*found.lost, *found.wrongly_seen, *found.failed, *found.damaged] == []
 
 
-def test_nothing_is_lost_where_a_crawl_dies_before_a_statement_of_its_writes():
-    assert_nothing_is_lost(faults=(failing_store.CRASH,), every=90)
+def test_nothing_is_lost_where_the_first_crawl_dies_before_a_statement_of_its_writes():
+    assert_nothing_is_lost(faults=(failing_store.CRASH,), every=90, crawls=(faults.FIRST,))
 
 
 def test_nothing_is_lost_where_a_crawl_dies_before_a_statement_to_a_server(postgresql):
@@ -55,11 +55,11 @@ def test_nothing_is_lost_where_a_crawl_dies_before_a_statement_to_a_server(postg
     assert_nothing_is_lost(databases, faults=(failing_store.CRASH,), every=60, crawls=(faults.AGAIN,))
 
 
-def test_nothing_is_lost_where_a_store_fails_in_the_middle():
+def test_nothing_is_lost_where_the_next_crawl_dies_or_its_store_fails_in_the_middle():
     """The file that is replaced is the one whose log SQLite would have written into the new one."""
-    some = ("I/O errors to the end", failing_store.ANSWER_LOST, failing_store.REPLACED, faults.CLOCK)
+    fails = ("I/O errors to the end", failing_store.ANSWER_LOST, failing_store.REPLACED, faults.CLOCK)
 
-    assert_nothing_is_lost(faults=some, others_every=120, crawls=(faults.AGAIN,))
+    assert_nothing_is_lost(faults=(failing_store.CRASH, *fails), every=90, others_every=120, crawls=(faults.AGAIN,))
 
 
 def test_version_that_comes_back_after_a_kill_is_emitted_over_the_one_that_went_out(project, server):

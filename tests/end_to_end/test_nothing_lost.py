@@ -41,8 +41,8 @@ def test_crawl_that_ends_by_itself_has_stored_every_page(project, server, reacto
 @pytest.mark.parametrize("reactor", [NONE])
 def test_crawl_that_is_interrupted_has_stored_what_was_yielded(project, server, reactor):
     # A page takes so long that the signal comes before the last.
-    running = project.start("pages", "-a", f"start={server.origins[0]}/hub", DOWNLOAD_DELAY=0.2, **reactor)
-    running.send_when(signal.SIGINT, stored=20)
+    running = project.start("pages", "-a", f"start={server.origins[0]}/hub", DOWNLOAD_DELAY=0.1, **reactor)
+    running.send_when(signal.SIGINT, stored=10)
     crawled = running.finish()
 
     assert crawled.stats["finish_reason"] == "shutdown"

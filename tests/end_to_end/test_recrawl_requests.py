@@ -151,15 +151,6 @@ def with_headers(site: ChangingSite, **headers: str) -> dict[str, Answer]:
     return {f"/{name}": Answer(site.html(name), headers=given) for name in ("", *site.names)}
 
 
-def test_last_modified_alone_is_enough(project, server):
-    site = ChangingSite(server, 3)
-    site.publish(others=with_headers(site, Last_Modified="Sat, 14 Jun 2025 12:00:00 GMT"))
-
-    found = [statuses(site.crawl(project)) for _ in range(2)]
-
-    assert found == [{"200": 4}, {"304": 4}]
-
-
 def test_validators_that_are_new_every_time_are_ignored_after_enough_checks(project, server):
     """As the counts say; of as many pages as checks the last is asked for before it is known what came of all."""
     site = ChangingSite(server, 19)
@@ -187,18 +178,6 @@ def test_server_whose_304_hides_a_change_is_found_out_and_not_asked_again(projec
     everything = ["", "p0", "p1", "p2", "p3"]
     assert found == [(everything, {"200": 5}), ([], {"304": 5}), (["p1"], {"200": 5}), ([], {"200": 5})]
     assert rows(project, COUNTS) == [(5, 5, 0, 1)]
-
-
-@pytest.mark.parametrize(
-    "setting", [{"DEDUP_MAX_304_AGE": 0}, {"DEDUP_KEEP_PAGES": "none"}], ids=["age", "nothing-held"]
-)
-def test_no_page_is_asked_for_conditionally_where_that_is_of_no_use(project, server, setting):
-    site = ChangingSite(server, 3)
-    project.settings |= setting
-
-    found = [statuses(site.crawl(project)) for _ in range(2)]
-
-    assert found == [{"200": 4}, {"200": 4}]
 
 
 def test_one_deploy_that_renews_every_validator_is_forgiven(project, server):

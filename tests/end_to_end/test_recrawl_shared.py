@@ -15,13 +15,10 @@ __all__ = ["postgresql"]
 PAGES = 7
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request, tmp_path) -> Iterator[str]:
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path / 'shared.db'}"
-        return
-    server: Server = request.getfixturevalue("postgresql")
-    with server.database() as url:
+@pytest.fixture
+def database_url(postgresql: Server) -> Iterator[str]:
+    """One file of SQLite that two crawls share is in `test_workers.py`."""
+    with postgresql.database() as url:
         yield url.render_as_string(hide_password=False)
 
 

@@ -1,7 +1,5 @@
 """What is held stands for a 304, and nobody but the server can tell: the feed is the one without the plugin."""
 
-import gzip
-
 import pytest
 
 from tests.end_to_end.crawling import ADDON, Project, lines_of
@@ -119,19 +117,6 @@ def test_304_has_the_last_word_and_no_cookie_is_handed_out_twice(project, site):
         assert "set-cookie" not in one["headers"]
 
 
-def test_gzip_bodies_are_held_as_they_came(project, site):
-    headers = {"ETag": '"1"', "Content-Encoding": "gzip"}
-    others = {
-        f"/{name}": Answer(gzip.compress(site.html(name).encode()), headers=headers) for name in (HOME, *site.names)
-    }
-    site.publish(others=others)
-
-    first, second = (site.crawl(project, "shop") for _ in range(2))
-
-    assert price_of(second, site) == price_of(first, site) == {"p0": 10, "p1": 11, "p2": 12, "p3": 13}
-    assert statuses(second) == {"304": PAGES}
-
-
 def test_bodies_that_are_not_whole_or_too_large_are_not_held(project, site):
     site.publish(notes={**site.notes, "p2": f"{site.notes['p2']}{'<p>large</p>' * 2_000}"})
     headers = {"ETag": '"1"', "Content-Length": "100000", "Connection": "close"}
@@ -145,19 +130,6 @@ def test_bodies_that_are_not_whole_or_too_large_are_not_held(project, site):
 
 
 # The delta feed.
-
-
-def test_delta_feed_leaves_out_what_the_last_acknowledged_visit_gave(project, site):
-    project.settings["DEDUP_UNCHANGED"] = "skip"
-    found = []
-    for price in (10, 12):
-        prices(site, price, 11, 12, 13)
-        crawled = site.crawl(project, "shop")
-        found.append(price_of(crawled, site))
-        assert len(crawled.yielded) == PRODUCTS
-        assert crawled.count("unchanged/dropped") == PRODUCTS - len(crawled.fed)
-
-    assert found == [{"p0": 10, "p1": 11, "p2": 12, "p3": 13}, {"p0": 12}]
 
 
 def test_delta_feed_does_not_take_the_place_of_a_whole_one(project, site):

@@ -1,6 +1,7 @@
 """Crawls that learn templates, cut by them, keep them, and obey what a person decided about them."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +12,6 @@ from tests.end_to_end.crawling import ADDON, Crawled, Lines, Project
 from tests.end_to_end.recrawl_site import copied, rows
 from tests.server import Answer, Site, WebServer, redirect
 from tests.service.learned_site import ADVERT, FOOTER, WORDS, listing, post
-from tests.tables import table
 
 POSTS, LISTINGS = [f"{word}-{number}" for word in WORDS for number in (1, 2)][:24], WORDS[:8]
 BYLINE = "Seen by"
@@ -100,20 +100,26 @@ class TestShadow:
         yield server
         server.site = before
 
-    @table("end_to_end/feeds_are_those_of_the_layer_switched_off")
-    def test_feeds_are_those_of_the_layer_switched_off(self, layer, would, odd, make_project):
+    @pytest.mark.parametrize(
+        "would",
+        [
+            pytest.param({"boilerplate": "blocks", "url": ""}, id="boilerplate-and-url"),
+            pytest.param({"canonical": "items", "unchanged": "unchanged"}, id="canonical-and-unchanged"),
+        ],
+    )
+    def test_feeds_are_those_of_the_layers_switched_off(self, would, odd, make_project):
         settings = {**ADDON, **IN_ORDER}
-        shadowed = make_project("shadowed", **settings, DEDUP_LAYERS=BY_ITSELF, DEDUP_SHADOW=[layer])
-        off = make_project("off", **settings, DEDUP_LAYERS={**BY_ITSELF, layer: False})
+        shadowed = make_project("shadowed", **settings, DEDUP_LAYERS=BY_ITSELF, DEDUP_SHADOW=list(would))
+        off = make_project("off", **settings, DEDUP_LAYERS=BY_ITSELF | dict.fromkeys(would, False))
 
-        seen = 0
+        seen = Counter[str]()
         for number in (1, 2):
             there, here = crawl(shadowed, odd), crawl(off, odd)
-            seen += there.sum(would)
+            seen += Counter({layer: there.sum(f"shadow/{layer}/{what}") for layer, what in would.items()})
 
             assert comparable(there.fed) == comparable(here.fed), f"crawl {number}"
             assert here.sum("shadow/") == 0
-        assert seen > 0
+        assert seen.keys() == would.keys()
 
     def test_the_decisions_tell_what_would_have_been_removed(self, project, server, make_project):
         # Selectors of all sites would take the footer where no template does.

@@ -5,7 +5,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -177,7 +176,7 @@ def test_what_a_killed_worker_had_in_its_hands_is_done_by_another(worker, server
 def test_a_page_that_kills_its_workers_is_given_up_after_five_of_them(worker, server, store):
     """Its answer takes a while: what came before it is safe by then. The run does not say what is missing."""
     deadly = [*server.site][-1]  # no other is found by it alone
-    server.site[deadly] = Answer("", delay_seconds=2)
+    server.site[deadly] = Answer("", delay_seconds=1)
     killing = {"DOWNLOADER_MIDDLEWARES": {"tests.end_to_end.company.Deadly": 100}, "DEADLY": deadly}
     lasting = {"DEDUP_SHARED_LEASE": 3, "DEDUP_BATCH": {"max_wait": 0.5}, "CONCURRENT_REQUESTS": 1}
     start = f"start={server.origins[0]}/hub"
@@ -256,16 +255,14 @@ def test_workers_without_one_queue_are_refused_with_the_lines_that_add_it(worker
     assert '    SCHEDULER = "scrapy_redis.scheduler.Scheduler"' in crawl.log
 
 
-@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
-def test_two_workers_that_meet_the_same_texts_give_each_once(worker, request, store, database):
-    with ExitStack() as stack:
-        if database == "postgresql":
-            url = stack.enter_context(request.getfixturevalue("postgresql").database())
-            store = url.render_as_string(hide_password=False)
-        texts = range(24)
-        server = stack.enter_context(
-            serving(1, lambda origins: {f"{origins[0]}/{way}{n}": Answer(html_page(n)) for n in texts for way in "ab"})
-        )
+def test_two_workers_that_meet_the_same_texts_give_each_once(worker, postgresql):
+    texts = range(24)
+
+    def site(origins: list[str]) -> Site:
+        return {f"{origins[0]}/{way}{n}": Answer(html_page(n)) for n in texts for way in "ab"}
+
+    with postgresql.database() as url, serving(1, site) as server:
+        store = url.render_as_string(hide_password=False)
         settings = {"DEDUP_DATABASE_URL": store, "DEDUP_LAYERS": {"boilerplate": False}}
         lists = [" ".join(url for url in server.site if f"/{way}" in url[8:]) for way in "ab"]
         crews = [worker(f"p{n}", **settings) for n in range(2)]

@@ -1,4 +1,4 @@
-"""Several items a page, in an order."""
+"""Spiders that ask in ways of their own."""
 
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -8,20 +8,8 @@ from scrapy.http import Response
 
 from tests.end_to_end.spiders.pages import FromStart, noted
 
-ITEMS_A_PAGE = 4
 
-
-class Guest(FromStart):
-    """Yields some items of each page."""
-
-    name = "guest"
-
-    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
-        for number in range(ITEMS_A_PAGE):
-            yield noted({"id": f"{response.url} {number}", "url": response.url})
-
-
-class Proxied(Guest):
+class Proxied(FromStart):
     """Reaches its site by a proxy with a password, with a key, and in a slot of its own."""
 
     name = "proxied"

@@ -7,7 +7,6 @@ from typing import Any
 
 import scrapy
 from scrapy import signals
-from scrapy.downloadermiddlewares.retry import get_retry_request
 from scrapy.exceptions import DontCloseSpider
 from scrapy.http import Response
 
@@ -73,19 +72,6 @@ class NeverIdle(Pages):
     def stay(self) -> None:
         if time.monotonic() < self.until:
             raise DontCloseSpider
-
-
-class RetriesInCallback(Pages):
-    """Retries a page that says so."""
-
-    name = "retries-in-callback"
-
-    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
-        if "try again" in response.text:
-            assert response.request is not None
-            yield get_retry_request(response.request, spider=self, reason="it says so")
-        else:
-            yield from super().parse(response, **kwargs)
 
 
 class ListsAndDetails(Pages):
