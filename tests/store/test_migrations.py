@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from scrapy_dedup.core.chunks.chunks import ChunkPolicy, split_into_chunks
 from scrapy_dedup.core.duplicates import files_hash, shingles, sketch_of
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.core.pages.fingerprints import both_hashes, in_hex
+from scrapy_dedup.core.pages.fingerprints import content_hash, in_hex, text_hash
 from scrapy_dedup.core.templates.layouts import LayoutIndex, skeleton_of
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.store import migrations
@@ -150,7 +150,7 @@ def forms() -> dict[str, object]:
     return {
         "pages": [page_key(url).hex() for url in URLS],
         "blocks": in_hex(page.fingerprints),
-        "texts": [one.hex() for one in both_hashes(text)],
+        "texts": [content_hash(text).hex(), text_hash(text).hex()],
         "files": files_hash(BODY, blocks, URLS[2]).hex(),
         "layouts": index.to_json(),
         "sketch": [sketch.shingles, sketch.signature.hex(), list(sketch.bands)],

@@ -72,12 +72,6 @@ def content_hash(content: str) -> bytes:
     return sha256(_folded(content)).digest()
 
 
-def both_hashes(content: str) -> tuple[bytes, bytes]:
-    """Return content hash and text hash of one text, folded once."""
-    raw = _folded(content)
-    return sha256(raw).digest(), blake2b(_in_lower_case(raw), digest_size=TEXT_BYTES).digest()
-
-
 def parts_hash(*parts: bytes, size: int = TEXT_BYTES) -> bytes:
     """Return bytes that stand for some parts in their order: no two lists of parts read the same."""
     digest = blake2b(digest_size=size)

@@ -20,7 +20,7 @@ from scrapy_dedup.core.boilerplate.repeats import (
     strip_boilerplate,
 )
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.pages.fingerprints import both_hashes, content_hash, from_hex, in_hex, text_hash, to_hex
+from scrapy_dedup.core.pages.fingerprints import content_hash, from_hex, in_hex, text_hash, to_hex
 from scrapy_dedup.core.pages.render import Output, render
 from scrapy_dedup.core.patterns import HeldBack, PatternHeld, TextSpan, cut_out, place, shorten
 from scrapy_dedup.service.cut.site_patterns import PDF_PATTERN, TEXT_PATTERN, JudgedBlocks, SitePatterns, text_rule
@@ -212,16 +212,13 @@ def _drawn(
 ) -> Cleaned:
     kept = [block.text for stays, block in zip(keep, page.blocks, strict=True) if stays]
     content = markdown if output == "markdown" and markdown is not None else render(page, keep, output, base_url)
-    own_text = "\n".join(kept)
-    # As text, what goes out has the same words.
-    hashes = both_hashes(own_text) if output == "text" else (content_hash(content), text_hash(own_text))
     return Cleaned(
         content=content,
         chars_in=page.chars,
         chars_out=sum(map(len, kept)),
         removed=removed,
-        content_hash=hashes[0],
-        cleaned_hash=hashes[1],
+        content_hash=content_hash(content),
+        cleaned_hash=text_hash("\n".join(kept)),
         kept=tuple(keep),
         markdown=content if output == "markdown" else markdown,
     )

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.core.duplicates import words
 from scrapy_dedup.core.pages.blocks import Block
-from scrapy_dedup.core.pages.fingerprints import both_hashes, content_hash, text_hash
 from scrapy_dedup.core.pages.gather import FoundBlock, Gatherer
 from scrapy_dedup.core.pages.render import plain
 from scrapy_dedup.core.pages.tags import Tag
@@ -86,10 +85,6 @@ def test_pages_with_the_same_blocks_differ_in_what_is_drawn_around_them():
 )
 def test_any_source_takes_time_in_proportion_to_its_length(make, size):
     assert_in_proportion(gathered, make, size)
-
-
-def test_both_hashes_are_those_of_one_text():
-    assert both_hashes("A\n\n b") == (content_hash("A\n\n b"), text_hash("A\n\n b"))
 
 
 def test_what_two_threads_ask_for_at_once_is_made_of_the_source_that_there_was():

@@ -29,6 +29,15 @@ class TestHtml:
         assert cleaned.cleaned_hash == text_hash("title own text")
         assert cleaned.content_hash == content_hash(cleaned.content)
 
+    @pytest.mark.parametrize("output", ["markdown", "text", "html"])
+    def test_the_hash_of_what_goes_out_is_of_what_goes_out_where_a_heading_leads_to_itself(self, output):
+        page = a_page('<h2 id="a">Install<a href="#a">\u00b6</a></h2><p>Run the installer.</p>')
+
+        cleaned = clean_html(page, Boilerplate(0, {}, 0), output)
+
+        assert "\u00b6" not in cleaned.content
+        assert cleaned.content_hash == content_hash(cleaned.content)
+
 
 class TestText:
     def test_parts_that_repeat_are_removed_with_the_reason(self):
