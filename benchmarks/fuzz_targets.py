@@ -252,7 +252,7 @@ def imports(folder: Path) -> Case:
         (extractions / "0123456789ab.json").write_bytes(head + b',\n "checksum": "' + seal + b'"\n}\n')
         (extractions / "0123456789ac.json").write_bytes(raw)
         with contextlib.suppress(DedupError):
-            content_index.import_cache(store, project, folder, settings, lambda _: None, dry_run=True)
+            content_index.import_cache(project, folder, settings, lambda _: None, dry_run=True)
 
     return case
 
@@ -511,7 +511,7 @@ def _import_seeds() -> list[bytes]:
     with tempfile.TemporaryDirectory() as name, fill(Path(name)).open() as store:
         project = store.project(PROJECT)
         found.append(json.dumps(export_templates(project)).encode())
-        content_index.export_cache(store, project, Path(name) / "tree", lambda _: None)
+        content_index.export_cache(project, Path(name) / "tree", lambda _: None)
         found += [one.read_bytes().replace(b',\n "checksum"', b"") for one in (Path(name) / "tree").rglob("*.json")][:8]
     return found
 

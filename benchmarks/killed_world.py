@@ -273,7 +273,7 @@ class World:
         with suppress(*[StoreError] * (ended.was_killed or failing)), Store.open(self._database, create=False) as store:
             self._look_at_file()
             if (project := store.find_project("kills")) is not None:
-                check = verify(store, project, Settings(), lambda _: None)
+                check = verify(project, Settings(), lambda _: None)
                 self.findings.damaged += [f"{self._where()}: {one.part} of {one.url}" for one in check.damages]
                 self._look_at_documents(project)
                 self._look_at_runs(project, reached)

@@ -215,7 +215,7 @@ class Desk(Struct, frozen=True):
             anyio.from_thread.run(ctx.report_progress, done, total, visible(domain, 100))
 
         settings, project = settings_of_analysis(self.settings, changed), self._project(project_id)
-        with self.store.session(read_only=dry_run) as session:
+        with project.session(read_only=dry_run) as session:
             counting = _counting(progress, PASSES * sum(pages_to_analyze(session, project, source_groups).values()))
             result = DomainDedupService(session, settings).analyze_project(
                 project.id, source_groups=source_groups, dry_run=dry_run, progress=counting
@@ -229,8 +229,8 @@ class Desk(Struct, frozen=True):
         of it. Domains with the largest share of boilerplate come first.
         """
         project = self._project(project_id)
-        found = overview(self.store, project)
-        with self.store.session(read_only=True) as session:
+        found = overview(project)
+        with project.session(read_only=True) as session:
             learned = DomainDedupService(session, self.settings).get_domain_stats(project.id)
         return _shown(StatsAnswer.made(found, learned))
 
@@ -244,7 +244,7 @@ class Desk(Struct, frozen=True):
         That is when it was crawled, which page it stands for, what each layer decided about it, and which blocks were
         removed by which rule and why. `known` is false for a URL never met.
         """
-        found = explain(self.store, self._project(project_id).name, url, self.settings)
+        found = explain(self._project(project_id), url, self.settings)
         return _shown(ExplanationAnswer.made(found))
 
     def search_pages(
@@ -263,7 +263,7 @@ class Desk(Struct, frozen=True):
         `next` goes on. Naming a domain makes it quick.
         """
         project = self._project(project_id)
-        found = search_pages(self.store, project, SearchChoice(words, domain, limit, after))
+        found = search_pages(project, SearchChoice(words, domain, limit, after))
         return _shown(SearchAnswer.made(project.name, found))
 
     def changes_since(

@@ -23,7 +23,6 @@ from scrapy_dedup.service.packed_files import DAMAGED, lines_of, most_line_bytes
 from scrapy_dedup.service.policies import url_rules
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.pages.reads import iterate_texts
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
 # Drawn once. Another would give every page another id, and every index would be made anew.
@@ -105,9 +104,9 @@ def feed_items(path: str | Path) -> Iterator[Any]:
             raise AdapterError(f"feed {path}, near line {number}: damaged or no JSON ({error}). {way_out}") from error
 
 
-def stored_items(store: Store, project: ProjectStore) -> Iterator[dict[str, Any]]:
+def stored_items(project: ProjectStore) -> Iterator[dict[str, Any]]:
     """Iterate over the pages of a project as items, aliases left out; a StoreError says that the store failed."""
-    with store.session(read_only=True) as session:
+    with project.session(read_only=True) as session:
         for page in iterate_texts(session, project.id):
             if page.document_key in (None, page.page_key):
                 named = {

@@ -131,15 +131,15 @@ class Call(Struct, frozen=True):
             yield store
 
     @contextmanager
-    def opened(self, *, write: bool = False) -> Iterator[tuple[Store, ProjectStore]]:
-        """Give the store and the project's part of it, see `store`.
+    def opened(self, *, write: bool = False) -> Iterator[ProjectStore]:
+        """Give the project's part of the store, see `store`.
 
         Raises:
             StoreError: the store cannot be opened.
             UnknownProjectError: it has no such project.
         """
         with self.store(write=write) as store:
-            yield store, find_project(store, self.project)
+            yield find_project(store, self.project)
 
     @contextmanager
     def served(self) -> Iterator[Store]:
@@ -157,8 +157,8 @@ class Call(Struct, frozen=True):
             yield store
 
     @contextmanager
-    def filled(self, *, dry_run: bool) -> Iterator[tuple[Store, ProjectStore]]:
-        """Give the store and the project's part of it, to be filled from files.
+    def filled(self, *, dry_run: bool) -> Iterator[ProjectStore]:
+        """Give the project's part of the store, to be filled from files.
 
         Both are created where they do not exist; for a dry run an empty store in memory stands for them.
 
@@ -168,16 +168,15 @@ class Call(Struct, frozen=True):
         url = database_url(self.settings)
         if not dry_run:
             with Store.open(url, timeout=self.settings.database_timeout) as store:
-                yield store, store.project(self.project, keep_policy(self.settings))
+                yield store.project(self.project, keep_policy(self.settings))
             return
         path = file_of(parse_url(url))
         with Store.open("sqlite://") as nothing:
             if path is not None and not path.exists():
-                yield nothing, nothing.project(self.project)
+                yield nothing.project(self.project)
                 return
             with self.store() as store:
-                found = store.find_project(self.project)
-                yield (store, found) if found else (nothing, nothing.project(self.project))
+                yield store.find_project(self.project) or nothing.project(self.project)
 
 
 class Action(Struct, frozen=True):

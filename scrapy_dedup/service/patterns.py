@@ -27,7 +27,6 @@ from scrapy_dedup.service.templates.site_records import site_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.pages import contents, site_configs
 from scrapy_dedup.store.repositories import SourceRepository
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
 FORMAT: Final = "scrapy-dedup-config"
@@ -178,7 +177,7 @@ def _read(given: Any, domain: str) -> SiteConfig:
 
 
 def change_config(
-    known: tuple[Store, ProjectStore],
+    project: ProjectStore,
     domain: str,
     config: SiteConfig,
     settings: Settings,
@@ -191,24 +190,23 @@ def change_config(
         PatternError: an entry cannot be used; nothing is written.
     """
     if at is not None:
-        return put_config(known[1], domain, config, settings, at)
-    return Changed(domain, config, trial=try_config(known, domain, config, settings, bound))
+        return put_config(project, domain, config, settings, at)
+    return Changed(domain, config, trial=try_config(project, domain, config, settings, bound))
 
 
 def try_config(
-    known: tuple[Store, ProjectStore], domain: str, config: SiteConfig, settings: Settings, bound: TrialBound = PATIENT
+    project: ProjectStore, domain: str, config: SiteConfig, settings: Settings, bound: TrialBound = PATIENT
 ) -> ConfigTrial:
     """Return what a configuration would mean for the stored pages of a domain.
 
     Raises:
         PatternError: an entry cannot be used.
     """
-    store, project = known
     before = patterns_of(settings, stored_config(project, domain), domain)
     after = patterns_of(settings, config, domain)
     cutter = Cutter(project, domain, settings)
     pages, changed, less, example, until = 0, 0, 0, None, time.monotonic() + bound.seconds
-    with store.session(read_only=True) as session:
+    with project.session(read_only=True) as session:
         for source in islice(SourceRepository(session).iterate(project.id, domain), bound.pages):
             reading = read_again(source, settings) if time.monotonic() <= until else None
             if reading is None:

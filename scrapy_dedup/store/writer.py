@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from functools import wraps
-from typing import Any, Concatenate, Final, ParamSpec, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar, Unpack
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -44,6 +44,9 @@ from scrapy_dedup.store.records.stored import (
 from scrapy_dedup.store.tables.models import CrawledUrl, CrawlRun, Decision, DomainBoilerplate, Forgotten, VisitRow
 from scrapy_dedup.store.tables.statements import Row, change_in, upsert
 from scrapy_dedup.store.workers import Claimant, Ending, Lost, PageClaim, Shown
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
 
 LEASE: Final = timedelta(seconds=60)
 _FORGOTTEN_AT_ONCE: Final = 5_000
@@ -182,6 +185,10 @@ class ProjectStore:
     def transaction(self, *, write: bool = False) -> AbstractContextManager[Connection]:
         """Give a connection for what several functions of the store do together, see `Database.transaction`."""
         return self._database.transaction(write=write)
+
+    def session(self, *, read_only: bool = False) -> AbstractContextManager["Session"]:
+        """Give a session for the repositories, see `Database.session`."""
+        return self._database.session(read_only=read_only)
 
     def delete_extractions(self, choice: ExtractionChoice, *, dry_run: bool) -> ExtractionFigures:
         """Delete extractions, or only count them; return how many they are."""

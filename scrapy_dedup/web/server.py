@@ -64,19 +64,9 @@ class OpenProject(Struct, frozen=True):
         return server_of(self.request)
 
     @property
-    def store(self) -> Store:
-        """The store."""
-        return self.server.store
-
-    @property
     def settings(self) -> Settings:
         """Those of the server."""
         return self.server.settings
-
-    @property
-    def known(self) -> tuple[Store, ProjectStore]:
-        """The store, and the project's part of it."""
-        return self.store, self.project
 
     def start(self, kind: str, work: Work) -> Job:
         """Start a piece of work on this project, and return its job.

@@ -75,7 +75,7 @@ def test_an_index_is_filled_from_the_store(run, folder):
             ]
         )
 
-    assert run(f"{block_with('stored_items(store')}\nprint(documents[0].page_content)") == "What is left.\n"
+    assert run(f"{block_with('stored_items(find')}\nprint(documents[0].page_content)") == "What is left.\n"
 
 
 def test_the_pipeline_that_is_shown_is_taken_by_the_settings_that_are_shown(run, folder):

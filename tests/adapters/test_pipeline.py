@@ -313,7 +313,7 @@ class TestStoredItems:
         self.put(project, "never-acknowledged", status="processing")
         self.put(store.project("other"), "elsewhere")
 
-        found = {item["dedup"]["url"]: read(item, Settings()) for item in stored_items(store, project)}
+        found = {item["dedup"]["url"]: read(item, Settings()) for item in stored_items(project)}
 
         assert list(found) == sorted(map(a_stored_url, ("a", "copy", "gone", "empty")), key=page_key)
         assert found.pop(a_stored_url("empty")) == "no_text"
@@ -330,7 +330,7 @@ class TestStoredItems:
             )
             assert (page.visit["fetched_at"], page.visit["last_run"]) == (str(NOON), None)
 
-    def test_are_all_that_are_acknowledged_though_a_later_visit_failed(self, store, project):
+    def test_are_all_that_are_acknowledged_though_a_later_visit_failed(self, project):
         names = [f"p{number}" for number in range(230)]
         for name in names:
             self.put(project, name)
@@ -338,6 +338,6 @@ class TestStoredItems:
             [a_document(page_key=page_key(a_stored_url("p7")), url=a_stored_url("p7"), status="failed", error="503")]
         )
 
-        urls = [item["dedup"]["url"] for item in stored_items(store, project) if item["cleaned_content"]]
+        urls = [item["dedup"]["url"] for item in stored_items(project) if item["cleaned_content"]]
 
         assert urls == sorted(map(a_stored_url, names), key=page_key)

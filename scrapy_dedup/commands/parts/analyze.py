@@ -35,7 +35,7 @@ def run(call: Call) -> int:
     given = analysis.AnalysisParameters(threshold_pct=options.threshold_pct, min_pages=options.min_pages)
     given |= analysis.AnalysisParameters(min_block_chars=options.min_block_chars, method=options.method)
     settings = analysis.settings_of_analysis(call.settings, given)
-    with call.opened() as (store, project), store.session(read_only=dry_run) as session:
+    with call.opened() as project, project.session(read_only=dry_run) as session:
         known = analysis.pages_to_analyze(session, project, groups)
         domains = _asked_for(project.name, known, options)
         service = analysis.DomainDedupService(session, settings)

@@ -74,7 +74,7 @@ def run(call: Call) -> int:
     folder: Path = call.options.output or Path(_folder_name(url))
     _check_folder(folder)
     assert isinstance(call.source, ScrapySettings)
-    with call.filled(dry_run=True) as (_, project):
+    with call.filled(dry_run=True) as project:
         known = KnownSite.of(project, keys.domain, call.settings)
     looked: list[_Looked] = []
     with browser_of(call.settings) as browser:

@@ -48,8 +48,8 @@ def run(call: Call) -> int:
 
 
 def _stats(call: Call) -> int:
-    with call.opened() as (store, project):
-        stats = cache.cache_stats(store, project)
+    with call.opened() as project:
+        stats = cache.cache_stats(project)
     if print_answer(call, "projects", lambda answers: answers.CacheStatsAnswer.of(stats)):
         return DONE
     rows = []
@@ -69,7 +69,7 @@ def _invalidate(call: Call) -> int:
     options = call.options
     if bool(options.targets) + (options.domain is not None) + options.all != 1:
         raise WrongCallError("cache invalidate needs one of: URLs, --domain, --all")
-    with call.opened() as (_, project):
+    with call.opened() as project:
         chosen = {"urls": options.targets or None, "domain": options.domain}
         return _show_removal(call, cache.invalidate(project, call.settings, **chosen, dry_run=options.dry_run))
 
@@ -81,7 +81,7 @@ def _expire(call: Call) -> int:
 
 
 def _remove(call: Call, choice: ExtractionChoice) -> int:
-    with call.opened() as (_, project):
+    with call.opened() as project:
         return _show_removal(call, cache.remove(project, choice, dry_run=call.options.dry_run))
 
 
@@ -96,8 +96,8 @@ def _show_removal(call: Call, removal: cache.CacheRemoval) -> int:
 
 def _verify(call: Call) -> int:
     fix = call.options.fix and not call.options.dry_run
-    with call.opened() as (store, project), progress("pages", StoredCache(store, project.id).count_pages()) as told:
-        check = cache.verify(store, project, call.settings, told, fix=fix)
+    with call.opened() as project, progress("pages", StoredCache(project).count_pages()) as told:
+        check = cache.verify(project, call.settings, told, fix=fix)
     if not print_answer(call, "projects", lambda answers: answers.CacheCheckAnswer.of(check)):
         say(f"Checked: {count(check.pages, 'page')} with {count(check.extractions, 'extraction')}.")
         _warn((f"{one.url}: {one.part}: {one.reason}" for one in check.damages), check.damaged.total())
@@ -113,8 +113,8 @@ def _verify(call: Call) -> int:
 
 def _export(call: Call) -> int:
     folder = Path(call.options.targets[0])
-    with call.opened() as (store, project), progress("pages", StoredCache(store, project.id).count_pages()) as told:
-        done = export_cache(store, project, folder, told)
+    with call.opened() as project, progress("pages", StoredCache(project).count_pages()) as told:
+        done = export_cache(project, folder, told)
     if not print_answer(call, "projects", lambda answers: answers.CacheTransferAnswer.of(done)):
         say(f"Exported: {count(done.pages, 'page')} to {folder}.")
         _warn(done.problems, done.pages_left_out)
@@ -123,8 +123,8 @@ def _export(call: Call) -> int:
 
 def _import(call: Call) -> int:
     folder, dry_run = Path(call.options.targets[0]), call.options.dry_run
-    with call.filled(dry_run=dry_run) as (store, project), progress("files", count_files(folder)) as told:
-        done = import_cache(store, project, folder, call.settings, told, dry_run=dry_run)
+    with call.filled(dry_run=dry_run) as project, progress("files", count_files(folder)) as told:
+        done = import_cache(project, folder, call.settings, told, dry_run=dry_run)
     if print_answer(call, "projects", lambda answers: answers.CacheTransferAnswer.of(done)):
         return DONE
     if done.index_rebuilt:

@@ -40,10 +40,9 @@ from scrapy_dedup.service.packed_files import most_line_bytes
 from scrapy_dedup.service.policies import method_of, parse_limits
 from scrapy_dedup.service.views.explain import keys_of
 from scrapy_dedup.store.pages.site_configs import StoredSiteConfig
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
-_Opened: TypeAlias = AbstractContextManager[tuple[Store, ProjectStore]]
+_Opened: TypeAlias = AbstractContextManager[ProjectStore]
 _ENTRIES_SHOWN: Final = 100
 _WHY: Final = {
     PatternHeld.WHOLE_PAGE: "would leave nothing of the page",
@@ -113,7 +112,7 @@ def run(call: Call) -> int:
 
 def _get(call: Call) -> int:
     targets = call.options.targets
-    with call.opened() as (_, project):
+    with call.opened() as project:
         if targets:
             domain = targets[0].lower()
             found = project.site_config(domain)
@@ -150,16 +149,16 @@ def _filled(call: Call) -> _Opened:
 
 def _change(call: Call, opened: _Opened, domain: str, change: Callable[[SiteConfig], SiteConfig]) -> int:
     domain = _domain(domain)
-    with opened as known:
-        config = change(configs.stored_config(known[1], domain) or SiteConfig())
-        outcome = _put(call, known, domain, config)
+    with opened as project:
+        config = change(configs.stored_config(project, domain) or SiteConfig())
+        outcome = _put(call, project, domain, config)
     _show_changes(call, [outcome])
     return DONE
 
 
-def _put(call: Call, known: tuple[Store, ProjectStore], domain: str, config: SiteConfig) -> configs.Changed:
+def _put(call: Call, project: ProjectStore, domain: str, config: SiteConfig) -> configs.Changed:
     at = None if call.options.dry_run else datetime.now(UTC)
-    return configs.change_config(known, domain, config, call.settings, at)
+    return configs.change_config(project, domain, config, call.settings, at)
 
 
 def _import(call: Call) -> int:
@@ -168,16 +167,16 @@ def _import(call: Call) -> int:
         found = configs.read_configs(text_of(name), _domain(domains[0]) if domains else None)
     except (configs.ConfigFileError, SiteConfigError) as error:
         raise CommandError(f"{name}: {error}") from error
-    with call.filled(dry_run=call.options.dry_run) as known:
+    with call.filled(dry_run=call.options.dry_run) as project:
         # All are tried before the first is stored.
         check_configs(found, allow_slow=call.settings.allow_slow_patterns)
-        outcomes = [_put(call, known, domain, config) for domain, config in found.items()]
+        outcomes = [_put(call, project, domain, config) for domain, config in found.items()]
     _show_changes(call, outcomes)
     return DONE if found else NOT_DONE
 
 
 def _export(call: Call) -> int:
-    with call.opened() as (_, project):
+    with call.opened() as project:
         found = configs.export_configs(project)
     return write_export(call, found, "domains", "configuration")
 
@@ -188,18 +187,18 @@ def _test(call: Call) -> int:
     domain = _domain(domains[0]) if domains else keys.domain
     if call.options.html:
         reading = _read_file(call, call.options.html, url)
-        with call.filled(dry_run=True) as known:
-            tried = configs.try_on_page(known[1], domain, reading, call.settings)
+        with call.filled(dry_run=True) as project:
+            tried = configs.try_on_page(project, domain, reading, call.settings)
     else:
-        with call.opened() as known:
-            page = known[1].page(keys.page_key)
+        with call.opened() as project:
+            page = project.page(keys.page_key)
             source = page.source if page else None
             if source is None:
                 raise CommandError(f"{url} is not stored: name a file of its HTML by --html FILE")
             stored = read_again(source, call.settings)
             if stored is None:
                 raise CommandError(f"{url}: its original is not kept, or cannot be parsed; name a file by --html FILE")
-            tried = configs.try_on_page(known[1], domain, stored, call.settings)
+            tried = configs.try_on_page(project, domain, stored, call.settings)
     if print_answer(call, "domains", lambda answers: answers.PatternTestAnswer.of(tried)):
         return DONE
     rows = ((one.pattern, one.sample, one.tier, one.blocks, one.chars) for one in tried.patterns)

@@ -38,7 +38,6 @@ from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, 
 from scrapy_dedup.service.templates.site_records import site_of
 from scrapy_dedup.service.views.explain import keys_of
 from scrapy_dedup.store.repositories import SourceRepository
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from scrapy_dedup.teacher import NotShown
 from scrapy_dedup.teacher.browser import Browser
@@ -155,10 +154,10 @@ def run(call: Call) -> int:
     taught = Taught(
         keys_of(url, call.settings).domain if url else extract_domain(f"http://{target}/") or target.lower()
     )
-    with call.filled(dry_run=True) as (store, project):
+    with call.filled(dry_run=True) as project:
         known = site_of(taught.domain, project.templates(taught.domain))
         drifting = {alarm.layout for alarm in project.alarms(taught.domain, open_only=True)}
-        pages = _stored_pages(store, project, taught.domain, call)
+        pages = _stored_pages(project, taught.domain, call)
 
     def plan(found: Iterable[PageToShow]) -> None:
         chosen = {"drifting": drifting, "shows_all": call.options.all}
@@ -197,10 +196,10 @@ def _run(call: Call, taught: Taught, url: str | None, plan: Callable[[Iterable[P
         run_errand(errand, call.source, call.settings)
 
 
-def _stored_pages(store: Store, project: ProjectStore, domain: str, call: Call) -> list[PageToShow]:
+def _stored_pages(project: ProjectStore, domain: str, call: Call) -> list[PageToShow]:
     """Return the stored pages of a domain that were cut by layouts, as many as are learned from."""
     found = []
-    with store.session(read_only=True) as session:
+    with project.session(read_only=True) as session:
         for source in SourceRepository(session).iterate(project.id, domain, bare=True):
             reading = read_again(source, call.settings)
             if reading is not None and reading.method == "template" and reading.page is not None:
@@ -238,7 +237,7 @@ def _keep(call: Call, taught: Taught) -> None:
         for one in taught.seen
         if one.picture is not None
     ]
-    with call.filled(dry_run=False) as (_, project):
+    with call.filled(dry_run=False) as project:
         project.write(lessons.records_of(course, after, at))
         for picture in {one.layout: one for one in reversed(pictures)}.values():
             project.put_picture(picture)

@@ -35,7 +35,6 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import HTML_FIELDS
 from scrapy_dedup.store.records.stored import StoredPage, StoredSource
 from scrapy_dedup.store.repositories import SourceRepository
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
 _EXAMPLES: Final = 5
@@ -101,13 +100,13 @@ class Mining(Struct, frozen=True):
     families: tuple[Family, ...]
 
 
-def pages_to_mine(store: Store, project: ProjectStore, domain: str | None = None) -> dict[str, int]:
+def pages_to_mine(project: ProjectStore, domain: str | None = None) -> dict[str, int]:
     """Return how many pages of each domain are kept, pages without items included.
 
     Raises:
         NoPagesError: none is, of the domain that was asked for or of all.
     """
-    with store.session(read_only=True) as session:
+    with project.session(read_only=True) as session:
         kept = dict(SourceRepository(session).get_domains_for_project(project.id, bare=True))
     if not kept:
         raise NothingToMineError(
@@ -123,20 +122,14 @@ def pages_to_mine(store: Store, project: ProjectStore, domain: str | None = None
 
 
 def mine_stored(
-    store: Store,
-    project: ProjectStore,
-    domains: Iterable[str],
-    settings: Settings,
-    progress: Progress,
-    *,
-    batch_pages: int,
+    project: ProjectStore, domains: Iterable[str], settings: Settings, progress: Progress, *, batch_pages: int
 ) -> Mining:
     """Mine the stored pages of domains, in batches: of so many pages what is needed of them is in memory at a time."""
     mined: list[MinedDomain] = []
     clusters: dict[str, list[Cluster]] = {}
     for domain in sorted(domains):
         miner = _Miner(domain)
-        for sources, statuses in _batches(store, project, domain, batch_pages):
+        for sources, statuses in _batches(project, domain, batch_pages):
             miner.take(_parsed(sources, statuses, settings))
             progress(len(sources))
         mined.append(miner.result(project, settings))
@@ -144,11 +137,9 @@ def mine_stored(
     return Mining(tuple(mined), tuple(families(clusters)))
 
 
-def _batches(
-    store: Store, project: ProjectStore, domain: str, size: int
-) -> Iterator[tuple[list[StoredSource], dict[bytes, int]]]:
+def _batches(project: ProjectStore, domain: str, size: int) -> Iterator[tuple[list[StoredSource], dict[bytes, int]]]:
     """Yield the pages of a domain and their HTTP statuses: as they come by key, each batch is a sample of them."""
-    with store.session(read_only=True) as session:
+    with project.session(read_only=True) as session:
         repository = SourceRepository(session)
         pages = repository.iterate(project.id, domain, bare=True)
         while batch := list(islice(pages, size)):
@@ -291,10 +282,10 @@ def run(call: Call) -> int:
     options = call.options
     if options.domain and options.all_domains:
         raise WrongCallError("mine takes --domain or --all-domains: structures are shared by several domains")
-    with call.opened() as (store, project):
-        known = pages_to_mine(store, project, options.domain.lower() if options.domain else None)
+    with call.opened() as project:
+        known = pages_to_mine(project, options.domain.lower() if options.domain else None)
         with progress("pages", sum(known.values())) as advance:
-            mining = mine_stored(store, project, known, call.settings, advance, batch_pages=options.batch)
+            mining = mine_stored(project, known, call.settings, advance, batch_pages=options.batch)
     if options.json:
         found: dict[str, Any] = {"project": call.project, "domains": to_builtins(mining.domains)}
         print_json(found | ({"families": list(map(_family_json, mining.families))} if options.all_domains else {}))

@@ -601,8 +601,8 @@ def run(call: Call) -> int:
     settings = _check(call)
     options = call.options
     output = options.overwrite or options.append
-    with call.opened() as (store, project):
-        refiner = Refiner(store, project, call.settings)
+    with call.opened() as project:
+        refiner = Refiner(project, call.settings)
         domains = refiner.domains([domain.lower() for domain in options.domain or ()])
         emitted = Emitted()
         with named_progress(sum(domains.values())) as progress, closing(refiner.lots(domains, progress)) as lots:
@@ -614,7 +614,7 @@ def run(call: Call) -> int:
                 renewer = Renewer(call.settings, project.name)
 
                 def keep(pages: list[Recleaned]) -> None:
-                    emitted.stored += write_refined(store, project, call.settings, pages)
+                    emitted.stored += write_refined(project, call.settings, pages)
 
                 if output is None:
                     emit(Emission(lots, renewer, keep, emitted, call.settings.ack), settings)

@@ -24,11 +24,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Print the figures of a project's domains."""
-    with call.opened() as (store, project):
-        found = overview(store, project)
+    with call.opened() as project:
+        found = overview(project)
         if not found.domains:
             raise CommandError(f"project {call.project!r} has no pages yet: run a crawl first")
-        with store.session(read_only=True) as session:
+        with project.session(read_only=True) as session:
             learned = DomainDedupService(session, call.settings).get_domain_stats(project.id)
         if not print_answer(call, "projects", lambda answers: answers.StatsAnswer.made(found, learned)):
             show(found)

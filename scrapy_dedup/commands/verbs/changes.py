@@ -55,7 +55,7 @@ def run(call: Call) -> int:
     """Print the changes as they are read, so that there may be any number of them."""
     options = call.options
     choice = ChangesChoice(options.domain.lower() if options.domain else None, options.verdict, diff=options.diff)
-    with call.opened() as (_, project):
+    with call.opened() as project:
         try:
             start = since(project, options.since, datetime.now(UTC))
         except SinceError as error:

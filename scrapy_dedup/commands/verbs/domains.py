@@ -99,7 +99,7 @@ def _list(call: Call) -> int:
     choice = DomainChoice(
         pattern, options.status, options.sort or "name", descending=options.descending, limit=limit, after=options.after
     )
-    with call.opened() as (_, project):
+    with call.opened() as project:
         service = DomainService(project, call.settings)
         found, counts = service.list_domains(choice), service.counts()
     if not print_answer(
@@ -111,7 +111,7 @@ def _list(call: Call) -> int:
 
 def _show(call: Call) -> int:
     at = datetime.now(UTC)
-    with call.opened() as (_, project):
+    with call.opened() as project:
         service = DomainService(project, call.settings)
         found = service.find_by_domain_name(call.options.targets[0])
         if found is None:
@@ -124,7 +124,7 @@ def _show(call: Call) -> int:
 
 
 def _add(call: Call) -> int:
-    with call.filled(dry_run=call.options.dry_run) as (_, project):
+    with call.filled(dry_run=call.options.dry_run) as project:
         service = DomainService(project, call.settings)
         chosen = service.choose(call.options.targets)
         if not call.options.dry_run:
@@ -134,7 +134,7 @@ def _add(call: Call) -> int:
 
 def _blacklist(call: Call) -> int:
     options, at = call.options, datetime.now(UTC)
-    with call.filled(dry_run=options.dry_run) as (_, project):
+    with call.filled(dry_run=options.dry_run) as project:
         service = DomainService(project, call.settings)
         chosen = service.choose(options.targets)
         if not options.dry_run and chosen.names:
@@ -144,7 +144,7 @@ def _blacklist(call: Call) -> int:
 
 
 def _unblacklist(call: Call) -> int:
-    with call.opened() as (_, project):
+    with call.opened() as project:
         service = DomainService(project, call.settings)
         chosen = service.choose(call.options.targets)
         if chosen.new:
@@ -182,7 +182,7 @@ def _changed(call: Call, service: DomainService, chosen: ChosenDomains, what: st
 
 def _join(call: Call) -> int:
     dry_run: bool = call.options.dry_run
-    with call.opened() as (_, project):
+    with call.opened() as project:
         names = None
         if call.options.targets:
             chosen = DomainService(project, call.settings).choose(call.options.targets)
@@ -200,7 +200,7 @@ def _join(call: Call) -> int:
 def _import(call: Call) -> int:
     name = call.options.targets[0]
     refused: list[BadRow] = []
-    with opened_input(name) as file, call.filled(dry_run=call.options.dry_run) as (_, project):
+    with opened_input(name) as file, call.filled(dry_run=call.options.dry_run) as project:
         rows = _passing(read_rows(_lines(file), name, call.settings.domain_scope), name, refused)
         done = import_rows(project, rows, datetime.now(UTC), dry_run=call.options.dry_run)
     told = {"project": call.project, "dry_run": call.options.dry_run, "refused": refused}
@@ -233,7 +233,7 @@ def _passing(rows: Iterable[DomainRow | BadRow], name: str, refused: list[BadRow
 
 def _export(call: Call) -> int:
     targets = call.options.targets
-    with call.opened() as (_, project):
+    with call.opened() as project:
         found = all_domains(project, call.options.status)
         if not targets:
             write_domains(found, sys.stdout)
@@ -285,7 +285,7 @@ def _candidates(call: Call) -> int:
     options, at = call.options, datetime.now(UTC)
     session = options.session or f"{at:%Y-%m-%d %H:%M:%S}"
     _check(options.targets)
-    with call.filled(dry_run=options.dry_run) as (_, project):
+    with call.filled(dry_run=options.dry_run) as project:
         listing = _Listing()
         intake = CandidateIntake(project, call.settings, session, dry_run=options.dry_run)
         interrupted = _take(call, intake, listing)

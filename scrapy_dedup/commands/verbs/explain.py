@@ -25,8 +25,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Print what is known of a URL."""
     keys_of(call.options.url, call.settings)  # a wrong URL is told before the store is looked for
-    with call.opened() as (store, project):
-        found = explain(store, project.name, call.options.url, call.settings)
+    with call.opened() as project:
+        found = explain(project, call.options.url, call.settings)
     file: Path | None = call.options.html
     if file is not None and found.is_known:
         write_text(file, render_explanation(page_of(found, datetime.now(UTC))))

@@ -27,11 +27,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Print a report, and write it."""
     file: Path | None = call.options.html
-    with call.opened() as (store, project):
+    with call.opened() as project:
         run_asked_for = named_run(project, call.options.run)
         why_none = "no run fetched one; `scrapy dedup runs` tells how each ended"
         why_none = why_none if project.last_runs(1) else "run a crawl first"
-        report = make_report(store, project, call.settings, datetime.now(UTC), run_asked_for)
+        report = make_report(project, call.settings, datetime.now(UTC), run_asked_for)
     if not report.pages_fetched and not report.domains and report.recrawl is None:
         raise CommandError(f"project {call.project!r} has no pages to report on: {why_none}")
     if file is not None:

@@ -36,7 +36,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Print the last runs."""
-    with call.opened() as (_, project):
+    with call.opened() as project:
         runs = project.runs(call.options.limit)
     if not runs:
         raise CommandError(f"project {call.project!r} has no run yet: run a crawl first")

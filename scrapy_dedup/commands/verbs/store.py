@@ -107,7 +107,7 @@ def _gc(call: Call) -> int:
     refuse_unasked(call, "store gc")
     older_than = call.options.older_than
     before = ago(_OLDER_THAN if older_than is None else older_than)
-    with call.opened(write=not call.options.dry_run) as (_, project):
+    with call.opened(write=not call.options.dry_run) as project:
 
         def remove(found: Deletion) -> Deletion:
             with progress("rows", found.total) as moved:
@@ -123,7 +123,7 @@ def _forget(call: Call) -> int:
     refuse_unasked(call, "store forget")
     (target,) = call.options.targets
     rules = url_rules(call.settings)
-    with call.opened(write=not call.options.dry_run) as (_, project):
+    with call.opened(write=not call.options.dry_run) as project:
         chosen = stored.choose(project, target, call.settings)
         named = target if chosen.pages else ", ".join(chosen.domains) or chosen.words[0]
 

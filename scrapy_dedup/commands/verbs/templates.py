@@ -44,7 +44,6 @@ from scrapy_dedup.service.stored.template_upkeep import (
     read_templates,
 )
 from scrapy_dedup.service.templates.layout_figures import DomainLayout, DomainLayouts, domain_layouts, name_of
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
 _LINES_SHOWN: Final = 40
@@ -177,7 +176,7 @@ def run(call: Call) -> int:
 
 
 def _layouts(call: Call) -> int:
-    with call.opened() as (_, project):
+    with call.opened() as project:
         domains = domain_layouts(project, *map(str.lower, call.options.targets))
     if not print_answer(
         call, "templates", lambda answers: answers.LayoutsAnswer.of(project=call.project, domains=domains)
@@ -187,7 +186,7 @@ def _layouts(call: Call) -> int:
 
 
 def _list(call: Call) -> int:
-    with call.opened() as (_, project):
+    with call.opened() as project:
         found = upkeep.list_templates(project, *map(str.lower, call.options.targets))
     if print_answer(call, "templates", lambda answers: answers.TemplatesAnswer.made(call.project, found)):
         return DONE
@@ -206,7 +205,7 @@ def _show(call: Call) -> int:
     domain, layout = call.options.targets[0].lower(), (call.options.targets[1:] or [None])[0]
     if call.options.version is not None and layout is None:
         raise WrongCallError("templates show --version needs the layout, too: show DOMAIN LAYOUT --version N")
-    with call.opened() as (_, project):
+    with call.opened() as project:
         found = upkeep.show_templates(project, domain, layout, call.options.version)
     if not print_answer(call, "templates", lambda answers: answers.ShownTemplatesAnswer.made(call.project, found)):
         for each in found:
@@ -217,7 +216,7 @@ def _show(call: Call) -> int:
 def _diff(call: Call) -> int:
     domain, layout, *words = call.options.targets
     numbers = _number(words[0]), _number(words[1])
-    with call.opened() as (_, project):
+    with call.opened() as project:
         found = diff_templates(project, domain.lower(), layout, numbers)
     if not print_answer(call, "templates", lambda answers: answers.TemplateDiffAnswer.made(found)):
         _show_diff(found)
@@ -229,8 +228,8 @@ def _override(call: Call) -> int:
     domain, layout = options.targets[0].lower(), options.targets[1]
     if not options.decisions:
         raise WrongCallError("templates override needs --keep CSS, --drop CSS or --forget CSS")
-    with call.opened() as (store, project):
-        change = _desk(call, store, project).override(domain, layout, options.decisions)
+    with call.opened() as project:
+        change = _desk(call, project).override(domain, layout, options.decisions)
     if print_answer(call, "templates", lambda answers: answers.TemplateChangeAnswer.of(change)):
         return DONE
     if not change.changed:
@@ -244,16 +243,16 @@ def _override(call: Call) -> int:
     return DONE
 
 
-def _desk(call: Call, store: Store, project: ProjectStore) -> TemplateDesk:
-    return TemplateDesk(store, project, call.settings, datetime.now(UTC), dry_run=call.options.dry_run)
+def _desk(call: Call, project: ProjectStore) -> TemplateDesk:
+    return TemplateDesk(project, call.settings, datetime.now(UTC), dry_run=call.options.dry_run)
 
 
 def _rollback(call: Call) -> int:
     options = call.options
     domain, layout, *words = options.targets
     number = _number(words[0]) if words else None
-    with call.opened() as (store, project):
-        change = _desk(call, store, project).roll_back(domain.lower(), layout, number)
+    with call.opened() as project:
+        change = _desk(call, project).roll_back(domain.lower(), layout, number)
     if print_answer(call, "templates", lambda answers: answers.TemplateChangeAnswer.of(change)):
         return DONE
     if change.trial is not None:
@@ -266,7 +265,7 @@ def _rollback(call: Call) -> int:
 
 def _export(call: Call) -> int:
     options = call.options
-    with call.opened() as (_, project):
+    with call.opened() as project:
         found = export_templates(project, options.domain.lower() if options.domain else None)
     return write_export(call, found, "templates", "template")
 
@@ -277,8 +276,8 @@ def _import(call: Call) -> int:
         records = read_templates(text_of(name), datetime.now(UTC))
     except TemplateFileError as error:
         raise CommandError(f"{name}: {error}") from error
-    with call.filled(dry_run=dry_run) as (store, project):
-        done = import_templates(store, project, records, dry_run=dry_run)
+    with call.filled(dry_run=dry_run) as project:
+        done = import_templates(project, records, dry_run=dry_run)
     if call.options.json:
         figures = {"added": done.added, "unchanged": done.unchanged, "domains": list(done.domains)}
         print_json({"file": name, "dry_run": not done.done, **figures})

@@ -34,14 +34,14 @@ def run(call: Call) -> int:
     if options.list and (options.dry_run or options.remove):
         raise WrongCallError("undo --list takes neither --dry-run nor --remove")
     domain = options.domain.lower() if options.domain else None
-    with call.opened() as (store, project):
+    with call.opened() as project:
         if options.list:
-            _list(call, kept_things(store, project, domain))
+            _list(call, kept_things(project, domain))
             return DONE
         search = find_kept if options.remove else find
-        kept = search(store, project, options.target, domain, call.settings)
+        kept = search(project, options.target, domain, call.settings)
         at = None if options.dry_run else datetime.now(UTC)
-        done = undo((store, project), kept, call.settings, at, take_back=options.remove)
+        done = undo(project, kept, call.settings, at, take_back=options.remove)
     if not print_answer(call, "domains", lambda answers: answers.UndoneAnswer.made(done)):
         _show(done, take_back=options.remove)
     return DONE

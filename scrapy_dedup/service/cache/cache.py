@@ -20,7 +20,6 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains.lists import some_pages
 from scrapy_dedup.store.engine.errors import DamagedError
 from scrapy_dedup.store.records.stored import ExtractionChoice, ExtractionFigures, StoredRun, StoredSource
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.upkeep.cache import CachedPage, MemoFigures, StoredCache, StoredMemos, Traffic
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -73,10 +72,10 @@ class CacheStats(Struct, frozen=True):
     memos: MemoFigures
 
 
-def cache_stats(store: Store, project: ProjectStore) -> CacheStats:
+def cache_stats(project: ProjectStore) -> CacheStats:
     """Return what the last run spared, by domain in alphabetical order."""
     run = next(iter(project.last_runs(1)), None)
-    domains = spared(StoredCache(store, project.id), run, project.extraction_figures())
+    domains = spared(StoredCache(project), run, project.extraction_figures())
     return CacheStats(project.name, run, domains, total_of(domains), StoredMemos(project).figures())
 
 
@@ -194,15 +193,13 @@ class CacheCheck(Struct):
     fixed: bool = False
 
 
-def verify(
-    store: Store, project: ProjectStore, settings: Settings, progress: Progress, *, fix: bool = False
-) -> CacheCheck:
+def verify(project: ProjectStore, settings: Settings, progress: Progress, *, fix: bool = False) -> CacheCheck:
     """Unpack every extraction and original of the pages that were seen, and compare texts with their hashes.
 
     To fix is to delete what is damaged. A page of which anything but an extraction is damaged loses all extractions:
     the next crawl fetches it whole and runs its callback.
     """
-    cache, check, waiting = StoredCache(store, project.id), CacheCheck(fixed=fix), list[CacheDamage]()
+    cache, check, waiting = StoredCache(project), CacheCheck(fixed=fix), list[CacheDamage]()
     for page in cache.iterate_pages():
         found = list(_damages(page, settings))
         check.pages += 1

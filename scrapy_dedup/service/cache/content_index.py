@@ -37,7 +37,6 @@ from scrapy_dedup.store.records.records import (
     SourceRecord,
 )
 from scrapy_dedup.store.records.stored import StoredSource
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.upkeep.cache import CachedPage, StoredCache
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -198,9 +197,9 @@ class ContentIndexManager:
     URL, UrlError where it is no URL of a page.
     """
 
-    def __init__(self, store: Store, project: ProjectStore, settings: Settings | None = None) -> None:
+    def __init__(self, project: ProjectStore, settings: Settings | None = None) -> None:
         """Take a project; what its crawls have seen is in its index, too."""
-        self._cache = StoredCache(store, project.id)
+        self._cache = StoredCache(project)
         self._project = project
         self._settings = settings or Settings()
         self._waiting: dict[bytes, tuple[ExtractionRecord, tuple[Record, ...]]] = {}
@@ -388,7 +387,7 @@ class Transfer(Struct):
             self.problems.append(f"{what} is left out: {reason}")
 
 
-def export_cache(store: Store, project: ProjectStore, folder: Path, progress: Progress) -> Transfer:
+def export_cache(project: ProjectStore, folder: Path, progress: Progress) -> Transfer:
     """Write a project's cache into a new or an empty folder.
 
     Until all is written the index is truncated, so that what a killed export left is read back file by file.
@@ -405,7 +404,7 @@ def export_cache(store: Store, project: ProjectStore, folder: Path, progress: Pr
     done, comma = Transfer(), ""
     with (folder / INDEX).open("x", encoding="ascii") as index:
         index.write("{")
-        for page in StoredCache(store, project.id).iterate_pages():
+        for page in StoredCache(project).iterate_pages():
             url = page.document.url
             try:
                 held, content = _page_file(page)
@@ -490,7 +489,7 @@ def count_files(folder: Path) -> int:
 
 
 def import_cache(
-    store: Store, project: ProjectStore, folder: Path, settings: Settings, progress: Progress, *, dry_run: bool
+    project: ProjectStore, folder: Path, settings: Settings, progress: Progress, *, dry_run: bool
 ) -> Transfer:
     """Read a tree into a project, one that was exported, or one that the specification's program wrote.
 
@@ -507,7 +506,7 @@ def import_cache(
     if not extractions.is_dir() or extractions.is_symlink():
         advice = "name the folder that `scrapy dedup store cache export` wrote"
         raise CacheTreeError(f"{extractions} is a link, or no folder: {advice}")
-    cache, done = StoredCache(store, project.id), Transfer()
+    cache, done = StoredCache(project), Transfer()
     for url, line in _lines(folder, done):
         try:
             page = _read_line(folder, url, line, settings)

@@ -27,7 +27,6 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains.lists import DomainChoice, DomainSums, domain_sums, list_domains
 from scrapy_dedup.store.domains.registry import StoredDomain
 from scrapy_dedup.store.records.stored import DomainFigures, RunFigures
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
 TREND_RUNS: Final = 24
@@ -183,24 +182,24 @@ class RunPage(Struct, frozen=True):
     changes: Sequence[PageChange] = ()
 
 
-def front_page(store: Store, project: ProjectStore, settings: Settings, at: datetime) -> FrontPage:
+def front_page(project: ProjectStore, settings: Settings, at: datetime) -> FrontPage:
     """Return what the first page shows; it reads every document of the project once."""
-    stored = overview(store, project)
+    stored = overview(project)
     total = stored.total
     return FrontPage(
         at=at,
         sums=DomainSums(len(stored.domains), stored.domains_with_much, total.pages, total.chars_in, total.chars_out),
         worst=stored.domains[:WORST_DOMAINS],
-        ledger=make_ledger(store, project, settings, project.last_runs(_RUNS_SUMMED), None, lists=False),
+        ledger=make_ledger(project, settings, project.last_runs(_RUNS_SUMMED), None, lists=False),
         steps=tuple(RunRow.of(each, at) for each in reversed(project.runs(TREND_RUNS))),
         alarms=open_alarms(project),
     )
 
 
-def quick_front_page(store: Store, project: ProjectStore, at: datetime) -> FrontPage:
+def quick_front_page(project: ProjectStore, at: datetime) -> FrontPage:
     """Return what the first page shows while nobody has added up all documents: sums as of the ends of runs."""
     choice = DomainChoice(sort="boilerplate", descending=True, limit=WORST_DOMAINS)
-    with store.session(read_only=True) as session:
+    with project.session(read_only=True) as session:
         sums = domain_sums(session, project.id, MUCH)
         worst = list_domains(session.connection(), project.id, choice).domains
     return FrontPage(
@@ -216,7 +215,7 @@ def quick_front_page(store: Store, project: ProjectStore, at: datetime) -> Front
 
 
 def run_page(
-    store: Store, project: ProjectStore, settings: Settings, at: datetime, *, run_id: str, verdict: str = ""
+    project: ProjectStore, settings: Settings, at: datetime, *, run_id: str, verdict: str = ""
 ) -> RunPage | None:
     """Return one run with its first changes of a verdict, of the first one that has any where none is named."""
     found = _find(project, run_id)
@@ -224,7 +223,7 @@ def run_page(
         return None
     shown = verdict if verdict in VERDICTS else next((one for one in VERDICTS if found.verdicts.get(one)), VERDICTS[0])
     changes = _changes(project, settings, found, shown)
-    return RunPage(RunRow.of(found, at), _ledger(store, project, settings, found), shown, changes)
+    return RunPage(RunRow.of(found, at), _ledger(project, settings, found), shown, changes)
 
 
 def live_run(project: ProjectStore, at: datetime, run_id: str) -> RunRow | None:
@@ -240,10 +239,10 @@ def _find(project: ProjectStore, run_id: str) -> RunFigures | None:
         return None
 
 
-def _ledger(store: Store, project: ProjectStore, settings: Settings, found: RunFigures) -> Ledger | None:
+def _ledger(project: ProjectStore, settings: Settings, found: RunFigures) -> Ledger | None:
     if not counts_of_run(found.run):
         return None
-    return make_ledger(store, project, settings, [found.run], found.run, lists=False)
+    return make_ledger(project, settings, [found.run], found.run, lists=False)
 
 
 def _changes(project: ProjectStore, settings: Settings, found: RunFigures, verdict: str) -> Sequence[PageChange]:

@@ -22,7 +22,6 @@ from scrapy_dedup.report.values import (
 from scrapy_dedup.settings import LAYERS, Settings
 from scrapy_dedup.store.pages.reads import DroppedPages, Reads, StoredAlias, StoredShare
 from scrapy_dedup.store.records.stored import StoredRun
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
 Counts = Mapping[str, float]
@@ -209,7 +208,6 @@ Path = tuple[str, ...]
 
 
 def make_ledger(
-    store: Store,
     project: ProjectStore,
     settings: Settings,
     runs: Sequence[StoredRun],
@@ -229,7 +227,7 @@ def make_ledger(
     shown = chosen or next(iter(counted), None)
     if shown is None:
         return None
-    with store.session(read_only=True) as session:
+    with project.session(read_only=True) as session:
         of_run = Reads(session, project.id, shown.id).dropped()
         reads = Reads(session, project.id, chosen.id if chosen is not None else None)
         # Without a tokenizer the sizes say nothing, and there may be millions of them.

@@ -53,7 +53,6 @@ from scrapy_dedup.store.records.stored import (
     TemplateFigures,
 )
 from scrapy_dedup.store.repositories import SourceRepository
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.upkeep.cache import StoredCache
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -64,13 +63,13 @@ _PREFIX: Final = "shadow/"
 
 
 def shadowed_layers(
-    store: Store, project: ProjectStore, settings: Settings, runs: Sequence[StoredRun], run: StoredRun | None
+    project: ProjectStore, settings: Settings, runs: Sequence[StoredRun], run: StoredRun | None
 ) -> tuple[values.ShadowedLayer, ...]:
     """Return what layers in the shadow would have dropped: of one run, or of all that are given."""
     sums = sums_of(runs)
     counts = {layer: _counts(sums, layer) for layer in LAYERS}
     layers = [layer for layer in LAYERS if counts[layer]]
-    with store.session(read_only=True) as session:
+    with project.session(read_only=True) as session:
         reads = Reads(session, project.id, run.id if run is not None else None)
         found = {layer: reads.decided(layer, SHADOW, PAGES) for layer in layers}
     return tuple(
@@ -148,9 +147,9 @@ class Overview(Struct, frozen=True):
         return sum(each.removed_share > MUCH for each in self.domains)
 
 
-def overview(store: Store, project: ProjectStore) -> Overview:
+def overview(project: ProjectStore) -> Overview:
     """Return the figures of a project's domains."""
-    with store.session(read_only=True) as session:
+    with project.session(read_only=True) as session:
         domains = Reads(session, project.id).domains(without_text=True)
     return Overview(project.name, tuple(sorted(domains, key=lambda each: (-each.removed_share, each.domain))))
 
@@ -173,9 +172,7 @@ def named_run(project: ProjectStore, name: str | None) -> StoredRun | None:
     raise UnknownRunError(f"project {project.name!r} has no run {name!r}: give the id of one, or last")
 
 
-def make_report(
-    store: Store, project: ProjectStore, settings: Settings, at: datetime, run: StoredRun | None = None
-) -> values.Report:
+def make_report(project: ProjectStore, settings: Settings, at: datetime, run: StoredRun | None = None) -> values.Report:
     """Return what a report shows of one run, or of everything that is stored of a project.
 
     What layers dropped whole is counted by runs: without a run it is the sum over all of them. What was found of
@@ -183,7 +180,7 @@ def make_report(
     fetched last.
     """
     runs = [run] if run is not None else project.last_runs(_RUNS_SUMMED)
-    with store.session(read_only=True) as session:
+    with project.session(read_only=True) as session:
         reads_of = run.id if run is not None else None
         reads = Reads(session, project.id, reads_of)
         domains = reads.domains()
@@ -200,12 +197,12 @@ def make_report(
         layers=_layers(runs, cuts, sum(each.chars_in - each.chars_out for each in domains)),
         repeated=tuple(repeated),
         samples=tuple(_samples(project, settings, keys)),
-        recrawl=findings(store, project, settings, last) if last else None,
+        recrawl=findings(project, settings, last) if last else None,
         alarms=open_alarms(project),
         drop_alarms=DropAlarm.of_run(last.stats) if last else (),
-        layouts=shown_layouts(store, project, run.id if run is not None else None),
-        shadowed=shadowed_layers(store, project, settings, runs, run),
-        ledger=make_ledger(store, project, settings, runs, run),
+        layouts=shown_layouts(project, run.id if run is not None else None),
+        shadowed=shadowed_layers(project, settings, runs, run),
+        ledger=make_ledger(project, settings, runs, run),
     )
 
 
@@ -307,9 +304,9 @@ def _shown(block: values.ExplainedBlock) -> values.ExplainedBlock:
     return replace(block, rule=f"{block.rule} {block.rule_path}") if block.layer == PATTERNS else block
 
 
-def findings(store: Store, project: ProjectStore, settings: Settings, run: StoredRun) -> values.ReportRecrawl | None:
+def findings(project: ProjectStore, settings: Settings, run: StoredRun) -> values.ReportRecrawl | None:
     """Return what a run found; None where no page was known before it."""
-    cache = StoredCache(store, project.id)
+    cache = StoredCache(project)
     traffic = cache.traffic(run.id)
     pages: Counter[str] = Counter()
     for one in traffic:
@@ -381,9 +378,7 @@ def open_alarms(project: ProjectStore) -> tuple[values.Alarm, ...]:
     return tuple(values.Alarm(each.domain, name_of(each.layout), each.cause, each.raised_at) for each in found)
 
 
-def shown_layouts(
-    store: Store, project: ProjectStore, run_id: uuid.UUID | None = None
-) -> tuple[values.ReportDomainLayouts, ...]:
+def shown_layouts(project: ProjectStore, run_id: uuid.UUID | None = None) -> tuple[values.ReportDomainLayouts, ...]:
     """Return the layouts of the domains with most pages; of those that a run met, if one is named."""
     try:
         domains = domain_layouts(project)
@@ -393,7 +388,7 @@ def shown_layouts(
         domains = [each for each in domains if any(run.id == run_id for run in each.runs)]
     domains.sort(key=lambda each: (-_visits(each), each.domain))
     room = _Room()
-    return tuple(_layouts_of(store, project, each, room) for each in domains[:DOMAINS])
+    return tuple(_layouts_of(project, each, room) for each in domains[:DOMAINS])
 
 
 class _Room(Struct):
@@ -418,8 +413,8 @@ def _visits(domain: DomainLayouts) -> int:
     return sum(each.visits for each in domain.layouts)
 
 
-def _layouts_of(store: Store, project: ProjectStore, found: DomainLayouts, room: _Room) -> values.ReportDomainLayouts:
-    with store.session(read_only=True) as session:
+def _layouts_of(project: ProjectStore, found: DomainLayouts, room: _Room) -> values.ReportDomainLayouts:
+    with project.session(read_only=True) as session:
         repeated = Reads(session, project.id).repeated_blocks(_BLOCKS_SEARCHED, found.domain)
         urls = some_pages(session.connection(), project.id, found.domain, _URLS_SEARCHED)
     live = {one.layout: one for one in project.templates(found.domain)}

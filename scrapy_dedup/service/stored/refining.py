@@ -53,7 +53,6 @@ from scrapy_dedup.store.records.records import (
 from scrapy_dedup.store.records.shared import STALE_CHUNK
 from scrapy_dedup.store.records.stored import StoredSource, StoredState
 from scrapy_dedup.store.repositories import RecleaningRepository, SourceRepository, is_of_version
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
 Entry = Mapping[str, Any]
@@ -98,13 +97,13 @@ def recleaned(
     )
 
 
-def write_refined(store: Store, project: ProjectStore, settings: Settings, pages: Sequence[Recleaned]) -> int:
+def write_refined(project: ProjectStore, settings: Settings, pages: Sequence[Recleaned]) -> int:
     """Bring the store up to date, all in one transaction; return how many pages still were those that were cleaned.
 
     Raises:
         StoreError: the store failed; nothing was written.
     """
-    with store.session() as session:
+    with project.session() as session:
         repository = RecleaningRepository(session, project.id, LAYERS, settings.keep_decisions)
         written = repository.write_refined(pages)
         session.commit()
@@ -242,8 +241,7 @@ class DomainChurn(Struct):
 class Refiner:
     """Looks through the stored pages of a project, in the order of domains and page keys."""
 
-    def __init__(self, store: Store, project: ProjectStore, settings: Settings) -> None:
-        self._store = store
+    def __init__(self, project: ProjectStore, settings: Settings) -> None:
         self._project = project
         self._settings = settings
         self._index = DuplicateIndex(project)
@@ -265,7 +263,7 @@ class Refiner:
             raise NothingToRefineError(
                 "the layer boilerplate is off, or in the shadow: pages go out as they came, and nothing can be refined"
             )
-        with self._store.session(read_only=True) as session:
+        with self._project.session(read_only=True) as session:
             kept = dict(SourceRepository(session).get_domains_for_project(self._project.id))
             self._met = {one.domain: one.pages for one in Reads(session, self._project.id).domains()}
         known = sorted(kept.keys() | self._met.keys())
@@ -289,7 +287,7 @@ class Refiner:
             churn = self.churns[domain] = DomainChurn(domain)
             known = self._known(domain)
             completed, unchanged = 0, list[bytes]()
-            with self._store.session(read_only=True) as session:
+            with self._project.session(read_only=True) as session:
                 pages = SourceRepository(session).iterate(self._project.id, domain)
                 while some := list(islice(pages, PAGES_AT_ONCE)):
                     session.rollback()  # what is read next is read as it is then, and the log of writes can end
@@ -306,7 +304,7 @@ class Refiner:
     def _known(self, domain: str) -> KnownSite:
         """Return what is known of a domain; where another model made its templates, it is learned from its pages."""
         known = KnownSite.of(self._project, domain, self._settings)
-        with self._store.session(read_only=True) as session:
+        with self._project.session(read_only=True) as session:
             pages = SourceRepository(session).iterate(self._project.id, domain)
             return known.learned_anew(domain, pages, datetime.now(UTC))
 
@@ -320,7 +318,7 @@ class Refiner:
         self._project.write([change for changes in self._learned.values() for change in changes])
         waited = 0
         for keys in self.unchanged.values():
-            with self._store.session() as session:
+            with self._project.session() as session:
                 waited += site_configs.forget_stale(session.connection(), self._project.id, keys)
                 session.commit()
         return waited

@@ -40,7 +40,6 @@ from scrapy_dedup.store.records.records import (
 )
 from scrapy_dedup.store.records.stored import StoredTemplate, TemplateFigures
 from scrapy_dedup.store.repositories import SourceRepository, TemplateRepository
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
 # No more than a person waits for; pages of a rare layout are not looked for among all pages.
@@ -63,9 +62,7 @@ class TemplateTrial(Struct, frozen=True):
     effects: tuple[TrialEffect, ...]
 
 
-def _try(
-    store: Store, project: ProjectStore, before: StoredTemplate, after: StoredTemplate, settings: Settings
-) -> TemplateTrial:
+def _try(project: ProjectStore, before: StoredTemplate, after: StoredTemplate, settings: Settings) -> TemplateTrial:
     """Cut stored pages of a layout by two templates, as if each were live."""
     others = [one for one in project.templates(before.domain) if one.layout != before.layout]
     old, new = (site_of(before.domain, [*others, replace(one, state="live")]) for one in (before, after))
@@ -73,7 +70,7 @@ def _try(
         return TemplateTrial(0, ())
     patterns = patterns_of(settings, stored_config(project, before.domain), before.domain)
     pages, effects = 0, []
-    with store.session(read_only=True) as session:
+    with project.session(read_only=True) as session:
         for number, source in enumerate(SourceRepository(session).iterate(project.id, before.domain, bare=True)):
             if pages == _MOST_CUT or number == _MOST_READ:
                 break
@@ -220,9 +217,7 @@ def _check_numbers(body: Mapping[str, Any]) -> None:
             raise ValueError(f"{value!r:.50} is no number that a template has")
 
 
-def import_templates(
-    store: Store, project: ProjectStore, records: Iterable[TemplateRecord], *, dry_run: bool
-) -> ImportedTemplates:
+def import_templates(project: ProjectStore, records: Iterable[TemplateRecord], *, dry_run: bool) -> ImportedTemplates:
     """Store templates, all or none; those that equal the newest version of their layout change nothing.
 
     Raises:
@@ -230,7 +225,7 @@ def import_templates(
     """
     rows = list(records)
     before = {(one.domain, one.layout): one.version for one in project.template_figures()}
-    with store.session(read_only=False) as session:
+    with project.session(read_only=False) as session:
         numbers = TemplateRepository(session, project.id).add(rows)
         if not dry_run:
             session.commit()
@@ -453,7 +448,6 @@ class TemplateChange(Struct, frozen=True):
 class TemplateDesk(Struct, frozen=True):
     """Where the templates of a project are changed at an instant; in a dry run they are only tried."""
 
-    store: Store
     project: ProjectStore
     settings: Settings
     at: datetime
@@ -471,7 +465,7 @@ class TemplateDesk(Struct, frozen=True):
         after = _decided(present, decisions, self.at)
         trial = version = None
         if after is not None and self.dry_run:
-            trial = _try(self.store, self.project, present, after, self.settings)
+            trial = _try(self.project, present, after, self.settings)
         elif after is not None:
             record = convert(after, TemplateRecord, from_attributes=True)
             reason = f"a person's decision, on top of version {after.version}"
@@ -489,7 +483,7 @@ class TemplateDesk(Struct, frozen=True):
         present, chosen = present_of(versions), _former(versions, number)
         trial = None
         if self.dry_run:
-            trial = _try(self.store, self.project, present, chosen, self.settings)
+            trial = _try(self.project, present, chosen, self.settings)
         else:
             reason = f"{BY_HAND}, from version {present.version}"
             self.project.set_template_state(

@@ -37,7 +37,6 @@ from scrapy_dedup.store.records.stored import (
     StoredSource,
     StoredUrl,
 )
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
 _NOTHING: Final[Boilerplate[int]] = Boilerplate()
@@ -230,39 +229,37 @@ def keys_of(url: str, settings: Settings, project: ProjectStore | None = None) -
     return Keys(url, normalize_url(url, rules), page_key(url, rules), domain)
 
 
-def explain(store: Store, project: str, url: str, settings: Settings) -> Explanation:
+def explain(project: ProjectStore, url: str, settings: Settings) -> Explanation:
     """Return everything that is known of a URL in a project; a URL that was never met has its keys alone.
 
     Raises:
         UrlError: it is no URL of a page.
     """
-    found = store.find_project(project)
-    keys = keys_of(url, settings, found)
-    page = found.page(keys.page_key) if found else None
-    decisions = found.decisions(keys.page_key) if found else []
-    if found is None or (page is None and not decisions):
-        return Explanation(project, keys)
+    keys = keys_of(url, settings, project)
+    page, decisions = project.page(keys.page_key), project.decisions(keys.page_key)
+    if page is None and not decisions:
+        return Explanation(project.name, keys)
     crawled = page.crawled_url if page else None
     document_key = crawled.document_key if crawled and crawled.document_key else keys.page_key
-    own = page or StoredPage(None, None, None)
-    target = own
+    target = page or StoredPage(None, None, None)
     if document_key != keys.page_key:
-        target = found.page(document_key) or StoredPage(None, None, None)
-        decisions = sorted([*decisions, *found.decisions(document_key)], key=lambda each: (each.decided_at, each.layer))
-    aliases = found.urls_of_document(document_key)
-    chunks, like = _beside_others(store, found, keys.page_key, document_key)
-    state = found.page_states([keys.page_key]).get(keys.page_key)
+        target = project.page(document_key) or StoredPage(None, None, None)
+        decisions += project.decisions(document_key)
+        decisions.sort(key=lambda each: (each.decided_at, each.layer))
+    aliases = project.urls_of_document(document_key)
+    chunks, like = _beside_others(project, keys.page_key, document_key)
+    state = project.page_states([keys.page_key]).get(keys.page_key)
     run_id = crawled.run_id if crawled is not None else None
-    run = found.run_named(run_id) if run_id is not None else None
+    run = project.run_named(run_id) if run_id is not None else None
     # Under which the page is known best.
     address = next((one.url for one in (target.document, target.crawled_url, target.source) if one is not None), None)
     removals = own_removals(decisions, document_key)
     if target.source is not None:
-        blocks, lost = page_blocks(found, target.source, removals, settings)
+        blocks, lost = page_blocks(project, target.source, removals, settings)
     else:
-        blocks, lost = [], lost_blocks(found, target.document.domain if target.document is not None else "", removals)
+        blocks, lost = [], lost_blocks(project, target.document.domain if target.document is not None else "", removals)
     return Explanation(
-        project=project,
+        project=project.name,
         keys=keys,
         crawled=crawled,
         run=run,
@@ -280,10 +277,10 @@ def explain(store: Store, project: str, url: str, settings: Settings) -> Explana
 
 
 def _beside_others(
-    store: Store, project: ProjectStore, page_key: bytes, document_key: bytes
+    project: ProjectStore, page_key: bytes, document_key: bytes
 ) -> tuple[tuple[ExplainedChunk, ...], ExplainedLike | None]:
     """Return a document's chunks, with the URLs of pages that give some of them, and the page that one is like."""
-    with store.session(read_only=True) as session:
+    with project.session(read_only=True) as session:
         chunks = shared.chunks_of_page(session.connection(), project.id, document_key)
         reads = Reads(session, project.id)
         like = reads.likeness(page_key)

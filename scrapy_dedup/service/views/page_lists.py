@@ -23,7 +23,6 @@ from scrapy_dedup.core.errors import InvalidError
 from scrapy_dedup.store.engine.codec import from_cursor, to_cursor
 from scrapy_dedup.store.pages.reads import ListedPage, ListPlace, PageLists
 from scrapy_dedup.store.records.records import DocumentStatus, Verdict
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
 MOST_AT_ONCE: Final = 1_000
@@ -65,7 +64,7 @@ class PageList(Struct, frozen=True):
     total: int | None
 
 
-def list_pages(store: Store, project: ProjectStore, choice: PageChoice) -> PageList:
+def list_pages(project: ProjectStore, choice: PageChoice) -> PageList:
     """Return the pages that were written last, newest first.
 
     Raises:
@@ -73,7 +72,7 @@ def list_pages(store: Store, project: ProjectStore, choice: PageChoice) -> PageL
     """
     after = from_cursor(choice.after, ListPlace)
     limit = min(max(choice.limit, 1), MOST_AT_ONCE)
-    with store.session(read_only=True) as session:
+    with project.session(read_only=True) as session:
         lists = PageLists(session, project.id, choice.domain)
         is_whole = choice.status is None and choice.verdict is None
         if is_whole:
@@ -171,7 +170,7 @@ class SearchResults(Struct, frozen=True):
 
 
 def search_pages(
-    store: Store, project: ProjectStore, choice: SearchChoice, clock: Callable[[], float] = time.monotonic
+    project: ProjectStore, choice: SearchChoice, clock: Callable[[], float] = time.monotonic
 ) -> SearchResults:
     """Return the pages that have some words, newest first.
 
@@ -185,7 +184,7 @@ def search_pages(
     found: list[FoundPage] = []
     stopped: Stopped | None = None
     looked_at, is_over = 0, True
-    with store.session(read_only=True) as session:
+    with project.session(read_only=True) as session:
         for page, text in _pages(PageLists(session, project.id, choice.domain), after):
             if len(found) == limit:
                 is_over = False

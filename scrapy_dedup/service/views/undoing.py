@@ -23,7 +23,6 @@ from scrapy_dedup.service.patterns import PATIENT, Changed, TrialBound, change_c
 from scrapy_dedup.service.views.explain import keys_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.pages.reads import Reads
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
 BLOCK: Final = re.compile("[0-9a-fA-F]{16}")
@@ -61,10 +60,10 @@ class KeptEntry(Struct, frozen=True):
     text: str
 
 
-def kept_things(store: Store, project: ProjectStore, domain: str | None = None) -> list[KeptEntry]:
+def kept_things(project: ProjectStore, domain: str | None = None) -> list[KeptEntry]:
     """Return all that is kept, or what is on one domain, by domain, in the order of the configuration."""
     rows = project.site_configs() if domain is None else filter(None, [project.site_config(domain)])
-    with store.session(read_only=True) as session:
+    with project.session(read_only=True) as session:
         configs = [(one.domain, SiteConfig.from_json(dict(one.config))) for one in rows]
         pages = [bytes.fromhex(entry) for _, config in configs for entry in config.keep_pages]
         urls = Reads(session, project.id).urls(pages)
@@ -76,7 +75,7 @@ def kept_things(store: Store, project: ProjectStore, domain: str | None = None) 
     ]
 
 
-def find_kept(store: Store, project: ProjectStore, text: str, domain: str | None, settings: Settings) -> KeptEntry:
+def find_kept(project: ProjectStore, text: str, domain: str | None, settings: Settings) -> KeptEntry:
     """Return what is kept under a text.
 
     Raises:
@@ -86,7 +85,7 @@ def find_kept(store: Store, project: ProjectStore, text: str, domain: str | None
     text = text.strip()
     entry = keys_of(text, settings).page_key.hex() if URL.match(text) else text
     entries = {entry, entry.lower()} if BLOCK.fullmatch(entry) else {entry}
-    found = [one for one in kept_things(store, project, domain) if one.entry in entries]
+    found = [one for one in kept_things(project, domain) if one.entry in entries]
     if not found:
         raise UndoError(f"{text!r} is not kept{f' on {domain}' if domain else ''}: see undo --list")
     if len(found) > 1:
@@ -117,7 +116,7 @@ class Undone(Struct, frozen=True):
 
 
 def undo(
-    known: tuple[Store, ProjectStore],
+    project: ProjectStore,
     kept: KeptEntry,
     settings: Settings,
     at: datetime | None,
@@ -133,18 +132,18 @@ def undo(
     Raises:
         PatternError: the configuration holds what cannot be used.
     """
-    present = stored_config(known[1], kept.domain) or SiteConfig()
+    present = stored_config(project, kept.domain) or SiteConfig()
     key = KEYS[kept.kind]
     if take_back:
         config = present.changed(key, [one for one in getattr(present, key) if one != kept.entry])
     else:
         config = merged(present, key, [kept.entry])
-    pages = _pages(*known, kept)
-    changed = change_config(known, kept.domain, config, settings, at, bound)
+    pages = _pages(project, kept)
+    changed = change_config(project, kept.domain, config, settings, at, bound)
     return Undone(kept, pages, changed, was_there=config == present)
 
 
-def find(store: Store, project: ProjectStore, text: str, domain: str | None, settings: Settings) -> KeptEntry:
+def find(project: ProjectStore, text: str, domain: str | None, settings: Settings) -> KeptEntry:
     """Return what a text names: a block by 16 hexadecimal digits, a page by its URL, a rule by a name or a path.
 
     *domain* is None where it was removed on one domain alone; *settings* say which URLs are one page.
@@ -155,19 +154,19 @@ def find(store: Store, project: ProjectStore, text: str, domain: str | None, set
     """
     text = text.strip()
     if URL.match(text):
-        return _page(store, project, text, domain, settings)
+        return _page(project, text, domain, settings)
     if BLOCK.fullmatch(text):
-        domains = _domains_of_block(store, project, text.lower(), domain)
+        domains = _domains_of_block(project, text.lower(), domain)
         return KeptEntry(KeptKind.BLOCK, _one(domains, text, domain, "block"), text.lower(), text.lower())
-    domains = _domains_of_rule(store, project, text, domain)
+    domains = _domains_of_rule(project, text, domain)
     if not domains and domain is not None and _is_known_rule(project, text, domain, settings):
         domains = Counter({domain: 0})
     if not domains:
-        raise UndoError(_no_rule(store, project, text, domain))
+        raise UndoError(_no_rule(project, text, domain))
     return KeptEntry(KeptKind.RULE, _one(domains, text, domain, "rule"), text, text)
 
 
-def _page(store: Store, project: ProjectStore, url: str, domain: str | None, settings: Settings) -> KeptEntry:
+def _page(project: ProjectStore, url: str, domain: str | None, settings: Settings) -> KeptEntry:
     keys = keys_of(url, settings)
     if domain is not None and domain != keys.domain:
         raise UndoError(f"{url} is a page of {keys.domain}, not of {domain}")
@@ -176,21 +175,21 @@ def _page(store: Store, project: ProjectStore, url: str, domain: str | None, set
         raise UndoError(f"{url} was never met in project {project.name!r}: see explain")
     crawled = page.crawled_url
     if page.document is None and crawled is not None and crawled.alias_kind == "redirect" and crawled.document_key:
-        with store.session(read_only=True) as session:
+        with project.session(read_only=True) as session:
             target = Reads(session, project.id).urls([crawled.document_key])
         raise UndoError(f"{url} is a redirect: name the page that it leads to, {', '.join(target.values())}")
     return KeptEntry(KeptKind.PAGE, keys.domain, keys.page_key.hex(), url)
 
 
-def _pages(store: Store, project: ProjectStore, kept: KeptEntry) -> int:
+def _pages(project: ProjectStore, kept: KeptEntry) -> int:
     """Return how many stored pages lost what is named."""
     if kept.kind is KeptKind.PAGE:
         return 1
     found = _domains_of_block if kept.kind is KeptKind.BLOCK else _domains_of_rule
-    return found(store, project, kept.entry, kept.domain)[kept.domain]
+    return found(project, kept.entry, kept.domain)[kept.domain]
 
 
-def _domains_of_block(store: Store, project: ProjectStore, digits: str, domain: str | None) -> Counter[str]:
+def _domains_of_block(project: ProjectStore, digits: str, domain: str | None) -> Counter[str]:
     """Return how many pages of each domain lost a block.
 
     Raises:
@@ -199,7 +198,7 @@ def _domains_of_block(store: Store, project: ProjectStore, digits: str, domain: 
     pages: set[tuple[str, bytes]] = set()
     expressions: set[str] = set()
     key = from_hex(digits)
-    with store.session(read_only=True) as session:
+    with project.session(read_only=True) as session:
         for of_domain, decision in Reads(session, project.id).removals(LAYERS, domain):
             removal = removals_in(decision).get(key)
             if removal is not None and removal.rule.name in (TEXT_PATTERN, PDF_PATTERN):
@@ -212,15 +211,15 @@ def _domains_of_block(store: Store, project: ProjectStore, digits: str, domain: 
     return Counter(of_domain for of_domain, _ in pages)
 
 
-def _domains_of_rule(store: Store, project: ProjectStore, name: str, domain: str | None) -> Counter[str]:
+def _domains_of_rule(project: ProjectStore, name: str, domain: str | None) -> Counter[str]:
     """Return how many pages of each domain lost something by a rule."""
-    pages = {(of_domain, page_key) for of_domain, page_key, names in _rules(store, project, domain) if name in names}
+    pages = {(of_domain, page_key) for of_domain, page_key, names in _rules(project, domain) if name in names}
     return Counter(of_domain for of_domain, _ in pages)
 
 
-def _rules(store: Store, project: ProjectStore, domain: str | None) -> Iterator[tuple[str, bytes, frozenset[str]]]:
+def _rules(project: ProjectStore, domain: str | None) -> Iterator[tuple[str, bytes, frozenset[str]]]:
     """Iterate over (domain, page key, names of the rules) of all removals."""
-    with store.session(read_only=True) as session:
+    with project.session(read_only=True) as session:
         for of_domain, decision in Reads(session, project.id).removals(LAYERS, domain):
             rules = {removal.rule for removal in removals_in(decision).values()}
             yield of_domain, decision.page_key, frozenset(name for rule in rules for name in names_of(rule))
@@ -235,8 +234,8 @@ def _is_known_rule(project: ProjectStore, name: str, domain: str, settings: Sett
     return any(name in names_of(rule) for rule in rules)
 
 
-def _no_rule(store: Store, project: ProjectStore, text: str, domain: str | None) -> str:
-    known = sorted({name for _, _, names in _rules(store, project, domain) for name in names})
+def _no_rule(project: ProjectStore, text: str, domain: str | None) -> str:
+    known = sorted({name for _, _, names in _rules(project, domain) for name in names})
     near = difflib.get_close_matches(text[:200], known[:10_000], n=1)
     where = f" on {domain}" if domain else ""
     hint = f"did you mean {near[0]!r}?" if near else "explain shows the names of rules, blocks and pages"

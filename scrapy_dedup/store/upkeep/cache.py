@@ -18,7 +18,6 @@ from scrapy_dedup.store.pages import contents
 from scrapy_dedup.store.records.lookups import columns_of, read, read_extraction, read_source, values_of
 from scrapy_dedup.store.records.records import DecisionRecord, DocumentRecord, ExtractionRecord
 from scrapy_dedup.store.records.stored import StoredDecision, StoredSource
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.columns import by_code_point
 from scrapy_dedup.store.tables.models import CrawledUrl, Decision, Document, Extraction, Memo, SourceRow, VisitRow
 from scrapy_dedup.store.tables.statements import change_in, rows_in, same_page, upsert
@@ -83,21 +82,21 @@ class Traffic(Struct, frozen=True):
 class StoredCache:
     """A project's pages, extractions and visits; every method raises StoreError when the store fails."""
 
-    def __init__(self, store: Store, project_id: uuid.UUID) -> None:
-        self._store = store
-        self._project_id = project_id
-        self._acknowledged = (Document.project_id == project_id, Document.last_seen_at.is_not(None))
+    def __init__(self, project: ProjectStore) -> None:
+        self._project = project
+        self._project_id = project.id
+        self._acknowledged = (Document.project_id == project.id, Document.last_seen_at.is_not(None))
 
     def count_pages(self) -> int:
         """Return how many pages have an acknowledged visit."""
-        with self._store.session(read_only=True) as session:
+        with self._project.session(read_only=True) as session:
             return session.scalar(select(func.count()).select_from(Document).where(*self._acknowledged)) or 0
 
     def iterate_pages(self) -> Iterator[CachedPage]:
         """Iterate over them in the order of their keys."""
         after = b""
         while True:
-            with self._store.session(read_only=True) as session:
+            with self._project.session(read_only=True) as session:
                 some = self._documents().where(Document.page_key > after).order_by(Document.page_key)
                 pages = self._packed(session, session.execute(some.limit(_PAGES_AT_ONCE)).all())
             if not pages:
@@ -107,7 +106,7 @@ class StoredCache:
 
     def page(self, page_key: bytes) -> CachedPage | None:
         """Return one of them, None where there is none."""
-        with self._store.session(read_only=True) as session:
+        with self._project.session(read_only=True) as session:
             found = session.execute(self._documents().where(Document.page_key == page_key)).all()
             return next(iter(self._packed(session, found)), None)
 
@@ -115,7 +114,7 @@ class StoredCache:
         """Return the status of a document, "" where there is none, and when its last acknowledged visit was."""
         found = select(Document.status, Document.last_seen_at)
         found = found.where(Document.project_id == self._project_id, Document.page_key == page_key)
-        with self._store.session(read_only=True) as session:
+        with self._project.session(read_only=True) as session:
             row = session.execute(found).first()
         return (row.status, row.last_seen_at) if row else ("", None)
 
@@ -130,13 +129,13 @@ class StoredCache:
             .where(VisitRow.project_id == self._project_id, *(() if run_id is None else (VisitRow.run_id == run_id,)))
             .group_by(domain, *kinds)
         )
-        with self._store.session(read_only=True) as session:
+        with self._project.session(read_only=True) as session:
             # PostgreSQL's sums of integers are decimals.
             return [Traffic(*row[:-1], int(row[-1])) for row in session.execute(sums)]
 
     def drop(self, originals: Collection[bytes], blocks: Collection[bytes]) -> None:
         """Empty the originals and cleaned texts of pages, and the blocks of pages; URL, title and time stay."""
-        with self._store.session() as session:
+        with self._project.session() as session:
             connection = session.connection()
             stored_bytes = contents.lock_project(connection, self._project_id) or 0
             of_project = SourceRow.project_id == self._project_id

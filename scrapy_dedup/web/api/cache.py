@@ -50,7 +50,7 @@ class VerifyBody(Body):
 @router.get("/stats", response_description="Of the last run.")
 def show_cache_stats(asked: Here) -> CacheStatsAnswer:
     """Return what coming again spared."""
-    return CacheStatsAnswer.of(cache.cache_stats(*asked.known))
+    return CacheStatsAnswer.of(cache.cache_stats(asked.project))
 
 
 @router.post("/invalidate", response_description=_REMOVED)
@@ -88,14 +88,14 @@ def verify_cache(asked: Here, body: VerifyBody) -> Response:
     """Unpack all that is held, and compare texts with their hashes."""
 
     def work(progress: Progress) -> dict[str, Any]:
-        total, checked = StoredCache(asked.store, asked.project.id).count_pages(), 0
+        total, checked = StoredCache(asked.project).count_pages(), 0
 
         def tell(pages: int) -> None:
             nonlocal checked
             checked += pages
             progress(checked, total)
 
-        check = cache.verify(*asked.known, asked.settings, tell, fix=body.fix)
+        check = cache.verify(asked.project, asked.settings, tell, fix=body.fix)
         return CacheCheckAnswer.of(check).model_dump(mode="json")
 
     return job_started(asked, asked.start("verify-cache", work))

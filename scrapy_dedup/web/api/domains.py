@@ -205,5 +205,5 @@ def delete_config(asked: Here, domain: DomainInPath, *, dry_run: DryRun = False)
 
 def _put(asked: OpenProject, domain: str, config: SiteConfig, *, dry_run: bool) -> answers.ConfigChangesAnswer:
     at = None if dry_run else now()
-    change = configs.change_config(asked.known, domain, config, asked.settings, at, _TRIED)
+    change = configs.change_config(asked.project, domain, config, asked.settings, at, _TRIED)
     return answers.ConfigChangesAnswer.of(changes=[change], dry_run=dry_run)

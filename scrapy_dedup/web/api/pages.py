@@ -39,7 +39,7 @@ def list_pages(
 ) -> answers.PageListAnswer:
     """Return pages, of the project or of one domain; a part that is empty may still have a `next`."""
     choice = page_lists.PageChoice(domain.lower() if domain else None, status, verdict, limit, after)  # type: ignore[arg-type]
-    return answers.PageListAnswer.of(page_lists.list_pages(*asked.known, choice), project=asked.project.name)
+    return answers.PageListAnswer.of(page_lists.list_pages(asked.project, choice), project=asked.project.name)
 
 
 @router.get("/pages/search", response_description="Pages that have all words.")
@@ -52,13 +52,13 @@ def search_pages(
 ) -> answers.SearchAnswer:
     """Return the pages that have some words, newest first."""
     choice = page_lists.SearchChoice(q, domain.lower() if domain else None, limit, after)
-    return answers.SearchAnswer.made(asked.project.name, page_lists.search_pages(*asked.known, choice))
+    return answers.SearchAnswer.made(asked.project.name, page_lists.search_pages(asked.project, choice))
 
 
 @router.get("/pages/explain", response_description="What is known of the URL; `known` is false where it was never met.")
 def explain_url(asked: Here, url: UrlInQuery) -> answers.ExplanationAnswer:
     """Return what is known of a URL, and why its blocks were removed."""
-    return answers.ExplanationAnswer.made(explain(asked.store, asked.project.name, url, asked.settings))
+    return answers.ExplanationAnswer.made(explain(asked.project, url, asked.settings))
 
 
 runs = APIRouter(prefix="/projects/{project}", tags=["runs"])

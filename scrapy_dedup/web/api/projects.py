@@ -29,7 +29,7 @@ def list_projects(request: Request) -> answers.ProjectsAnswer:
 @router.get("/{project}", response_description="The project.")
 def show_project(asked: Here) -> answers.ProjectAnswer:
     """Return how much is stored of a project."""
-    for one in projects.list_projects(asked.store):
+    for one in projects.list_projects(asked.server.store):
         if one.id == asked.project.id:
             return answers.ProjectAnswer.of(one)
     raise ProblemError(404, f"there is no project {asked.project.name!r} in the store")
@@ -38,13 +38,13 @@ def show_project(asked: Here) -> answers.ProjectAnswer:
 @router.delete("/{project}", response_description="What was removed, or would be.")
 def delete_project(asked: Here, *, dry_run: DryRun = False) -> answers.DeletionAnswer:
     """Remove a project with all that is stored of it."""
-    return answers.DeletionAnswer.of(projects.delete_project(asked.store, asked.project.name, dry_run=dry_run))
+    return answers.DeletionAnswer.of(projects.delete_project(asked.server.store, asked.project.name, dry_run=dry_run))
 
 
 @router.get("/{project}/stats", response_description="The figures of each domain, worst first.")
 def show_stats(asked: Here) -> answers.StatsAnswer:
     """Return how much boilerplate each domain has."""
-    return answers.StatsAnswer.made(overview(asked.store, asked.project), _learned(asked))
+    return answers.StatsAnswer.made(overview(asked.project), _learned(asked))
 
 
 @router.get("/{project}/boilerplate-stats", response_description="What is known of each domain, by each method.")
@@ -54,7 +54,7 @@ def show_boilerplate_stats(asked: Here) -> answers.BoilerplateStatsAnswer:
 
 
 def _learned(asked: OpenProject) -> list[dict[str, Any]]:
-    with asked.store.session(read_only=True) as session:
+    with asked.project.session(read_only=True) as session:
         return DomainDedupService(session, asked.settings).get_domain_stats(asked.project.id)
 
 
@@ -66,7 +66,7 @@ def show_report(
     ] = None,
 ) -> answers.ReportAnswer:
     """Return what was fetched, dropped and kept, of the project or of one run."""
-    report = make_report(asked.store, asked.project, asked.settings, now(), named_run(asked.project, run))
+    report = make_report(asked.project, asked.settings, now(), named_run(asked.project, run))
     return answers.ReportAnswer.made(report)
 
 
@@ -116,7 +116,7 @@ def analyze_boilerplate(
 def _analyse(
     asked: OpenProject, chosen: Settings, groups: list[str] | None, progress: Progress, *, dry_run: bool
 ) -> dict[str, Any]:
-    with asked.store.session(read_only=dry_run) as session:
+    with asked.project.session(read_only=dry_run) as session:
         total, read_so_far = PASSES * sum(pages_to_analyze(session, asked.project, groups).values()), 0
 
         def tell(_domain: str, read: int) -> None:

@@ -130,4 +130,4 @@ def _next(names: Sequence[str], limit: int) -> str | None:
 
 
 def _desk(asked: OpenProject, *, dry_run: bool) -> TemplateDesk:
-    return TemplateDesk(*asked.known, asked.settings, now(), dry_run=dry_run)
+    return TemplateDesk(asked.project, asked.settings, now(), dry_run=dry_run)

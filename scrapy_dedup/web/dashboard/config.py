@@ -25,7 +25,6 @@ from scrapy_dedup.service.views.explain import keys_of
 from scrapy_dedup.service.views.page_lists import PageChoice, list_pages
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.pages.site_configs import StoredSiteConfig
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from scrapy_dedup.web.dashboard.frame import DomainInPath, Flash, Form, FormFields, Here, Opened
 
@@ -254,11 +253,10 @@ class ConfigView(Struct, frozen=True):
         return any(self.typed.fields.get(key) or key in self.typed.errors or key in self.locked for key in rare)
 
 
-def config_view(known: tuple[Store, ProjectStore], domain: str, typed: Typed) -> ConfigView:
+def config_view(project: ProjectStore, domain: str, typed: Typed) -> ConfigView:
     """Return the form with stored pages to choose from; of the first of them is looked at where none was chosen."""
-    store, project = known
     stored = project.site_config(domain)
-    listed = list_pages(store, project, PageChoice(domain=domain, limit=PAGES)).pages
+    listed = list_pages(project, PageChoice(domain=domain, limit=PAGES)).pages
     pages = tuple((page.url, page.title or page.url) for page in listed if page.status == "completed")
     return ConfigView(
         domain=domain,
@@ -269,15 +267,15 @@ def config_view(known: tuple[Store, ProjectStore], domain: str, typed: Typed) ->
     )
 
 
-def preview_view(known: tuple[Store, ProjectStore], domain: str, typed: Typed, settings: Settings) -> Preview | str:
+def preview_view(project: ProjectStore, domain: str, typed: Typed, settings: Settings) -> Preview | str:
     """Return what a form would do to the stored page that it names; or, in words, why that cannot be told."""
     if not typed.page:
         return "Name a stored page of this domain to look at."
     try:
-        keys = keys_of(typed.page, settings, known[1])
+        keys = keys_of(typed.page, settings, project)
         if keys.domain != domain:
             return f"That is a page of {keys.domain}, not of {domain}."
-        found = preview(known[1], domain, typed.config, keys.page_key, settings)
+        found = preview(project, domain, typed.config, keys.page_key, settings)
     except DedupError as error:
         return str(error)
     return found or "The original of that page is not kept, or cannot be parsed."
@@ -308,7 +306,7 @@ def change_configuration(here: Here, domain: DomainInPath, fields: Form) -> Resp
         return _save(here, domain, typed)
     view = _with_preview(here, domain, typed)
     if action == "try":
-        view = replace(view, trial=patterns.try_config(here.known, domain, typed.config, here.settings, _TRIED))
+        view = replace(view, trial=patterns.try_config(here.project, domain, typed.config, here.settings, _TRIED))
     return here.show("config.html", view=view)
 
 
@@ -319,7 +317,7 @@ def look(here: Here, domain: DomainInPath, fields: Form) -> Response:
     if typed.errors:
         key, error = next(iter(typed.errors.items()))
         return here.fragment("preview.html", preview=f"{key}: {error}")
-    return here.fragment("preview.html", preview=preview_view(here.known, domain, typed, here.settings))
+    return here.fragment("preview.html", preview=preview_view(here.project, domain, typed, here.settings))
 
 
 def _save(here: Opened, domain: str, typed: Typed) -> Response:
@@ -340,7 +338,7 @@ def _typed(here: Opened, domain: str, fields: FormFields) -> Typed:
 
 
 def _with_preview(here: Opened, domain: str, typed: Typed) -> ConfigView:
-    view = config_view(here.known, domain, typed)
+    view = config_view(here.project, domain, typed)
     if typed.errors or not view.typed.page:
         return view
-    return replace(view, preview=preview_view(here.known, domain, view.typed, here.settings))
+    return replace(view, preview=preview_view(here.project, domain, view.typed, here.settings))

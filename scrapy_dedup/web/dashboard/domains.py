@@ -44,7 +44,6 @@ from scrapy_dedup.store.engine.codec import CursorError
 from scrapy_dedup.store.pages.reads import Reads
 from scrapy_dedup.store.records.records import from_digits
 from scrapy_dedup.store.records.stored import RepeatedBlock, StoredAlarm
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import REST
 from scrapy_dedup.store.writer import ProjectStore
 from scrapy_dedup.web.dashboard.frame import REFINE, Button, DomainInPath, Flash, Form, Here, Opened
@@ -92,7 +91,7 @@ class DomainView(Struct, frozen=True):
 
 
 def domain_view(
-    known: tuple[Store, ProjectStore], domain: str, settings: Settings, at: datetime, after: str = ""
+    project: ProjectStore, domain: str, settings: Settings, at: datetime, after: str = ""
 ) -> DomainView | None:
     """Return what is shown of a domain, with its pages behind a cursor; None where nothing is known of it.
 
@@ -100,13 +99,12 @@ def domain_view(
         CursorError: the part begins at no place of its list.
         StoreError: the store failed.
     """
-    store, project = known
     found = DomainService(project, settings).find_by_domain_name(domain)
     layouts, all_layouts, alarms = _layouts(project, domain)
-    pages = list_pages(store, project, PageChoice(domain=domain, limit=PAGES, after=after or None))
+    pages = list_pages(project, PageChoice(domain=domain, limit=PAGES, after=after or None))
     stored = project.site_config(domain)
     config = SiteConfig.from_json(dict(stored.config)) if stored else SiteConfig()
-    with store.session(read_only=True) as session:
+    with project.session(read_only=True) as session:
         blocks = Reads(session, project.id).repeated_blocks(_BLOCKS_COUNTED, domain)
     if not (found or layouts or pages.pages or stored or blocks or after):
         return None
@@ -119,7 +117,7 @@ def domain_view(
         alarms=alarms,
         blocks=blocks[:BLOCKS],
         all_blocks=len(blocks),
-        kept=kept_things(store, project, domain),
+        kept=kept_things(project, domain),
         kept_blocks=frozenset(config.keep_blocks),
         pages=pages,
         is_continued=bool(after),
@@ -218,7 +216,7 @@ def _told(here: Opened, plan: ChangePlan) -> Flash:
 def one_domain(here: Here, domain: DomainInPath) -> Response:
     """Return the page about a domain; `after` says which part of its pages."""
     try:
-        view = domain_view(here.known, domain, here.settings, datetime.now(UTC), here.asked("after", 300))
+        view = domain_view(here.project, domain, here.settings, datetime.now(UTC), here.asked("after", 300))
     except CursorError:
         return here.back_to(here.path("domains", domain), Flash("That part of the list is gone.", "wrong"))
     if view is None:
@@ -282,7 +280,7 @@ def look_at_keeping(here: Here) -> Response:
     """Return what keeping a block, a page or a rule (`what`) would change, or taking that back (`take_back`)."""
     take_back = bool(here.asked("take_back", 1))
     kept = _named(here, here.asked("what", _LONGEST_WHAT), here.asked("domain"), take_back=take_back)
-    found = undo(here.known, kept, here.settings, None, take_back=take_back, bound=_TRIED)
+    found = undo(here.project, kept, here.settings, None, take_back=take_back, bound=_TRIED)
     page, sample = here.asked("page", 32), _sample(here, kept)
     back = here.way_back(kept.domain, page)
     return here.show("keep.html", kept=kept, found=found, sample=sample, take_back=take_back, back=back, page=page)
@@ -294,7 +292,7 @@ def keep(here: Here, fields: Form) -> Response:
     take_back = bool(fields.one("take_back"))
     domain, page = fields.one("domain"), fields.one("page")
     kept = _named(here, fields.one("what")[:_LONGEST_WHAT], domain, take_back=take_back)
-    done = undo(here.known, kept, here.settings, datetime.now(UTC), take_back=take_back)
+    done = undo(here.project, kept, here.settings, datetime.now(UTC), take_back=take_back)
     path = here.way_back(kept.domain, page)
     if done.was_there:
         return here.back_to(path, Flash("Nothing was to be changed."))
@@ -328,7 +326,7 @@ def refine_progress(here: Here, job_id: UUID) -> Response:
 def _named(here: Opened, what: str, domain: str, *, take_back: bool) -> KeptEntry:
     """Return what a text names, of what was removed, or of what is kept."""
     search = find_kept if take_back else find
-    return search(*here.known, what, domain.lower() or None, here.settings)
+    return search(here.project, what, domain.lower() or None, here.settings)
 
 
 def _sample(here: Opened, kept: KeptEntry) -> str:

@@ -112,8 +112,8 @@ def sums(here: Here) -> Response:
 def _front(here: Opened) -> FrontPage:
     at, project = datetime.now(UTC), here.project
     fronts: Slow[UUID, FrontPage] = here.request.app.state.fronts
-    page = fronts.page(project.id, lambda: front_page(*here.known, here.settings, at), wait_seconds=_WAIT_SECONDS)
-    return page if page is not None else quick_front_page(*here.known, at)
+    page = fronts.page(project.id, lambda: front_page(here.project, here.settings, at), wait_seconds=_WAIT_SECONDS)
+    return page if page is not None else quick_front_page(here.project, at)
 
 
 _AT_ONCE: Final = 20
@@ -133,7 +133,7 @@ def run_list(here: Here, limit: int = _AT_ONCE) -> Response:
 @router.get("/runs/{run_id}")
 def one_run(here: Here, run_id: str, verdict: str = "") -> Response:
     """Return one run: what it found, and what its layers did."""
-    page = run_page(*here.known, here.settings, datetime.now(UTC), run_id=run_id, verdict=verdict)
+    page = run_page(here.project, here.settings, datetime.now(UTC), run_id=run_id, verdict=verdict)
     if page is None:
         raise ProblemError(404, "this project has no such run")
     return here.show("run.html", page=page)

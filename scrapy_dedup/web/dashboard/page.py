@@ -114,7 +114,7 @@ def one_page(here: Here) -> Response:
     """Return one page, by its address (`url`) or its key (`key`)."""
     url = here.asked("url") or _address(here, here.asked("key", _KEY_CHARS))
     try:
-        found = explain(here.server.store, here.project.name, url, here.settings)
+        found = explain(here.project, url, here.settings)
     except UrlError as error:
         return here.show("unknown_page.html", status=422, url=url, why=str(error))
     if not found.is_known:

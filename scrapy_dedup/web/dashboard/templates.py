@@ -141,7 +141,7 @@ def override(here: Here, domain: DomainInPath, layout: str, fields: Form) -> Res
 
 
 def _desk(here: Opened, *, dry_run: bool) -> template_upkeep.TemplateDesk:
-    return template_upkeep.TemplateDesk(*here.known, here.settings, datetime.now(UTC), dry_run=dry_run)
+    return template_upkeep.TemplateDesk(here.project, here.settings, datetime.now(UTC), dry_run=dry_run)
 
 
 def _number(text: str) -> int | None:

@@ -54,9 +54,9 @@ class TestStats:
         )
         return project
 
-    def test_are_of_the_last_run_against_the_average_of_all_visits_with_a_callback(self, store, crawled):
+    def test_are_of_the_last_run_against_the_average_of_all_visits_with_a_callback(self, crawled):
         """These have 1,000 bytes on average."""
-        stats = cache.cache_stats(store, crawled)
+        stats = cache.cache_stats(crawled)
 
         assert stats.run.started_at == NEXT_DAY
         (domain,) = stats.domains
@@ -71,7 +71,7 @@ class TestStats:
         crawled.write([an_extraction("https://b.example/1", "x")])
         store.project("other").write([*a_page(0), a_visit(0, "304")])
 
-        stats = cache.cache_stats(store, crawled)
+        stats = cache.cache_stats(crawled)
 
         assert [(one.domain, one.visits, one.extractions) for one in stats.domains] == [
             ("", 1, 0),  # of a page that nobody knows any more
@@ -82,8 +82,8 @@ class TestStats:
         assert (stats.total.visits, stats.total.extractions) == (10, 8)
 
 
-def verify(store: Store, project: ProjectStore, *, fix: bool = False) -> CacheCheck:
-    return cache.verify(store, project, Settings(), lambda _pages: None, fix=fix)
+def verify(project: ProjectStore, *, fix: bool = False) -> CacheCheck:
+    return cache.verify(project, Settings(), lambda _pages: None, fix=fix)
 
 
 class TestVerify:
@@ -105,29 +105,29 @@ class TestVerify:
         self.damage(store, statement)
 
         for _ in range(2):
-            check = verify(store, filled)
+            check = verify(filled)
             assert [(one.url, one.part) for one in check.damages] == [(a_url(1), part)]
             assert (check.damaged, check.pages, check.extractions, check.fixed) == ({part: 1}, 3, 4, False)
-        assert verify(store, filled, fix=True).damaged == {part: 1}
+        assert verify(filled, fix=True).damaged == {part: 1}
 
         # Without an extraction of its content the page is fetched whole, and its callback runs.
         assert an_extraction(a_url(1), text_of(1)).memo_key not in filled.page_states([KEY])[KEY].memo_keys
         left = 3 if part == "extraction" else 2
-        assert verify(store, filled) == CacheCheck(pages=3, extractions=left)
+        assert verify(filled) == CacheCheck(pages=3, extractions=left)
         page = filled.page(KEY)
         assert (page.source.content is None) is (part in ("original", "text"))
 
     def test_takes_a_damaged_decision_for_a_text_that_cannot_be_compared(self, store, filled):
         self.damage(store, "UPDATE decisions SET detail = :bad WHERE page_key = :key")
-        assert verify(store, filled).damaged == {}
+        assert verify(filled).damaged == {}
         self.damage(store, "UPDATE sources SET cleaned_content = 'cut' WHERE page_key = :key")
 
-        assert verify(store, filled).damaged == {"text": 1}
+        assert verify(filled).damaged == {"text": 1}
 
-    def test_takes_an_original_that_is_not_kept_for_no_damage(self, store, project):
+    def test_takes_an_original_that_is_not_kept_for_no_damage(self, project):
         project.write(record for record in a_page(1) if not isinstance(record, SourceRecord))
 
-        assert verify(store, project).damaged == {}
+        assert verify(project).damaged == {}
 
     @pytest.mark.parametrize(
         ("form", "since"),
@@ -156,6 +156,6 @@ class TestVerify:
             DomainDedupService(session, replace(settings, **since)).analyze_project(project.id)
 
         # With another form chosen since, too.
-        assert verify(store, project).damaged == {}
+        assert verify(project).damaged == {}
         page = project.page(KEY)
         assert banner not in str(page.source.cleaned_content)

@@ -34,8 +34,8 @@ FOUND = {"url": a_url(1), "content": ["one", "two"], "price": Decimal("9.90"), "
 
 
 @pytest.fixture
-def index(store, project) -> ContentIndexManager:
-    return ContentIndexManager(store, project)
+def index(project) -> ContentIndexManager:
+    return ContentIndexManager(project)
 
 
 @pytest.fixture
@@ -46,8 +46,8 @@ def saved(index) -> ContentIndexManager:
     return index
 
 
-def again(store: Store, project: ProjectStore) -> ContentIndexManager:
-    return ContentIndexManager(store, project)
+def again(project: ProjectStore) -> ContentIndexManager:
+    return ContentIndexManager(project)
 
 
 class TestHash:
@@ -64,9 +64,9 @@ class TestFlow:
     """As the seed draws it: the expensive call is made for new and for changed content only."""
 
     @pytest.mark.parametrize("saving", [True, False], ids=["saved", "not-yet-saved"])
-    def test_a_second_crawl_pays_for_what_changed(self, store, project, *, saving):
+    def test_a_second_crawl_pays_for_what_changed(self, project, *, saving):
         paid: list[str] = []
-        index = ContentIndexManager(store, project)
+        index = ContentIndexManager(project)
 
         def crawl(pages: dict[str, str]) -> dict[str, Any]:
             found = {}
@@ -90,8 +90,8 @@ class TestFlow:
 
 
 class TestRecord:
-    def test_has_the_seeds_keys(self, saved, store, project):
-        record = again(store, project).get_url_record(a_url(1))
+    def test_has_the_seeds_keys(self, saved, project):
+        record = again(project).get_url_record(a_url(1))
 
         name = sha256(a_url(1).encode()).hexdigest()[:12]
         assert datetime.fromisoformat(record["last_extracted"]) <= datetime.now(UTC)
@@ -113,14 +113,14 @@ class TestRecord:
 
 
 class TestSaving:
-    def test_is_one_transaction_for_all_updates(self, store, project):
-        index = again(store, project)
+    def test_is_one_transaction_for_all_updates(self, project):
+        index = again(project)
         for name in range(3):
             index.update_url_record(a_url(name), index.calculate_content_hash(str(name)), {"n": name})
 
-        assert list(again(store, project).load_index()) == []
+        assert list(again(project).load_index()) == []
         assert index.save_index() == 3
-        assert len(list(again(store, project).load_index())) == 3
+        assert len(list(again(project).load_index())) == 3
         assert index.save_index() == 0
 
     def test_that_fails_keeps_the_updates(self, index, store, project):
@@ -145,8 +145,8 @@ class TestSaving:
 
 class TestExtraction:
     @pytest.mark.usefixtures("saved")
-    def test_comes_back_with_its_types(self, store, project):
-        assert again(store, project).get_cached_extraction(a_url(1)) == FOUND
+    def test_comes_back_with_its_types(self, project):
+        assert again(project).get_cached_extraction(a_url(1)) == FOUND
 
     def test_of_a_crawl_comes_with_lines_and_items(self, index, project):
         project.write(a_page(1))
@@ -215,10 +215,10 @@ class TestUpdate:
         assert index.get_url_record(a_url(1)) is None
 
 
-def test_the_index_is_read_a_part_at_a_time(store, project):
+def test_the_index_is_read_a_part_at_a_time(project):
     project.write([record for name in range(25) for record in a_page(name)])
 
-    assert sorted(url for url, _ in again(store, project).load_index()) == sorted(a_url(name) for name in range(25))
+    assert sorted(url for url, _ in again(project).load_index()) == sorted(a_url(name) for name in range(25))
 
 
 INDEX = "content_index.json"
@@ -238,12 +238,12 @@ def read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def export(store: Store, project: ProjectStore, folder: Path) -> Transfer:
-    return export_cache(store, project, folder, lambda _pages: None)
+def export(project: ProjectStore, folder: Path) -> Transfer:
+    return export_cache(project, folder, lambda _pages: None)
 
 
-def take(store: Store, project: ProjectStore, tree: Path, *, dry_run: bool = False, **settings: Any) -> Transfer:
-    return import_cache(store, project, tree, Settings(**settings), lambda _files: None, dry_run=dry_run)
+def take(project: ProjectStore, tree: Path, *, dry_run: bool = False, **settings: Any) -> Transfer:
+    return import_cache(project, tree, Settings(**settings), lambda _files: None, dry_run=dry_run)
 
 
 def seen(store: Store, project: ProjectStore) -> set[str]:
@@ -272,7 +272,7 @@ def tree(tmp_path) -> Path:
         project = store.project("shop")
         fill(project)
         project.write([DecisionRecord(page_key(a_url(1)), "content_index", "excluded", "a login page", NOON)])
-        assert export(store, project, tmp_path / "deep" / "x") == Transfer(pages=3, extractions=5)
+        assert export(project, tmp_path / "deep" / "x") == Transfer(pages=3, extractions=5)
     return tmp_path / "deep" / "x"
 
 
@@ -301,27 +301,27 @@ class TestExport:
         ],
         ids=["dots", "escapes", "quotes", "endless"],
     )
-    def test_nothing_of_a_url_gets_into_a_path(self, store, project, tmp_path, url):
+    def test_nothing_of_a_url_gets_into_a_path(self, project, tmp_path, url):
         project.write(a_page(1, url=url))
 
-        export(store, project, tmp_path / "x")
+        export(project, tmp_path / "x")
 
         names = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.json")}
         assert names == {f"x/{INDEX}", f"x/extractions/{stem(url)}.json", f"x/metadata/{stem(url)}_meta.json"}
         assert list(read(tmp_path / "x" / INDEX)) == [url]
 
-    def test_a_page_with_half_a_character_is_left_out(self, store, project, tmp_path):
+    def test_a_page_with_half_a_character_is_left_out(self, project, tmp_path):
         halved = (replace(one, content="\ud800") if isinstance(one, SourceRecord) else one for one in a_page(2))
         project.write([*a_page(1), *halved])
 
-        done = export(store, project, tmp_path)
+        done = export(project, tmp_path)
 
         assert (done.pages, done.pages_left_out) == (1, 1)
         assert done.problems == [f"{a_url(2)} is left out: holds half a character, which no JSON file can"]
         assert list(read(tmp_path / INDEX)) == [a_url(1)]
 
     @pytest.mark.parametrize("held", ["folder", "file", "older-export"])
-    def test_over_something_else_is_refused(self, store, project, tmp_path, held):
+    def test_over_something_else_is_refused(self, project, tmp_path, held):
         fill(project)
         folder = tmp_path / "x"
         if held == "folder":
@@ -329,11 +329,11 @@ class TestExport:
         elif held == "file":
             folder.write_text("mine")
         else:
-            export(store, project, folder)
+            export(project, folder)
         before = sorted(tmp_path.rglob("*"))
 
         with pytest.raises(CacheTreeError, match="is not empty: name an empty folder, or a new one"):
-            export(store, project, folder)
+            export(project, folder)
         assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -349,12 +349,12 @@ class TestImport:
             ),
         ],
     )
-    def test_leaves_what_the_store_knows_better(self, store, project, tree, changed, pages, title):
+    def test_leaves_what_the_store_knows_better(self, project, tree, changed, pages, title):
         document, *others = a_page(0)
         assert isinstance(document, DocumentRecord)
         project.write([replace(document, title="here", **changed), *others])
 
-        assert take(store, project, tree).pages == pages
+        assert take(project, tree).pages == pages
 
         page = project.page(page_key(a_url(0)))
         assert (page.document.title, page.document.status) == (title, changed.get("status", "completed"))
@@ -375,7 +375,7 @@ class TestIndex:
         index = (tree / INDEX).read_text()
         (tree / INDEX).write_text(index.replace(f"extractions/{stem(a_url(1))}.json", name))
 
-        done = take(store, project, tree)
+        done = take(project, tree)
 
         assert seen(store, project) == {a_url(0), a_url(2)}
         assert done.problems == [f"{a_url(1)} ({name}) is left out: {words}; the page is done again"]
@@ -388,7 +388,7 @@ def test_a_flipped_byte_never_gets_in(store, project, tree):
 
     for place in range(0, len(whole), 41):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
-        done = take(store, project, tree)
+        done = take(project, tree)
         (problem,) = done.problems
         assert problem.startswith(a_url(1))
         assert "is left out: was altered" in problem
@@ -405,7 +405,7 @@ def test_a_file_with_a_wrong_value_is_left_out(store, project, tree, path, value
 
     edit(file_of(tree, 1), change)
 
-    done = take(store, project, tree)
+    done = take(project, tree)
 
     assert seen(store, project) == {a_url(0), a_url(2)}
     assert (done.pages, done.pages_left_out, done.problems[0].startswith(a_url(1))) == (2, 1, True)
@@ -450,7 +450,7 @@ def link(path: Path) -> None:
 def test_a_file_that_is_none_of_ours_is_left_out(store, project, tree, damage, words):
     damage(file_of(tree, 1))
 
-    done = take(store, project, tree)
+    done = take(project, tree)
 
     assert seen(store, project) == {a_url(0), a_url(2)}
     assert f"is left out: {words}" in done.problems[0]
@@ -461,7 +461,7 @@ def test_a_file_that_is_none_of_ours_is_left_out(store, project, tree, damage, w
 def test_an_index_that_is_nested_without_end_is_made_anew(store, project, tree):
     (tree / INDEX).write_text('{"https://www.example.com/": {"extraction_file": "x", "more": ' + "[" * 200_000)
 
-    assert take(store, project, tree).index_rebuilt == f"{INDEX} is damaged or truncated"
+    assert take(project, tree).index_rebuilt == f"{INDEX} is damaged or truncated"
     assert seen(store, project) == {a_url(0), a_url(1), a_url(2)}
 
 
@@ -499,9 +499,9 @@ class TestTreeOfTheSpecification:
     def test_comes_in_and_answers_as_it_did(self, store, plain):
         project = store.project("shop")
 
-        assert take(store, project, plain) == Transfer(pages=1, extractions=1)
-        assert take(store, project, plain) == Transfer(pages_held=1, extractions=1)
-        index = ContentIndexManager(store, project)
+        assert take(project, plain) == Transfer(pages=1, extractions=1)
+        assert take(project, plain) == Transfer(pages_held=1, extractions=1)
+        index = ContentIndexManager(project)
         assert not index.is_content_changed(a_url(1), self.HASH)
         assert index.is_content_changed(a_url(1), sha256(b"store").hexdigest())
         assert index.get_cached_extraction(a_url(1)) == read(plain / "extractions" / "abc123def.json")
@@ -509,6 +509,6 @@ class TestTreeOfTheSpecification:
         told = (row["title"], row["depth"], row["last_seen_at"].isoformat())
         assert told == ("Page Title", 1, "2025-05-26T16:59:00+00:00")
         with_us = plain / "again"
-        export(store, project, with_us)
+        export(project, with_us)
         assert read(with_us / "metadata" / f"{stem(a_url(1))}_meta.json")["decision_explanation"] == "a login page"
-        assert take(store, store.project("third"), with_us).pages == 1
+        assert take(store.project("third"), with_us).pages == 1

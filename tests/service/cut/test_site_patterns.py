@@ -244,17 +244,17 @@ def put_pages(project: ProjectStore) -> None:
 
 
 class TestRefining:
-    def test_stored_pages_lose_what_their_site_names_and_wait_no_more(self, store, project):
+    def test_stored_pages_lose_what_their_site_names_and_wait_no_more(self, project):
         for number in range(3):
             # Within the content, where a site's own patterns alone remove it.
             html = html_page(number).replace("<main>", f"<main><p>{HEADER} {number * 7919}</p>")
             put(project, a_url(number), html)
         configs.put_config(project, DOMAIN, CONFIG, Settings(), NOON)
-        refiner = Refiner(store, project, Settings())
+        refiner = Refiner(project, Settings())
 
         pages = [page for lot in refiner.lots(refiner.domains()) for page in lot]
         for page in pages:
-            write_refined(store, project, Settings(), [recleaned(page.source, page.cleaned, LATER)])
+            write_refined(project, Settings(), [recleaned(page.source, page.cleaned, LATER)])
 
         assert len(pages) == 3
         assert all(HEADER not in page.cleaned.content for page in pages)
@@ -262,14 +262,14 @@ class TestRefining:
         (decision,) = [one for one in project.decisions(pages[0].source.page_key) if one.layer == "patterns"]
         assert decision.reason.startswith("1 blocks, ")
 
-    def test_pages_that_stay_as_they_are_wait_no_more_either(self, store, project):
+    def test_pages_that_stay_as_they_are_wait_no_more_either(self, project):
         put_pages(project)
         configs.put_config(project, DOMAIN, SiteConfig((".nowhere",)), Settings(), NOON)
-        first = Refiner(store, project, Settings())
+        first = Refiner(project, Settings())
         for page in [page for lot in first.lots(first.domains()) for page in lot]:
-            write_refined(store, project, Settings(), [recleaned(page.source, page.cleaned, LATER)])
+            write_refined(project, Settings(), [recleaned(page.source, page.cleaned, LATER)])
         configs.put_config(project, DOMAIN, SiteConfig((".elsewhere",)), Settings(), NOON)
-        refiner = Refiner(store, project, Settings())
+        refiner = Refiner(project, Settings())
 
         assert [page for lot in refiner.lots(refiner.domains()) for page in lot] == []
         assert refiner.settle() == 3

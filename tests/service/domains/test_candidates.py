@@ -32,7 +32,7 @@ def outcomes(project: ProjectStore, *urls: str, session: str = "spring", **optio
     return [each.outcome.value for each in judged]
 
 
-def test_what_was_decided_about_a_domain_says_what_becomes_of_its_urls(store, project):
+def test_what_was_decided_about_a_domain_says_what_becomes_of_its_urls(project):
     service = DomainService(project, Settings())
     service.register_domains(["known.example", "good.example", "bad.example", "over.example"], NOON)
     service.update_candidate_counts("good.example", NOON, high=1, low=0, confidence=0.9)

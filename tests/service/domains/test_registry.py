@@ -21,7 +21,7 @@ BARE, WWW = "example.org", "www.example.org"
 
 
 @pytest.fixture
-def service(store, project) -> DomainService:
+def service(project) -> DomainService:
     return DomainService(project, Settings())
 
 

@@ -20,7 +20,7 @@ LOW, HIGH = DomainStatus.PROCESSED_LOW_QUALITY, DomainStatus.PROCESSED_HIGH_QUAL
 
 
 @pytest.fixture
-def service(store, project) -> DomainService:
+def service(project) -> DomainService:
     service = DomainService(project, Settings())
     for name, status in (("poor.example", LOW), ("good.example", HIGH), ("was-poor.example", LOW)):
         service.update_status(service.register_domain(name, NOON).domain_id, status, NOON)

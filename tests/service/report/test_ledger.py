@@ -16,7 +16,6 @@ from scrapy_dedup.service.report.ledger import (
 )
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.pages.reads import DroppedPages, StoredAlias
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.stored_pages import NOON
 from tests.tables import table
@@ -42,18 +41,18 @@ def crawled(project: ProjectStore, day: int, stats: dict[str, object]) -> None:
     project.end_run(run.id, status="finished", reason="finished", stats=stats, finished_at=at)
 
 
-def ledger_of(store: Store, project: ProjectStore, settings: Settings | None = None) -> Ledger:
-    found = make_ledger(store, project, settings or Settings(), project.last_runs(), None)
+def ledger_of(project: ProjectStore, settings: Settings | None = None) -> Ledger:
+    found = make_ledger(project, settings or Settings(), project.last_runs(), None)
     assert found is not None
     return found
 
 
-def test_the_last_run_is_told_and_the_sum_of_all(store, project):
+def test_the_last_run_is_told_and_the_sum_of_all(project):
     crawled(project, 0, STATS)
     crawled(project, 1, STATS | {"dedup/url/dropped": 10})
     crawled(project, 2, {"downloader/request_count": 3})
 
-    found = ledger_of(store, project)
+    found = ledger_of(project)
 
     assert (found.run.runs, found.run.began_at) == (1, NOON + timedelta(days=1))
     assert [row.pages for row in found.run.rows][:3] == [0, 10, 3]
@@ -62,12 +61,12 @@ def test_the_last_run_is_told_and_the_sum_of_all(store, project):
     assert found.run.differences == found.all_runs.differences == ()
 
 
-def test_counts_of_a_run_under_way_need_not_agree(store, project):
+def test_counts_of_a_run_under_way_need_not_agree(project):
     crawled(project, 0, STATS)
     run = project.begin_run(spider="site", jobdir=None, started_at=NOON + timedelta(days=1))
     project.report_run(run.id, {"dedup/items/in": 9, "elapsed_time_seconds": 2.0}, NOON + timedelta(days=1))
 
-    found = ledger_of(store, project)
+    found = ledger_of(project)
 
     assert (found.run.before.items, found.run.differences) == (9, ())
     assert found.all_runs.differences == ()

@@ -32,26 +32,26 @@ def analyze(store: Store, project: ProjectStore, **parameters: float) -> None:
         DomainDedupService(session, Settings()).analyze_project(project.id, **parameters)  # type: ignore[arg-type]
 
 
-def report_of(store: Store, project: ProjectStore) -> Report:
-    return make_report(store, project, Settings(), NOON)
+def report_of(project: ProjectStore) -> Report:
+    return make_report(project, Settings(), NOON)
 
 
 class TestReport:
-    def test_duplicates_are_fetched_pages_and_redirects_are_not(self, store, project):
+    def test_duplicates_are_fetched_pages_and_redirects_are_not(self, project):
         put_html(project, [1])
         target = page_key(a_url(1))
         for name, status in (("copy", "duplicate"), ("moved", "alias"), ("gone", "failed")):
             key = page_key(a_url(name))
             project.write([CrawledUrlRecord(key, a_url(name), DOMAIN, status, NOON, document_key=target)])  # type: ignore[arg-type]
 
-        assert report_of(store, project).pages_fetched == 2
+        assert report_of(project).pages_fetched == 2
 
     @pytest.mark.parametrize("fill", [put_html, put_text])
     def test_samples_show_what_was_removed_and_why(self, store, project, fill):
         fill(project, range(5), BANNER)
         analyze(store, project)
 
-        sample = report_of(store, project).samples[0]
+        sample = report_of(project).samples[0]
 
         assert [(block.text, block.kept) for block in sample.blocks] == [(BANNER, False), (sample.blocks[1].text, True)]
         assert "on 5 of 5 pages" in sample.blocks[0].evidence
@@ -72,10 +72,10 @@ def visit(project: ProjectStore, name: object, verdict: Any, hours: float, *, di
         project.write([DecisionRecord(key, LAYER, "changed", "", at, {"diff": diff})])
 
 
-def found(store: Store, project: ProjectStore, run_id: uuid.UUID | None = None) -> ReportRecrawl | None:
+def found(project: ProjectStore, run_id: uuid.UUID | None = None) -> ReportRecrawl | None:
     runs = {run.id: run for run in project.last_runs()}
     run = runs[run_id] if run_id else next(iter(project.last_runs(1)))
-    return findings(store, project, Settings(), run)
+    return findings(project, Settings(), run)
 
 
 def crawl_with_diffs(project: ProjectStore, *lengths: int) -> None:
@@ -84,7 +84,7 @@ def crawl_with_diffs(project: ProjectStore, *lengths: int) -> None:
         visit(project, number, "changed", 1, diff="d" * chars, change_class="content")
 
 
-def test_figures_are_those_of_the_run_alone(store, project):
+def test_figures_are_those_of_the_run_alone(project):
     first = begin(project, 0)
     for name in range(5):
         visit(project, name, "new", 1)
@@ -98,8 +98,8 @@ def test_figures_are_those_of_the_run_alone(store, project):
     third = begin(project, 10)
     visit(project, 1, "unchanged", 11, callback_run=False)
 
-    assert found(store, project, first) is None
-    assert found(store, project, second) == ReportRecrawl(
+    assert found(project, first) is None
+    assert found(project, second) == ReportRecrawl(
         began_at=NOON + 5 * HOUR,
         new=1,
         changed=1,
@@ -113,18 +113,18 @@ def test_figures_are_those_of_the_run_alone(store, project):
         bytes_saved=1_900,
         diffs=(),
     )
-    last = found(store, project, third)
+    last = found(project, third)
     assert last
     assert (last.unchanged, last.callbacks_saved) == (1, 1)
 
 
-def test_diff_of_a_later_run_is_not_this_ones(store, project):
+def test_diff_of_a_later_run_is_not_this_ones(project):
     crawl_with_diffs(project, 5)
     run = project.last_runs(1)[0].id
     begin(project, 10)
     visit(project, 1, "changed", 11, diff="other")
 
-    recrawl = found(store, project, run)
+    recrawl = found(project, run)
 
     assert recrawl
     told = [(page.url, page.title, page.change, page.diff) for page in recrawl.diffs]
@@ -136,16 +136,16 @@ def of_kind(found: tuple[ReportDomainLayouts, ...], kind: str) -> ReportLayout:
 
 
 class TestLayouts:
-    def test_examples_are_pages_with_such_urls(self, store, project):
+    def test_examples_are_pages_with_such_urls(self, project):
         put_site(project)
 
-        article = of_kind(shown_layouts(store, project), "article")
+        article = of_kind(shown_layouts(project), "article")
 
         assert article.examples[0] == a_url("posts/hemp")
         assert len(set(article.examples)) == 3
         assert all(url.startswith(a_url("posts/")) for url in article.examples)
 
-    def test_what_stands_at_a_rule_is_shown_where_a_text_is_kept(self, store, project):
+    def test_what_stands_at_a_rule_is_shown_where_a_text_is_kept(self, project):
         put_site(project)
         path = "body>footer.end>p"
         project.write(
@@ -160,16 +160,16 @@ class TestLayouts:
             ]
         )
 
-        article = of_kind(shown_layouts(store, project), "article")
+        article = of_kind(shown_layouts(project), "article")
 
         assert FOOTER in [each.example for each in article.template.left_out]
 
-    def test_of_a_template_that_is_not_live_only_figures_are_shown(self, store, project):
+    def test_of_a_template_that_is_not_live_only_figures_are_shown(self, project):
         layouts = put_site(project)
         change = TemplateStateRecord(DOMAIN, layouts["article"], None, "probation", "worse than the fallback", NOON)
         project.set_template_state(change)
 
-        article = of_kind(shown_layouts(store, project), "article")
+        article = of_kind(shown_layouts(project), "article")
 
         assert (article.template.state, article.template.reason) == ("probation", "worse than the fallback")
         assert (article.template.content, article.template.left_out, article.template.rules) == ((), (), 0)

@@ -219,10 +219,10 @@ def test_any_pages_keep_what_is_not_boilerplate(pages):
 OTHER = "https://other.example"
 
 
-def mined(store: Store, project: ProjectStore, batch_pages: int = 1_000) -> Mining:
+def mined(project: ProjectStore, batch_pages: int = 1_000) -> Mining:
     read: list[int] = []
-    known = pages_to_mine(store, project)
-    found = mine_stored(store, project, known, Settings(), read.append, batch_pages=batch_pages)
+    known = pages_to_mine(project)
+    found = mine_stored(project, known, Settings(), read.append, batch_pages=batch_pages)
     assert sum(read) == sum(known.values())
     return found
 
@@ -233,12 +233,12 @@ def only(mining: Mining) -> MinedDomain:
 
 
 @pytest.mark.parametrize("batch_pages", [25, 40, 99])
-def test_batches_find_what_one_batch_finds(store, project, batch_pages):
+def test_batches_find_what_one_batch_finds(project, batch_pages):
     put(project, {a_url(f"posts/{number}"): post(f"p{number}") for number in range(60)})
     put(project, {a_url(f"tools/{number}"): listing(f"t{number}") for number in range(40)})
-    at_once = only(mined(store, project))
+    at_once = only(mined(project))
 
-    found = only(mined(store, project, batch_pages))
+    found = only(mined(project, batch_pages))
 
     assert found.batches == -(-100 // batch_pages)
     assert [(one.layout, one.pages, one.url_pattern, one.structure) for one in found.clusters] == [
@@ -246,30 +246,30 @@ def test_batches_find_what_one_batch_finds(store, project, batch_pages):
     ]
 
 
-def test_pages_without_items_are_mined_too(store, project):
+def test_pages_without_items_are_mined_too(project):
     """Those that only lead to others give none."""
     put(project, {a_url(f"posts/{name}"): post(name) for name in ("hemp", "jute")})
     put(project, {a_url("tools/wire"): listing("wire")}, field=BARE)
 
-    found = only(mined(store, project))
+    found = only(mined(project))
 
     assert (found.pages, len(found.clusters)) == (3, 2)
 
 
-def test_what_is_no_html_is_left_out_and_counted(store, project):
+def test_what_is_no_html_is_left_out_and_counted(project):
     put(project, {a_url("deep"): "<div>" * 100_000, a_url("page"): post("hemp")})
     put_text(project, ["text"])
 
-    found = only(mined(store, project))
+    found = only(mined(project))
 
     assert (found.pages, found.left_out) == (1, 2)
 
 
-def test_structures_that_several_domains_share_are_families(store, project):
+def test_structures_that_several_domains_share_are_families(project):
     put(project, {f"{host}/{name}": post(name) for host in (OTHER, f"https://{DOMAIN}") for name in ("hemp", "jute")})
     put(project, {a_url("tools/wire"): listing("wire")})
 
-    found = mined(store, project)
+    found = mined(project)
 
     assert [domain.domain for domain in found.domains] == ["other.example", DOMAIN]
     (family,) = found.families

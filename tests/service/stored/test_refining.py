@@ -25,7 +25,6 @@ from scrapy_dedup.store.records.records import (
     TemplateRecord,
 )
 from scrapy_dedup.store.records.stored import StoredSource
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service import learned_site
 from tests.service.stored_pages import BANNER, DOMAIN, NOON, a_url, text_page
@@ -75,9 +74,9 @@ def an_outcome(items: list[dict[str, Any]] | None, callback: str = "parse", days
 class Found:
     """What refining finds, and what it comes to."""
 
-    def __init__(self, store: Store, project: ProjectStore, **settings: Any) -> None:
+    def __init__(self, project: ProjectStore, **settings: Any) -> None:
         chosen = replace(Settings(), **settings)
-        refiner = self.refiner = Refiner(store, project, chosen)
+        refiner = self.refiner = Refiner(project, chosen)
         self.told: list[tuple[str, int]] = []
         domains = refiner.domains()
         self.lots = list(refiner.lots(domains, lambda *seen: self.told.append(seen)))
@@ -91,10 +90,10 @@ class Found:
 
 
 @pytest.fixture
-def refined(store, project) -> Refinement:
+def refined(project) -> Refinement:
     """One page whose text changes."""
     put_site(project)
-    return next(page for page in Found(store, project).pages if page.source.url == URL)
+    return next(page for page in Found(project).pages if page.source.url == URL)
 
 
 class TestAnotherModel:
@@ -114,18 +113,18 @@ class TestAnotherModel:
             knowledge.templates[one.layout] = structs.replace(one, template=keeping, model="another")
         project.write(template_record(knowledge, layout, NOON) for layout in sorted(knowledge.templates))
 
-    def test_takes_its_place_once_refining_is_through(self, store, project):
-        Found(store, project).refiner.settle()
+    def test_takes_its_place_once_refining_is_through(self, project):
+        Found(project).refiner.settle()
 
         assert {one.model for one in project.templates(DOMAIN)} == {model_hash()}
-        assert Found(store, project).churn.changed == 0
+        assert Found(project).churn.changed == 0
 
-    def test_is_not_asked_where_fewer_pages_are_kept_than_the_site_was_learned_from(self, store, project):
+    def test_is_not_asked_where_fewer_pages_are_kept_than_the_site_was_learned_from(self, project):
         rest = next(one for one in project.templates(DOMAIN) if one.layout == REST)
         record = {name: getattr(rest, name) for name in TemplateRecord.__struct_fields__}
         project.write([TemplateRecord(**record | {"body": dict(rest.body) | {"pages": 60}})])
 
-        assert Found(store, project).churn.changed > 0
+        assert Found(project).churn.changed > 0
 
 
 class TestFinding:
@@ -139,30 +138,30 @@ class TestFinding:
         ],
     )
     def test_pages_that_cannot_be_sent_anew_are_passed_over_with_the_reason(
-        self, store, project, content, document, records, why
+        self, project, content, document, records, why
     ):
         put_site(project)
         put(project, URL, content, **document)
         project.write(records)
 
-        found = Found(store, project)
+        found = Found(project)
 
         assert found.churn.passed_over == {why: 1}
         assert URL not in {page.source.url for page in found.pages}
 
-    def test_pages_that_another_model_judged_by_themselves_are_judged_again(self, store, project):
+    def test_pages_that_another_model_judged_by_themselves_are_judged_again(self, project):
         put(project, URL, POST)
         put(project, a_url("posts/rope"), learned_site.post("rope"))
         by_another = SourceRecord(KEY, URL, DOMAIN, "html", POST, NOON, report={"model": "another"})
         project.write([structs.replace(by_another, cleaned_content="an older text")])
 
-        found = Found(store, project)
+        found = Found(project)
 
         assert [page.source.url for page in found.pages] == [URL]
         assert found.churn.passed_over == {PassedOver.NO_KNOWLEDGE: 1}
 
     @pytest.mark.parametrize("method", ["html", "text"])
-    def test_other_methods_leave_out_what_repeats(self, store, project, method):
+    def test_other_methods_leave_out_what_repeats(self, project, method):
         chosen = replace(Settings(), boilerplate_method=method)
         for name in range(6):
             put(project, a_url(name), f"<p>{BANNER}</p><p>{text_page(name)}</p>")
@@ -170,7 +169,7 @@ class TestFinding:
         ((fingerprint, _, _),) = reading.blocks()
         project.write([BoilerplateRecord(DOMAIN, method, (to_hex(fingerprint),), pages_analyzed=6)])
 
-        found = Found(store, project, boilerplate_method=method)
+        found = Found(project, boilerplate_method=method)
 
         assert [BANNER in page.cleaned.content for page in found.pages] == [False] * 6
         assert {page.method for page in found.pages} == {method}
@@ -183,14 +182,14 @@ def a_source(**fields: Any) -> StoredSource:
 
 
 class TestWriting:
-    def write(self, store: Store, project: ProjectStore, page: Refinement) -> int:
-        return write_refined(store, project, Settings(), [recleaned(page.source, page.cleaned, LATER)])
+    def write(self, project: ProjectStore, page: Refinement) -> int:
+        return write_refined(project, Settings(), [recleaned(page.source, page.cleaned, LATER)])
 
-    def test_text_figures_and_decision_change_together_and_outcomes_stay(self, store, project, refined):
+    def test_text_figures_and_decision_change_together_and_outcomes_stay(self, project, refined):
         kept = an_outcome([an_item()])
         project.write([kept])
 
-        written = self.write(store, project, refined)
+        written = self.write(project, refined)
 
         stored = project.page(KEY)
         assert written == 1
@@ -200,10 +199,10 @@ class TestWriting:
         assert [one.layer for one in project.decisions(KEY)] == ["boilerplate"]
         assert [one.items for one in project.extractions_of(KEY)] == [kept.items]
 
-    def test_page_of_which_a_newer_version_came_stays_as_it_is(self, store, project, refined):
+    def test_page_of_which_a_newer_version_came_stays_as_it_is(self, project, refined):
         put(project, URL, "<p>Newer", last_changed_at=LATER)
 
-        assert self.write(store, project, refined) == 0
+        assert self.write(project, refined) == 0
         assert store_text(project) == "an older text"
         assert project.decisions(KEY) == []
 

@@ -57,7 +57,7 @@ class Site:
         return cut_page(html, page, url, site_of(DOMAIN, self.project.templates(DOMAIN)), Settings())
 
     def desk(self, *, dry_run: bool = True) -> TemplateDesk:
-        return TemplateDesk(self.store, self.project, Settings(), LATER, dry_run)
+        return TemplateDesk(self.project, Settings(), LATER, dry_run)
 
     def decide(self, *decisions: upkeep.Decision) -> TemplateChange:
         return self.desk(dry_run=False).override(DOMAIN, name_of(self.article), decisions)
@@ -161,7 +161,7 @@ class TestFiles:
         exported = json.dumps(export_templates(site.project))
         other = site.store.project("other")
 
-        done = import_templates(site.store, other, read_templates(exported, LATER), dry_run=False)
+        done = import_templates(other, read_templates(exported, LATER), dry_run=False)
 
         assert (done.added, done.unchanged, done.domains, done.done) == (3, 0, (DOMAIN,), True)
         moved = Site(site.store, other, site.article, site.listing)

@@ -145,21 +145,21 @@ class TestPicturesOfAReport:
             url = f"https://{STORED_DOMAIN}/{layout}"
             project.put_picture(StoredPicture(STORED_DOMAIN, layout, url, NOON, 10, 10, boxes, b"x" * size))
 
-    def test_they_stand_with_their_layouts(self, store, project):
+    def test_they_stand_with_their_layouts(self, project):
         layouts = put_site(project)
         self.put(project, {layouts["article"]: 9})
 
-        found = {each.kind: each for each in shown_layouts(store, project)[0].layouts}
+        found = {each.kind: each for each in shown_layouts(project)[0].layouts}
 
         picture = found["article"].picture
         assert (picture.png, len(picture.boxes)) == (b"x" * 9, 1)
         assert found["listing"].picture is None
 
-    def test_together_they_have_so_much_room(self, store, project):
+    def test_together_they_have_so_much_room(self, project):
         layouts = put_site(project)
         self.put(project, {layouts["article"]: PICTURE_BYTES, layouts["listing"]: 1})
 
-        found = {each.kind: each for each in shown_layouts(store, project)[0].layouts}
+        found = {each.kind: each for each in shown_layouts(project)[0].layouts}
 
         assert sum(each.picture is not None for each in found.values()) == 1
         assert sorted(bool(each.left_out) for each in found.values()).count(True) == 1

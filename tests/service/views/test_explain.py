@@ -12,8 +12,8 @@ from tests.service.stored_pages import BANNER, DOMAIN, FOOTER, NOON, a_url, html
 from tests.tables import table
 
 
-def explained(store: Store, name: object, settings: Settings | None = None) -> Explanation:
-    return explain(store, "shop", a_url(name), settings or Settings())
+def explained(project: ProjectStore, name: object, settings: Settings | None = None) -> Explanation:
+    return explain(project, a_url(name), settings or Settings())
 
 
 def analyze(store: Store, project: ProjectStore, settings: Settings | None = None) -> None:
@@ -27,7 +27,7 @@ class TestRemovedBlocks:
         put_html(project, range(7, 10), FOOTER)
         analyze(store, project, Settings(boilerplate_method="html"))
 
-        found = explained(store, 0)
+        found = explained(project, 0)
 
         assert [(block.text, block.path, block.evidence) for block in found.removed] == [
             (FOOTER, "body>header>p", "on 10 of 10 pages"),
@@ -41,11 +41,11 @@ class TestRemovedBlocks:
         analyze(store, project, Settings(boilerplate_method="html"))
         put(project, {a_url(0): html_page(0, "Another banner by now")})
 
-        (block,) = explained(store, 0).removed
+        (block,) = explained(project, 0).removed
 
         assert (block.text, block.path, block.evidence) == (BANNER, "body>header>p", "on 5 of 5 pages")
 
-    def test_where_nobody_remembers_the_evidence_stays(self, store, project):
+    def test_where_nobody_remembers_the_evidence_stays(self, project):
         decision = DecisionRecord(
             page_key(a_url(1)),
             "boilerplate",
@@ -56,13 +56,13 @@ class TestRemovedBlocks:
         )
         project.write([decision])
 
-        (block,) = explained(store, 1).removed
+        (block,) = explained(project, 1).removed
 
         assert (block.text, block.fingerprint, block.evidence) == ("", "00000000000000aa", "on 41 of 44 pages")
 
 
 class TestBesideOthers:
-    def test_chunks_come_with_the_pages_that_give_them(self, store, project):
+    def test_chunks_come_with_the_pages_that_give_them(self, project):
         put_html(project, [1, 2])
         own = StoredChunk(0, "0" * 16, b"x" * 16, "added", "prose", 40, 10, "Own")
         key = page_key(a_url(2))
@@ -70,30 +70,30 @@ class TestBesideOthers:
         given = StoredChunk(0, "2" * 16, b"y" * 16, "added", "prose", 40, 10, "Shared")
         project.write([ChunksRecord(key, (given,)), ChunksRecord(page_key(a_url(1)), (own, shared))])
 
-        page = page_of(explained(store, 1), NOON)
+        page = page_of(explained(project, 1), NOON)
 
         told = [(one.sample, one.layer, one.holder_url) for one in page.chunks]
         assert told == [("Own", None, ""), ("Shared", "chunk", a_url(2))]
         assert ("chunks", "2, 1 of them left out") in page.facts
 
     @table("service/the_page_that_it_is_like_is_told")
-    def test_the_page_that_it_is_like_is_told(self, store, project, layer, name, told):
+    def test_the_page_that_it_is_like_is_told(self, project, layer, name, told):
         put_html(project, [1, 2])
         keeper, own = page_key(a_url(2)), page_key(a_url(1))
         values = {"title_key": None, "language": "", "sketch": None, "layer": layer, "keeper": keeper, "jaccard": 0.93}
         project.write([SignatureRecord(page_key=own, domain=DOMAIN, text_hash=own, **values)])
 
-        page = page_of(explained(store, 1), NOON)
+        page = page_of(explained(project, 1), NOON)
 
         assert (name, told) in page.facts
         assert page.like == ExplainedLike(a_url(2), layer or "", 0.93)
 
 
-def test_a_page_that_was_removed_is_told_as_removed(store, project):
+def test_a_page_that_was_removed_is_told_as_removed(project):
     put_html(project, [1, 2])
     project.write([GoneRecord(page_key(a_url(2)), NOON)])
 
-    found = [explained(store, name) for name in (1, 2)]
+    found = [explained(project, name) for name in (1, 2)]
 
     assert [ExplanationAnswer.made(one).gone_at for one in found] == [None, NOON]
     facts = [dict(page_of(one, NOON).facts) for one in found]

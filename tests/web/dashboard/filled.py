@@ -72,7 +72,7 @@ def fill(folder: Path, editions: Sequence[int] = (1, 2)) -> Filled:
         crawled.crawl("hospital", "-a", f"start={' '.join(addresses(pages, FEW))}", DEDUP_LANGUAGES=["nl"])
     filled = Filled(folder)
     with Store.open(filled.url) as store:
-        add_registry(store, store.project(PROJECT))
+        add_registry(store.project(PROJECT))
         add_hostile(store, store.project(HOSTILE_PROJECT))
     return filled
 
@@ -96,7 +96,7 @@ def _almanac(folder: Path, origin: str, edition: int) -> Site:
     }
 
 
-def add_registry(store: Store, project: ProjectStore) -> None:
+def add_registry(project: ProjectStore) -> None:
     """Register some domains of every kind, and raise an alarm."""
     at = datetime.now(UTC)
     service = DomainService(project, Settings())

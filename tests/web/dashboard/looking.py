@@ -20,7 +20,7 @@ def violations(page: Page) -> list[str]:
 def harbour_pages(dashboard: Dashboard) -> list[ListedPage]:
     """Return the stored pages of the harbour's site that have items."""
     choice = PageChoice(domain=HARBOUR, status="completed", limit=200)
-    return list(list_pages(dashboard.store, dashboard.project, choice).pages)
+    return list(list_pages(dashboard.project, choice).pages)
 
 
 def a_changed_page(dashboard: Dashboard) -> ListedPage:

@@ -77,9 +77,9 @@ def test_sums_and_layers_are_those_of_the_report_trend_and_last_runs_those_of_ru
 def test_sums_of_the_registry_are_those_of_all_documents_once_runs_have_ended(dashboard):
     at = datetime.now(UTC)
 
-    quick = quick_front_page(dashboard.store, dashboard.project, at)
+    quick = quick_front_page(dashboard.project, at)
 
-    whole_page = front_page(dashboard.store, dashboard.project, dashboard.server.settings, at)
+    whole_page = front_page(dashboard.project, dashboard.server.settings, at)
     assert quick == replace(whole_page, ledger=None, is_quick=True)
 
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.browser
 def test_page_says_what_explain_says_and_what_went_out_stands_beside_it_with_a_link_that_keeps_it(browser, dashboard):
     page = a_changed_page(dashboard)
     told = dashboard.json("explain", page.url)
-    found = explain(dashboard.store, dashboard.project.name, page.url, dashboard.server.settings)
+    found = explain(dashboard.project, page.url, dashboard.server.settings)
     first = next(block for block in found.blocks if not block.kept)
     assert found.source
 

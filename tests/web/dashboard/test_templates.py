@@ -103,7 +103,7 @@ def _title(dashboard: Dashboard) -> str:
 def _cut(dashboard: Dashboard) -> str:
     """Return a page of the harbour as the next crawl would cut it."""
     page, settings = a_changed_page(dashboard), dashboard.server.settings
-    found = explain(dashboard.store, dashboard.project.name, page.url, settings)
+    found = explain(dashboard.project, page.url, settings)
     assert found.source
     reading = read_again(found.source, settings)
     assert reading
