@@ -29,7 +29,7 @@ from scrapy_dedup.answers import (
 from scrapy_dedup.core.runs import DropAlarm
 from scrapy_dedup.service.views.changes import VERDICTS, Since
 from scrapy_dedup.service.views.explain import Explanation
-from scrapy_dedup.service.views.page_lists import SearchResults
+from scrapy_dedup.service.views.page_lists import SearchResults, Stopped
 from scrapy_dedup.store.records.stored import RunFigures, StoredRun
 
 Layer = Annotated[str, Field(examples=["boilerplate"])]
@@ -76,8 +76,7 @@ class SearchAnswer(Answer):
     pages: list[FoundPageAnswer]
     looked_at: Annotated[int, Field(description="How many pages were looked at.", ge=0, examples=[12])]
     stopped: Annotated[
-        Literal["pages", "seconds"] | None,
-        Field(description="The bound at which it stopped early; null: it did not.", examples=[None]),
+        Stopped | None, Field(description="The bound at which it stopped early; null: it did not.", examples=[None])
     ]
     next: Cursor
 

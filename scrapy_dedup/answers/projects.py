@@ -1,7 +1,7 @@
 """Projects: what is stored of them, how much boilerplate their domains have, and the report."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from msgspec import to_builtins
 from pydantic import ConfigDict, Field
@@ -12,6 +12,7 @@ from scrapy_dedup.core.boilerplate.repeats import ProjectAnalysisResult
 from scrapy_dedup.report.values import Report
 from scrapy_dedup.service.report.overview import Overview
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.records.records import Method
 
 
 class ProjectAnswer(Answer):
@@ -65,7 +66,7 @@ class LearnedAnswer(Answer):
     """What is known of a domain by one method."""
 
     domain: Domain
-    method: Literal["template", "html", "text"]
+    method: Method
     pages_analyzed: Count
     blocks_total: Count
     blocks_boilerplate: Count

@@ -59,6 +59,7 @@ from scrapy_dedup.store.records.records import (
     CrawledUrlRecord,
     DecisionRecord,
     DocumentRecord,
+    DocumentStatus,
     Method,
     Record,
     ReleaseRecord,
@@ -478,9 +479,7 @@ class Crawl:
         """Let other workers have what a page claimed that does not go out."""
         self.rows += [ReleaseRecord(claim, draft.page_key) for claim in draft.claims]
 
-    def _document(
-        self, draft: Draft, status: Literal["processing", "completed", "failed"], at: datetime, error: str | None = None
-    ) -> DocumentRecord:
+    def _document(self, draft: Draft, status: DocumentStatus, at: datetime, error: str | None = None) -> DocumentRecord:
         cleaned = draft.cleaned
         return DocumentRecord(
             page_key=draft.page_key,

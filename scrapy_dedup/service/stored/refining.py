@@ -152,17 +152,13 @@ class KnownSite(Struct, frozen=True):
         newer = learn_sample(domain, sample, self.settings).with_snapshots_of(site).with_decisions_of(site)
         return replace(self, site=newer, changes=tuple(changes(site, newer, at)))
 
-    def cut_alone(self, reading: Reading) -> tuple[Cleaned, Metadata] | None:
-        """Cut a page by itself, as a crawl that knows nothing of its site; None where it is none of HTML."""
-        if reading.method != "template" or reading.page is None:
-            return None
-        found = cut_page(reading.source, reading.page, reading.url, None, self.settings, self.patterns)
-        return found.cleaned, found.metadata
+    def cut(self, reading: Reading, *, alone: bool = False) -> tuple[Cleaned, Metadata] | None:
+        """Cut a page as a crawl would; None where nothing is known by which that could be done.
 
-    def cut(self, reading: Reading) -> tuple[Cleaned, Metadata] | None:
-        """Cut a page as a crawl would; None where nothing is known by which that could be done."""
+        One of HTML is cut *alone* then, as by a crawl that knows nothing of its site.
+        """
         if reading.method == "template" and reading.page is not None:
-            if not (self.is_configured or (self.site is not None and self.site.templates)):
+            if not (alone or self.is_configured or (self.site is not None and self.site.templates)):
                 return None
             found = cut_page(reading.source, reading.page, reading.url, self.site, self.settings, self.patterns)
             return found.cleaned, found.metadata
@@ -346,7 +342,7 @@ class Refiner:
         reading = read_again(source, self._settings)
         if reading is None:
             return PassedOver.UNREADABLE
-        cut = known.cut(reading) or (known.cut_alone(reading) if self._is_of_another_model(source) else None)
+        cut = known.cut(reading, alone=self._is_of_another_model(source))
         if cut is None:
             return PassedOver.NO_KNOWLEDGE
         outcomes = self._outcomes(state)

@@ -1,7 +1,7 @@
 """The registry: which domains there are, which of them are not to be crawled, and what is decided about each."""
 
 from datetime import datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
 from pydantic import Field
@@ -12,7 +12,7 @@ from scrapy_dedup.core.patterns import SiteConfig
 from scrapy_dedup.service import patterns as configs
 from scrapy_dedup.service.domains.candidates import candidates_of
 from scrapy_dedup.service.domains.registry import ChosenDomains, DomainService, UnknownDomainError
-from scrapy_dedup.store.domains.lists import DomainChoice
+from scrapy_dedup.store.domains.lists import DomainChoice, DomainSort
 from scrapy_dedup.store.tables.columns import now
 from scrapy_dedup.web.api.asked import LONGEST, After, Body, DomainInPath, DryRun, Here, Limit, Named, Switch
 from scrapy_dedup.web.problems import ProblemError
@@ -20,7 +20,6 @@ from scrapy_dedup.web.server import OpenProject
 
 router = APIRouter(prefix="/projects/{project}", tags=["domains"])
 Names = Annotated[list[Named], Field(min_length=1, max_length=1_000, examples=[["spam.example", "www.ads.example"]])]
-Sort = Literal["name", "status", "pages", "confidence", "boilerplate", "crawled"]
 
 
 class RegisterBody(Body):
@@ -48,7 +47,7 @@ def list_domains(
         str | None, Query(description="A part of names; with `*` or `?` all of it.", max_length=300, examples=["tea"])
     ] = None,
     status: Annotated[answers.Status | None, Query(description="Only these.", examples=["BLACKLISTED"])] = None,
-    sort: Annotated[Sort, Query(description="By this, then by name.", examples=["pages"])] = "name",
+    sort: Annotated[DomainSort, Query(description="By this, then by name.", examples=["pages"])] = "name",
     *,
     descending: Annotated[bool, Query(description="Largest first.", examples=[True])] = False,
     limit: Limit = 50,

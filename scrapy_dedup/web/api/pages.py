@@ -14,6 +14,7 @@ from scrapy_dedup.answers import pages as answers
 from scrapy_dedup.service.views import changes, page_lists
 from scrapy_dedup.service.views.explain import explain
 from scrapy_dedup.store.engine.codec import from_cursor, to_cursor
+from scrapy_dedup.store.records.records import DocumentStatus
 from scrapy_dedup.store.records.stored import RunFigures
 from scrapy_dedup.store.tables.columns import now
 from scrapy_dedup.web.api.asked import After, DomainInQuery, Here, Limit, UrlInQuery
@@ -27,9 +28,7 @@ router = APIRouter(prefix="/projects/{project}", tags=["pages"])
 def list_pages(
     asked: Here,
     domain: DomainInQuery = None,
-    status: Annotated[
-        Literal["processing", "completed", "failed"] | None, Query(description="Only these.", examples=["completed"])
-    ] = None,
+    status: Annotated[DocumentStatus | None, Query(description="Only these.", examples=["completed"])] = None,
     verdict: Annotated[
         Literal["new", "changed", "unchanged", "removed", "duplicate", "skipped"] | None,
         Query(description="Only these.", examples=["changed"]),

@@ -1,7 +1,7 @@
 """Layouts and their templates: from which designs pages are built, how they are cut, and what people decide."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
@@ -9,7 +9,7 @@ from pydantic import Field
 
 from scrapy_dedup.answers import templates as answers
 from scrapy_dedup.service.stored import template_upkeep as upkeep
-from scrapy_dedup.service.stored.template_upkeep import TemplateDesk
+from scrapy_dedup.service.stored.template_upkeep import Action, TemplateDesk
 from scrapy_dedup.service.templates.layout_figures import domain_layouts, find_layout
 from scrapy_dedup.store.tables.columns import now
 from scrapy_dedup.web.api.asked import (
@@ -42,7 +42,7 @@ VersionInQuery = Annotated[int, Query(description="The number of a version.", ge
 class DecisionBody(Body):
     """What is to become of the elements that a CSS selector matches; forget: what was decided about it."""
 
-    action: Annotated[Literal["keep", "drop", "forget"], Field(examples=["keep"])]
+    action: Annotated[Action, Field(examples=["keep"])]
     selector: Selector
 
 
