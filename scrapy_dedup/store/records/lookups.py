@@ -171,7 +171,7 @@ def read(row: Any, kind: type[Value], **packed: Callable[[bytes], Any]) -> Value
 
     *packed* unpacks columns; None stays None.
     """
-    named = row._mapping  # noqa: SLF001 (SQLAlchemy's public name for it)
+    named = row._asdict()
     values = {name: named[name] for name in kind.__struct_fields__ if name in named}
     for name, unpacked in packed.items():
         if values[name] is not None:
