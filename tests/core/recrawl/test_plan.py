@@ -145,6 +145,23 @@ def test_endless_wait_does_not_overflow():
     assert answer == Skip(SkipReason.FRESH, datetime.max.replace(tzinfo=UTC))
 
 
+@table("core/validators_are_sent_while_they_are_of_use")
+def test_validators_are_sent_while_they_are_of_use(counts, *, trusted):
+    assert ValidatorTrust(**counts).is_earned() is trusted
+
+
+@table("core/dates_are_believed_once_shown_to_be_true")
+def test_dates_are_believed_once_shown_to_be_true(counts, *, trusted):
+    assert LastmodTrust(**counts).is_earned() is trusted
+
+
+def test_old_counts_lose_weight():
+    assert ValidatorTrust(1_000, 600, 300, 10).halved() == ValidatorTrust(500, 300, 150, 5)
+    assert LastmodTrust(900, 100).halved() == LastmodTrust(450, 50)
+    assert ValidatorTrust(999, 9).halved() == ValidatorTrust(999, 9)
+    assert LastmodTrust(999).halved() == LastmodTrust(999)
+
+
 days = st.floats(0, 90).map(lambda count: count * DAY)
 maybe_days = st.none() | days
 states = st.builds(
@@ -168,7 +185,7 @@ policies = st.builds(
     gone_for=days,
     cache_max_age=maybe_days,
     max_304_age=days,
-    adaptive=st.none() | st.just(AdaptivePolicy()),
+    adaptive=st.none() | st.builds(AdaptivePolicy, longest=st.sampled_from([2 * DAY, 30 * DAY])),
 )
 situations = st.builds(
     Situation,
@@ -176,7 +193,7 @@ situations = st.builds(
     refresh=st.booleans(),
     is_met=st.booleans(),
     trusts_validators=st.booleans(),
-    lastmod=maybe_days.map(lambda age: None if age is None else NOON - age),
+    lastmod=st.none() | st.integers(-30, 60).map(lambda days: NOON + days * DAY),
     trusts_lastmod=st.booleans(),
 )
 
@@ -200,52 +217,12 @@ def test_nothing_stands_for_a_page_of_which_nothing_is_held(state, policy, situa
     assert isinstance(answer, Fetch) or (isinstance(answer, Skip) and answer.reason is SkipReason.GONE)
 
 
-@table("core/validators_are_sent_while_they_are_of_use")
-def test_validators_are_sent_while_they_are_of_use(counts, *, trusted):
-    assert ValidatorTrust(**counts).is_earned() is trusted
-
-
-@table("core/dates_are_believed_once_shown_to_be_true")
-def test_dates_are_believed_once_shown_to_be_true(counts, *, trusted):
-    assert LastmodTrust(**counts).is_earned() is trusted
-
-
-def test_old_counts_lose_weight():
-    assert ValidatorTrust(1_000, 600, 300, 10).halved() == ValidatorTrust(500, 300, 150, 5)
-    assert LastmodTrust(900, 100).halved() == LastmodTrust(450, 50)
-    assert ValidatorTrust(999, 9).halved() == ValidatorTrust(999, 9)
-    assert LastmodTrust(999).halved() == LastmodTrust(999)
-
-
-BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
-
-waits = st.sampled_from([timedelta(0), timedelta(hours=5), DAY, 9 * DAY])
-policies_of_years = st.builds(
-    RecrawlPolicy,
-    fresh_for=waits,
-    rules=st.sampled_from([(), (FreshRule("example.com/news/*", 2 * DAY),), (FreshRule("other.example", 40 * DAY),)]),
-    gone_for=waits,
-    cache_max_age=st.none() | st.sampled_from([DAY, 20 * DAY]),
-    max_304_age=st.sampled_from([DAY, 30 * DAY]),
-    adaptive=st.none() | st.builds(AdaptivePolicy, longest=st.sampled_from([2 * DAY, 30 * DAY])),
-)
-situations_of_years = st.builds(
-    Situation,
-    is_held=st.booleans(),
-    refresh=st.booleans(),
-    is_met=st.booleans(),
-    trusts_validators=st.booleans(),
-    lastmod=st.none() | st.integers(-30, 60).map(lambda days: BEGIN + days * DAY),
-    trusts_lastmod=st.booleans(),
-)
-
-
 class PlanMachine(RuleBasedStateMachine):
     """One page, its server, and a clock that may go back."""
 
-    @initialize(policy=policies_of_years)
+    @initialize(policy=policies)
     def begin(self, policy: RecrawlPolicy) -> None:
-        self.policy, self.now, self.state = policy, BEGIN, None
+        self.policy, self.now, self.state = policy, NOON, None
         self.situation = Situation()
 
     state: PageState | None
@@ -254,7 +231,7 @@ class PlanMachine(RuleBasedStateMachine):
     def wait(self, wait: timedelta) -> None:
         self.now += wait
 
-    @rule(situation=situations_of_years)
+    @rule(situation=situations)
     def look(self, situation: Situation) -> None:
         self.situation = situation
 
