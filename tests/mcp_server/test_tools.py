@@ -231,7 +231,7 @@ def test_an_answer_that_is_very_deep_is_cut():
 
 
 TOKEN = "right-token"
-OURS = hosts_of("127.0.0.1", 8643, ["Crawls.example.org", "proxy.example:9000"])
+OURS = hosts_of("127.0.0.1", 8643, ())
 
 
 async def nothing(*_: object) -> None:
@@ -249,21 +249,8 @@ def status(**headers: str | list[str]) -> int:
     return refused.status_code if refused else 200
 
 
-@table("mcp_server/hosts")
-def test_the_host_is_one_of_ours(host, answer):
-    assert status(host=host) == answer
-
-
-def test_there_is_one_host():
-    assert status(host=[]) == 421
-    assert status(host=["127.0.0.1:8643", "127.0.0.1:8643"]) == 421
-
-
-@table("mcp_server/origins")
-def test_a_request_from_a_web_page_is_from_one_of_ours(origin, answer):
-    assert status(origin=origin) == answer
-
-
-@table("mcp_server/tokens")
-def test_the_token_is_known(authorization, answer):
-    assert status(authorization=authorization) == answer
+def test_there_is_one_host_and_one_token():
+    """The rest of what is refused stands in the tests of `serve --mcp`, by HTTP."""
+    assert status() == 200
+    assert status(host=[]) == status(host=["127.0.0.1:8643", "127.0.0.1:8643"]) == 421
+    assert status(authorization=[]) == status(authorization=[f"Bearer {TOKEN}", "Bearer other"]) == 401

@@ -137,9 +137,10 @@ def test_without_a_token_one_is_made_and_printed_once(filled_shop):
 
 @table("commands/mcp_requests")
 def test_requests_that_are_not_ours_are_refused(serving, headers, status):
-    found = httpx.post(serving.url, json=INITIALIZE, headers=HEADERS | headers)
+    port = str(httpx.URL(serving.url).port)
+    given = {name: value.replace("{port}", port) for name, value in headers.items()}
 
-    assert found.status_code == status
+    assert httpx.post(serving.url, json=INITIALIZE, headers=HEADERS | given).status_code == status
 
 
 def test_a_body_that_is_too_large_is_refused(serving):

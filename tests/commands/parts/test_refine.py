@@ -187,15 +187,14 @@ def test_decision_of_a_person_goes_out(project, server):
     assert not any("# On p" in item["cleaned_content"] for item in emitted(project))
 
 
-@pytest.mark.parametrize("by", ["block", "rule"])
-def test_what_was_removed_wrongly_and_is_kept_goes_out(project, server, by):
+def test_what_was_removed_wrongly_and_is_kept_goes_out(project, server):
     refine(project)
     url = f"{server.origins[0]}/p2"
     block = next(one for one in dedup(project, "explain", url, "--json").json["removed"] if one["text"] == PROMOTION)
     assert not any(PROMOTION in item["cleaned_content"] for item in emitted(project))
     (project.folder / "feed.jsonl").unlink()
 
-    told = dedup(project, "undo", block["fingerprint"] if by == "block" else f"{block['rule']}: {block['rule_path']}")
+    told = dedup(project, "undo", f"{block['rule']}: {block['rule_path']}")
     refine(project)
 
     assert "run `scrapy dedup templates refine`" in " ".join(told.out.split())

@@ -191,15 +191,6 @@ def test_the_results_of_three_engines_are_one_candidate(shop):
     ]
 
 
-def test_what_was_read_before_is_known(shop):
-    name = write(shop, "results.jsonl", *RESULTS)
-    shop.run("domains", "candidates", name)
-
-    again = shop.run("domains", "candidates", name, "--json").json
-
-    assert (again["outcomes"]["new"], again["outcomes"]["known"]) == (0, 3)
-
-
 def test_files_of_one_engine_each_are_named_by_it(shop):
     write(shop, "tavily.jsonl", {"url": "https://a.example/"}, {"url": "https://b.example/"})
     Path(shop.folder, "brave.jsonl.gz").write_bytes(gzip.compress(b'{"url": "https://a.example/"}'))

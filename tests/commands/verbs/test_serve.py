@@ -93,7 +93,6 @@ def test_a_project_that_is_not_among_others_is_a_slip(finished_shop, mcp):
     ("options", "why"),
     [
         pytest.param(["--host", "0.0.0.0"], "other machines can reach", id="none-for-other-machines"),
-        pytest.param(["--host", "::"], "other machines can reach", id="none-for-other-machines-by-ipv6"),
         pytest.param(["-s", 'DEDUP_SERVE={"token": "secret"}'], "has 6 characters: it needs at least 16", id="guessed"),
     ],
 )

@@ -458,8 +458,11 @@ def test_a_file_that_is_none_of_ours_is_left_out(store, project, tree, damage, w
     assert (project.page_states([key]), project.extractions_of(key)) == ({}, [])
 
 
-def test_an_index_that_is_nested_without_end_is_made_anew(store, project, tree):
-    (tree / INDEX).write_text('{"https://www.example.com/": {"extraction_file": "x", "more": ' + "[" * 200_000)
+@pytest.mark.parametrize(
+    "index", ['{"a": {"extraction_file": "x", "more": ' + "[" * 200_000, ""], ids=["nested", "empty"]
+)
+def test_an_index_that_is_none_is_made_anew(store, project, tree, index):
+    (tree / INDEX).write_text(index)
 
     assert take(project, tree).index_rebuilt == f"{INDEX} is damaged or truncated"
     assert seen(store, project) == {a_url(0), a_url(1), a_url(2)}
