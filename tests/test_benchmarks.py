@@ -104,7 +104,7 @@ def test_benchmark_that_takes_too_long_is_ended_with_its_children(tmp_path):
     program = f"import os, time; open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(600)"
     parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {program!r}])"
 
-    assert run_within([sys.executable, "-c", parent], 5) is None
+    assert run_within([sys.executable, "-c", parent], 3) is None
     child = int((tmp_path / "pid").read_text())
     wait_for(lambda: not is_running(child))
 

@@ -1,7 +1,11 @@
+import uuid
+
 import pytest
+from sqlalchemy import insert
 
 from scrapy_dedup.store.records.records import RunStatus
 from scrapy_dedup.store.records.stored import Run
+from scrapy_dedup.store.tables.models import CrawlRun
 from scrapy_dedup.store.workers import RUNS_KEPT
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import NOON, a_time
@@ -47,11 +51,15 @@ def test_without_a_jobdir_every_run_is_new(project, ended):
 
 def test_the_newest_runs_of_each_spider_are_kept(project):
     rare = begin(project, jobdir=None, spider="rare")
-    runs = [begin(project, jobdir=None, hours=hour) for hour in range(RUNS_KEPT + 5)]
+    told = {"project_id": project.id, "spider": "site", "status": "running", "stats": {}}
+    before = [told | {"id": uuid.uuid4(), "started_at": a_time(hour)} for hour in range(RUNS_KEPT)]
+    with project.transaction(write=True) as connection:
+        connection.execute(insert(CrawlRun), before)
+    runs = [begin(project, jobdir=None, hours=RUNS_KEPT + hour).id for hour in range(5)]
 
     kept = project.last_runs(2 * RUNS_KEPT)
 
-    assert [run.id for run in kept] == [*(run.id for run in reversed(runs[5:])), rare.id]
+    assert [run.id for run in kept] == [*reversed([*(row["id"] for row in before[5:]), *runs]), rare.id]
 
 
 def test_a_jobdir_belongs_to_a_spider_and_a_project(store, project):

@@ -237,18 +237,6 @@ def test_a_new_original_forgets_the_text_of_the_old_one(project):
     assert source_of(project, 1).cleaned_content is None
 
 
-@pytest.mark.parametrize("bound", [1, 95])
-def test_decisions_are_capped_and_the_oldest_go(store, bound):
-    project = store.project("p", KeepPolicy(decisions=bound))
-    for number in range(0, 200, 5):
-        project.write([a_decision(n, decided_at=a_time(n)) for n in range(number, number + 5)])
-
-    kept = [number for number in range(200) if project.decisions(a_key(number))]
-
-    assert max(1, int(bound * 0.9)) <= len(kept) <= bound
-    assert kept == list(range(200 - len(kept), 200))
-
-
 @pytest.fixture
 def project(store) -> ProjectStore:
     return store.project("shop", KeepPolicy(enough_pages=ENOUGH))

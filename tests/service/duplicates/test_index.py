@@ -70,15 +70,6 @@ class TestAtOnce:
         assert [one.dropped for one in decided] == [False, True]
         assert said(decided[1]) == (layer, a_key(1))
 
-    def test_text_that_both_have_goes_out_once(self, project):
-        run = Run(project)
-        first, second = a_fact(1, [1, 2]), a_fact(2, [2, 3])
-        found = [run.ask(first), run.ask(second)]
-
-        texts = given(run.decide(first, found[0])) + given(run.decide(second, found[1]))
-
-        assert sorted(texts) == sorted(map(a_paragraph, [1, 2, 3]))
-
     def test_text_that_a_page_has_lost_meanwhile_is_not_its_any_more(self, project):
         """The store still says that it holds it."""
         run = Run(project)

@@ -1,4 +1,5 @@
 import tracemalloc
+import uuid
 from typing import Unpack
 
 import pytest
@@ -203,17 +204,16 @@ class TestWholeProject:
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.lists(st.sampled_from([BANNER, FOOTER, "x" * 60, "short"]), max_size=4), min_size=1, max_size=12))
-def test_any_pages_keep_what_is_not_boilerplate(pages):
+def test_any_pages_keep_what_is_not_boilerplate(lasting, pages):
     """Cut and original have the same blocks, apart from those that are reported as boilerplate."""
-    with Store.open("sqlite://") as store:
-        project = store.project("shop")
-        put(project, {a_url(name): text_page(name, *blocks) for name, blocks in enumerate(pages)}, field="content")
-        analyze(store, project)
+    project = lasting.project(str(uuid.uuid4()))
+    put(project, {a_url(name): text_page(name, *blocks) for name, blocks in enumerate(pages)}, field="content")
+    analyze(lasting, project)
 
-        gone = set(project.knowledge(DOMAIN)["text"].boilerplate_hashes)
-        for name, blocks in enumerate(pages):
-            kept = [block for block in [*blocks, unique(name)] if hash_block(block) not in gone]
-            assert [part for part in (cleaned(project, name) or "").split("\n\n") if part] == kept
+    gone = set(project.knowledge(DOMAIN)["text"].boilerplate_hashes)
+    for name, blocks in enumerate(pages):
+        kept = [block for block in [*blocks, unique(name)] if hash_block(block) not in gone]
+        assert [part for part in (cleaned(project, name) or "").split("\n\n") if part] == kept
 
 
 OTHER = "https://other.example"

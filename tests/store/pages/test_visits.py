@@ -13,6 +13,7 @@ from tests.store.builders import (
     DOMAIN,
     NOON,
     a_crawled_url,
+    a_decision,
     a_document,
     a_key,
     a_snapshot,
@@ -30,17 +31,20 @@ def begin(project: ProjectStore, hours: float = 0) -> Run:
 
 
 @pytest.mark.parametrize("bound", [1, 95])
-def test_visits_are_capped_and_the_oldest_go(store, bound):
-    project, other = store.project("p", KeepPolicy(visits=bound)), store.project("other")
+def test_visits_and_decisions_are_capped_and_the_oldest_go(store, bound):
+    project, other = store.project("p", KeepPolicy(visits=bound, decisions=bound)), store.project("other")
     other.write([a_visit("other", at=a_time(-1))])
     begin(project)
     for number in range(0, 200, 5):
         project.write([a_visit(n, at=a_time(n)) for n in range(number, number + 5)])
+        project.write([a_decision(n, decided_at=a_time(n)) for n in range(number, number + 5)])
 
-    kept = [change.page_key for change in project.changes(EVER)]
+    visits = [change.page_key for change in project.changes(EVER)]
+    decisions = [a_key(number) for number in range(200) if project.decisions(a_key(number))]
 
-    assert max(1, int(bound * 0.9)) <= len(kept) <= bound
-    assert kept == [a_key(number) for number in range(200 - len(kept), 200)]
+    for kept in (visits, decisions):
+        assert max(1, int(bound * 0.9)) <= len(kept) <= bound
+        assert kept == [a_key(number) for number in range(200 - len(kept), 200)]
     assert len(list(other.changes(EVER))) == 1
 
 
