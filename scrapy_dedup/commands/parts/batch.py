@@ -25,7 +25,6 @@ from scrapy_dedup.commands.verbs.clean import CleanOutcome, opened_knowledge, te
 from scrapy_dedup.core.errors import DedupError
 
 if TYPE_CHECKING:
-    from scrapy_dedup.batch.run import BatchRun
     from scrapy_dedup.batch.session import Files
 
 # Behind OUT. A plan leaves alone what a batch writes at the same time.
@@ -100,14 +99,15 @@ def _run(call: Call, spark: Any, watcher: Any) -> int:
                 watcher.close()
                 _tell_plan(outcome, len(inputs), batch.partitions, as_json=options.json)
                 return DONE if outcome.plan.pages else NOT_DONE
-            _clean(batch, outcome, part)
+            outcome.learned = batch.learn()
+            batch.cut()
+            outcome.tally = batch.judge()
+            batch.write(part)
             # What is whole is not removed, whatever happens to it.
             end.pop_all()
             _place(files, part, out, overwrite=options.overwrite)
             if options.remember:
-                outcome.remembered = knowledge.remember(
-                    found for one in outcome.learned if (found := batch.knowledge(one.domain))
-                )
+                outcome.remembered = knowledge.remember(outcome.learned, batch.knowledge)
     watcher.close()
     tell(outcome, as_json=options.json, to_stderr=False)
     return DONE if outcome.tally.pages else NOT_DONE
@@ -147,13 +147,6 @@ def _check_out(files: "Files", out: str, *, overwrite: bool) -> None:
         raise WrongCallError(
             f"{out}: has {strange[0]!r}, which no batch wrote; name another OUT, or remove it yourself"
         )
-
-
-def _clean(batch: "BatchRun", outcome: CleanOutcome, part: str) -> None:
-    outcome.learned = batch.learn()
-    batch.cut()
-    outcome.tally = batch.judge()
-    batch.write(part)
 
 
 def _place(files: "Files", part: str, out: str, *, overwrite: bool) -> None:

@@ -71,12 +71,14 @@ class CleanKnowledge:
         found = site_of(domain, self._project.templates(domain))
         return found if found and any(one.state == "live" for one in found.templates.values()) else None
 
-    def remember(self, learned: Iterable[SiteKnowledge]) -> "Remembered":
+    def remember(self, learned: Iterable[Learned], knowledge_of: Callable[[str], SiteKnowledge | None]) -> "Remembered":
         """Write what was learned, a domain in a transaction; return where."""
         assert self._project is not None
         at, number = datetime.now(UTC), 0
-        for number, knowledge in enumerate(learned, 1):  # noqa: B007 (counted)
-            self._project.write([template_record(knowledge, layout, at) for layout in sorted(knowledge.templates)])
+        for one in learned:
+            if (knowledge := knowledge_of(one.domain)) is not None:
+                self._project.write([template_record(knowledge, layout, at) for layout in sorted(knowledge.templates)])
+                number += 1
         return Remembered(number, self._project.name, self._store)
 
 
@@ -249,11 +251,13 @@ def run(call: Call) -> int:
         left_out = enter(_opened(options.left_out)) if options.left_out and not options.dry_run else None
         watcher = enter(watching(PASSES * inputs.total, left_out))
         cleaning = enter(CleaningRun(inputs, call.settings, watcher, jobs=options.jobs, strict=options.strict))
-        _clean(cleaning, knowledge, output, outcome)
-        if options.remember and not options.dry_run:
-            outcome.remembered = knowledge.remember(
-                found for one in outcome.learned if (found := cleaning.knowledge(one.domain))
-            )
+        outcome.plan = cleaning.survey(knowledge.of)
+        outcome.learned = list(cleaning.learn())
+        if output is not None:
+            output.writelines(cleaning.lines())
+            outcome.tally = cleaning.tally
+            if options.remember:
+                outcome.remembered = knowledge.remember(outcome.learned, cleaning.knowledge)
     tell(outcome, as_json=options.json, to_stderr=options.output == STDOUT and not options.dry_run)
     return DONE if outcome.tally.pages or (options.dry_run and outcome.plan.pages) else NOT_DONE
 
@@ -283,16 +287,6 @@ def _fetched(call: Call, enter: Callable[[AbstractContextManager[str]], str]) ->
             names[place] = str(folder / f"{place}.jsonl")
             Path(names[place]).write_bytes(line)
     return names
-
-
-def _clean(cleaning: CleaningRun, knowledge: CleanKnowledge, output: BinaryIO | None, outcome: CleanOutcome) -> None:
-    outcome.plan = cleaning.survey(knowledge.of)
-    outcome.learned = list(cleaning.learn())
-    if output is None:
-        return
-    for line in cleaning.lines():
-        output.write(line)
-    outcome.tally = cleaning.tally
 
 
 def _check(options: argparse.Namespace) -> None:
