@@ -31,6 +31,8 @@ _PAGE_CHARS: Final = 600
 _CLEAR: Final = 0.99
 _LONGEST_PART: Final = 400
 _MOST_PARTS: Final = 8
+# A text of fewer letters is not judged; half of that in scripts whose letters are syllables or words.
+_LEAST_LETTERS: Final = 30
 # Below this many letters a detector alone is wrong too often.
 _SHORT: Final = 60
 _IMAGE_OR_LINK: Final = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:[ \t]+\"[^\"()]*\")?\)")
@@ -104,7 +106,7 @@ class LanguagePolicy(Struct, frozen=True):
     """What is wanted, and how sure a detector must be of another language (numbers: benchmarks/language).
 
     Raises:
-        ValueError: a code that is not ISO 639-1, or a number out of range.
+        ValueError: a code that is not ISO 639-1.
     """
 
     wanted: frozenset[str]
@@ -113,17 +115,10 @@ class LanguagePolicy(Struct, frozen=True):
     """Of chunks that are neither short nor close to a wanted language, and of all on a page that is not wanted."""
     doubt: float = 0.5
     """Of a short chunk, or one in a language close to a wanted one, on a page that is wanted or of unknown language."""
-    min_chars: int = 30
-    """With fewer letters a chunk is not judged; half of that in scripts whose letters are syllables or words."""
 
     def __post_init__(self) -> None:
         for code in sorted(self.wanted):
             check_language(code)
-        if not 0 <= self.confidence <= self.doubt <= 1 or self.min_chars < 1:
-            raise ValueError(
-                f"confidence={self.confidence}, doubt={self.doubt}, min_chars={self.min_chars}: "
-                "needs 0 <= confidence <= doubt <= 1 and min_chars >= 1"
-            )
 
 
 class LanguageVerdict(Struct, frozen=True):
@@ -192,13 +187,13 @@ class _Judge(Struct, frozen=True, dict=True):
 
     def verdict(self, chunk: Chunk, text: str) -> LanguageVerdict:
         said = letters(text)
-        if not _is_prose(chunk) or said < self.policy.min_chars:
+        if not _is_prose(chunk) or said < _LEAST_LETTERS:
             reason = LanguageReason.SHORT if _is_prose(chunk) else LanguageReason.NOT_PROSE
             return _unjudged(reason)
         language, confidence = self.detect(_one_line(text)) or (None, 0.0)
         # Sentences of a text that is as surely as that in a wanted language need not be read.
         is_clear = language in self.policy.wanted and confidence >= _CLEAR
-        wanted, other = self._parts(text) if said >= 2 * self.policy.min_chars and not is_clear else (False, False)
+        wanted, other = self._parts(text) if said >= 2 * _LEAST_LETTERS and not is_clear else (False, False)
         reason = LanguageReason.OTHER
         if language in self.policy.wanted:
             reason = LanguageReason.WANTED
@@ -217,7 +212,7 @@ class _Judge(Struct, frozen=True, dict=True):
     def _parts(self, text: str) -> tuple[bool, bool]:
         """Whether some sentences are surely in a wanted language, and some surely in another."""
         wanted = other = False
-        for part in _sentences(text, self.policy.min_chars):
+        for part in _sentences(text):
             found = self.detect(part)
             if found is not None and found[1] >= self.policy.doubt:
                 close = any(are_close(found[0], code) for code in self.policy.wanted)
@@ -238,7 +233,7 @@ def _page_language(texts: Sequence[str], declared: str | None, detect: Detect, p
     """Return the language of most of a page's prose; of too little of it, what the page declares."""
     share = max(100, _PAGE_CHARS // max(1, len(texts)))
     joined = " ".join(_one_line(text[:share]) for text in texts if text)[:_PAGE_CHARS]
-    found = detect(joined) if letters(joined) >= policy.min_chars else None
+    found = detect(joined) if letters(joined) >= _LEAST_LETTERS else None
     if found is not None and letters(joined) >= 2 * _SHORT and found[1] >= policy.confidence:
         return found[0]
     # A declaration in a theme is often wrong for its content: it may back a chunk, it never condemns one.
@@ -246,10 +241,10 @@ def _page_language(texts: Sequence[str], declared: str | None, detect: Detect, p
     return code if code in policy.wanted else None
 
 
-def _sentences(text: str, least: int) -> list[str]:
+def _sentences(text: str) -> list[str]:
     """Return sentences that say enough to be judged alone, the first few of them."""
     parts = (_one_line(part[:_LONGEST_PART]) for part in _SENTENCE.split(text))
-    return list(islice((part for part in parts if letters(part) >= least), _MOST_PARTS))
+    return list(islice((part for part in parts if letters(part) >= _LEAST_LETTERS), _MOST_PARTS))
 
 
 def _one_line(text: str) -> str:
