@@ -81,12 +81,6 @@ def test_deleted_page_is_reported_after_exactly_so_many_complete_runs(project, s
     assert found[-2].count("removed/tombstones") == 1
 
 
-def test_page_that_is_linked_and_gone_is_removed(project, site):
-    site.publish(others=sitemaps(site) | {"/p3": Answer("gone", 410)})
-
-    assert tombstones(crawl(project, site, **AT_ONCE)) == [site.url("p3")]
-
-
 def test_page_that_comes_back_is_new(project, site):
     without(site, "p3")
     gone = crawl(project, site, **AT_ONCE)
@@ -110,13 +104,11 @@ def test_removed_pages_are_noted_without_tombstones_by_default(project, site):
 
 
 BUSY = Answer("busy", 503)
-CUT_OFF = Answer("<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'><url><loc>http", 200)
 INCOMPLETE: dict[str, tuple[dict[str, Any], Callable[[], dict[str, Answer]]]] = {
     "interrupted": ({"CLOSESPIDER_PAGECOUNT": 3}, dict),
     "half-of-the-site-at-503": ({}, lambda: dict.fromkeys(NAMES[::2], BUSY)),
     "failed-sitemap": ({}, lambda: {"sitemap-1.xml": BUSY}),
     "sitemap-that-is-gone": ({}, lambda: {"sitemap-1.xml": Answer("gone", 404)}),
-    "sitemap-that-is-cut-off": ({}, lambda: {"sitemap-1.xml": CUT_OFF}),
     "half-of-the-site-too-slow": (
         {"DOWNLOAD_TIMEOUT": 0.3},
         lambda: dict.fromkeys(NAMES[::2], Answer("late", delay_seconds=0.6)),
