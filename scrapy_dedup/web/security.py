@@ -5,7 +5,6 @@ import logging
 import math
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from enum import Enum
 from typing import Final
@@ -18,6 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from scrapy_dedup.core.addresses import Hosts
+from scrapy_dedup.core.urls.seen import Latest
 from scrapy_dedup.report.drawing import draw
 from scrapy_dedup.web.problems import Problem, refused
 
@@ -48,14 +48,12 @@ class Sessions:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._sessions: OrderedDict[str, Session] = OrderedDict()
+        self._sessions: Latest[str, Session] = Latest(_MOST_SESSIONS)
 
     def begin(self) -> Session:
         """Return a new session."""
         session = Session(secrets.token_urlsafe(32), secrets.token_urlsafe(32), self._clock() + SESSION_SECONDS)
         self._sessions[session.id] = session
-        if len(self._sessions) > _MOST_SESSIONS:
-            self._sessions.popitem(last=False)
         return session
 
     def get(self, session_id: str) -> Session | None:
@@ -160,7 +158,8 @@ class Rate:
 
     def __init__(self, requests_a_minute: int, clock: Callable[[], float]) -> None:
         self._most, self._a_second, self._clock = float(requests_a_minute), requests_a_minute / 60, clock
-        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
+        # Whoever came longest ago has a full bucket by now, or there is an attack from thousands of addresses.
+        self._buckets: Latest[str, _Bucket] = Latest(_CLIENTS_REMEMBERED)
 
     def take(self, client: str, cost: float = 1.0) -> int:
         """Take tokens from a client's bucket; return 0, or the seconds to wait where it is empty."""
@@ -177,13 +176,9 @@ class Rate:
 
     def _filled(self, client: str) -> _Bucket:
         now = self._clock()
-        bucket = self._buckets.get(client)
-        if bucket is None:
-            bucket = self._buckets[client] = _Bucket(self._most, now)
-            # Whoever came longest ago has a full bucket by now, or there is an attack from thousands of addresses.
-            if len(self._buckets) > _CLIENTS_REMEMBERED:
-                self._buckets.popitem(last=False)
-        self._buckets.move_to_end(client)
+        if not self._buckets.meet(client):
+            self._buckets[client] = _Bucket(self._most, now)
+        bucket = self._buckets[client]
         bucket.tokens = min(self._most, bucket.tokens + (now - bucket.filled_at) * self._a_second)
         bucket.filled_at = now
         return bucket

@@ -3,7 +3,6 @@
 import re
 import secrets
 import threading
-from collections import OrderedDict
 from typing import Annotated, Any, Final, Generic, Literal, TypeVar
 from urllib.parse import parse_qs, quote, urlencode
 from uuid import UUID
@@ -13,6 +12,7 @@ from msgspec import Struct, field
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from scrapy_dedup.core.domains import domain_name
+from scrapy_dedup.core.urls.seen import Latest
 from scrapy_dedup.report.drawing import draw
 from scrapy_dedup.service.domains.registry import DomainService
 from scrapy_dedup.service.jobs import Job
@@ -167,7 +167,7 @@ class CodedValues(Generic[Value]):
     """Values by a code that nobody can guess; bounded, the oldest make room, and gone with the server."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[str, Value] = OrderedDict()
+        self._kept: Latest[str, Value] = Latest(_MOST_KEPT)
         self._lock = threading.Lock()
 
     def keep(self, value: Value) -> str:
@@ -175,8 +175,6 @@ class CodedValues(Generic[Value]):
         code = secrets.token_urlsafe(12)
         with self._lock:
             self._kept[code] = value
-            while len(self._kept) > _MOST_KEPT:
-                self._kept.popitem(last=False)
         return code
 
     def find(self, code: str | None) -> Value | None:
