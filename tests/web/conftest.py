@@ -1,8 +1,10 @@
 import shutil
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
+from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
 from scrapy_dedup.service.jobs import Jobs
 from scrapy_dedup.settings import Settings
@@ -16,11 +18,23 @@ def filled_shop(tmp_path_factory) -> Shop:
     return fill(tmp_path_factory.mktemp("filled"))
 
 
+@contextmanager
+def serving(filled: Shop, folder: Path) -> Iterator[Served]:
+    shutil.copytree(filled.folder, folder, dirs_exist_ok=True)
+    shop = Shop(folder)
+    with shop.open() as store, closing(Jobs()) as jobs:
+        yield Served(shop, store, Server(store, Settings.read(SETTINGS), PROJECT, jobs, folder=folder))
+
+
 @pytest.fixture
 def served(filled_shop, tmp_path) -> Iterator[Served]:
     """A copy of the store, served to one test."""
-    shutil.copytree(filled_shop.folder, tmp_path, dirs_exist_ok=True)
-    shop = Shop(tmp_path)
-    with shop.open() as store, closing(Jobs()) as jobs:
-        server = Server(store, Settings.read(SETTINGS), PROJECT, jobs, folder=tmp_path)
-        yield Served(shop, store, server)
+    with serving(filled_shop, tmp_path) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def reader(filled_shop, tmp_path_factory) -> Iterator[TestClient]:
+    """A client of one application, for all that changes nothing: to make one takes longer than many answers."""
+    with serving(filled_shop, tmp_path_factory.mktemp("read")) as found:
+        yield found.client()

@@ -27,7 +27,7 @@ from scrapy_dedup.web.server import Server
 from tests.commands.running import PROJECT, Shop
 from tests.commands.verbs.test_serve import serving_in
 from tests.service.stored_pages import DOMAIN
-from tests.web.served import BEARER, PORT, SETTINGS, TOKEN, Served
+from tests.web.served import BEARER, PORT, SETTINGS, TOKEN
 
 EXAMPLES = 8
 # Whether what is asked for exists, or is a selector, no description says; test_security has all of the third.
@@ -36,8 +36,9 @@ OPERATIONS = 40
 """So many at least; a router that is forgotten is noticed."""
 
 
-def _description(served: Served) -> dict[str, Any]:
-    found: dict[str, Any] = served.client().get("/api/v1/openapi.json").json()
+@pytest.fixture(scope="module")
+def description(reader) -> dict[str, Any]:
+    found: dict[str, Any] = reader.get("/api/v1/openapi.json").json()
     return found
 
 
@@ -57,17 +58,15 @@ def _resolved(description: dict[str, Any], found: dict[str, Any]) -> dict[str, A
     return place
 
 
-def test_the_description_is_openapi_3_1(served):
-    description = _description(served)
-
+def test_the_description_is_openapi_3_1(description):
     assert description["openapi"].startswith("3.1")
     assert len(list(_operations(description))) >= OPERATIONS
     assert description["security"] == [{"token": []}]
     assert description == rest_description()
 
 
-def test_every_operation_is_named_tagged_and_told(served):
-    operations = dict(_operations(_description(served)))
+def test_every_operation_is_named_tagged_and_told(description):
+    operations = dict(_operations(description))
     names = [one["operationId"] for one in operations.values()]
 
     assert len(set(names)) == len(names)
@@ -79,8 +78,7 @@ def test_every_operation_is_named_tagged_and_told(served):
             assert "example" in parameter or "examples" in parameter["schema"], (path, parameter["name"])
 
 
-def test_every_body_and_answer_has_an_example_that_fits(served):
-    description = _description(served)
+def test_every_body_and_answer_has_an_example_that_fits(description):
     checked = 0
     for path, operation in _operations(description):
         bodies = [operation["requestBody"]] if "requestBody" in operation else []
@@ -95,8 +93,7 @@ def test_every_body_and_answer_has_an_example_that_fits(served):
     assert checked > 10 * OPERATIONS
 
 
-def test_every_operation_says_how_it_refuses(served):
-    description = _description(served)
+def test_every_operation_says_how_it_refuses(description):
     for path, operation in _operations(description):
         refusals = {status for status in operation["responses"] if status >= "400"}
         assert {"400", "401", "403", "404", "413", "421", "422", "429", "503"} <= refusals, path
@@ -115,10 +112,10 @@ def app(filled_shop, tmp_path_factory) -> Iterator[Any]:
         yield make_app(server, Access(TOKEN, hosts_of("127.0.0.1", PORT, ()), requests_a_minute=1_000_000))
 
 
-def test_a_body_that_is_no_text_is_refused_as_the_description_says(served):
+def test_a_body_that_is_no_text_is_refused_as_the_description_says(reader, description):
     kind = {"Content-Type": "application/json"}
-    answer = served.client().post(f"/api/v1/projects/{PROJECT}/blacklist", content=b"L\xff", headers=kind)
-    told = _description(served)["paths"]["/api/v1/projects/{project}/blacklist"]["post"]["responses"]
+    answer = reader.post(f"/api/v1/projects/{PROJECT}/blacklist", content=b"L\xff", headers=kind)
+    told = description["paths"]["/api/v1/projects/{project}/blacklist"]["post"]["responses"]
 
     assert str(answer.status_code) in told
 

@@ -25,13 +25,13 @@ def _but(answer: Any, *names: str) -> Any:
 
 
 @table("web/read_as_told")
-def test_what_is_read_is_what_the_command_says(served, path, words, only_here):
+def test_what_is_read_is_what_the_command_says(reader, filled_shop, path, words, only_here):
     if path.startswith("changes"):
         path += "&since=2026-01-01"
-    answer = served.client().get(f"{API}/{path}")
+    answer = reader.get(f"{API}/{path}")
 
     assert answer.status_code == 200, answer.text
-    assert _but(answer.json(), *only_here) == _but(_told(served, *words), *only_here)
+    assert _but(answer.json(), *only_here) == _but(filled_shop.run(*words, "--json").json, *only_here)
 
 
 def test_a_project_is_named_by_its_uuid_too(served):
@@ -58,9 +58,9 @@ def test_an_analysis_is_the_command_s(served):
 
 
 @pytest.mark.parametrize("groups", ["source_groups=coffee", "source_groups=tea&source_groups=coffee"])
-def test_a_group_without_pages_is_an_error_as_in_the_command(served, groups):
+def test_a_group_without_pages_is_an_error_as_in_the_command(reader, groups):
     """One of several, too: its name may be mistyped."""
-    answer = served.client().post(f"{API}/analyze-boilerplate?{groups}&dry_run=true")
+    answer = reader.post(f"{API}/analyze-boilerplate?{groups}&dry_run=true")
 
     assert answer.status_code == 404, answer.text
     assert "keeps no pages of the group 'coffee'" in answer.json()["detail"]
@@ -77,12 +77,11 @@ def test_a_group_without_pages_is_an_error_as_in_the_command(served, groups):
         pytest.param("templates?", "templates", 1, id="templates"),
     ],
 )
-def test_parts_of_a_list_are_the_list(served, path, key, limit):
-    client = served.client()
-    whole = client.get(f"{API}/{path}limit=1000").json()[key]
+def test_parts_of_a_list_are_the_list(reader, path, key, limit):
+    whole = reader.get(f"{API}/{path}limit=1000").json()[key]
     parts, after = [], ""
     while after is not None:
-        part = client.get(f"{API}/{path}limit={limit}{after}").json()
+        part = reader.get(f"{API}/{path}limit={limit}{after}").json()
         parts.append(part[key])
         after = part["next"] and f"&after={part['next']}"
 
@@ -91,17 +90,17 @@ def test_parts_of_a_list_are_the_list(served, path, key, limit):
     assert limit > 1 or [len({one["domain"] for one in part}) for part in parts] == [1] * len(parts)
 
 
-def test_a_cursor_of_an_instant_that_utc_does_not_have_is_told(served):
+def test_a_cursor_of_an_instant_that_utc_does_not_have_is_told(reader):
     plain = b'{"start": {"at": "0001-01-01T00:00:00+23:59"}, "counts": [1, 1, 1], "passed": 1}'
     cursor = base64.urlsafe_b64encode(plain).decode()
 
-    assert served.client().get(f"{API}/changes", params={"after": cursor}).status_code == 422
+    assert reader.get(f"{API}/changes", params={"after": cursor}).status_code == 422
 
 
 @pytest.mark.parametrize("key", ["changes", "pages", "domains", "pages/search?q=tea&"])
 @pytest.mark.parametrize("cursor", ["x", "%00", "W10", "eyJhIjoxfQ", "____", "1" * 1_999, "WzEsMl0"])
-def test_a_cursor_that_is_none_is_told(served, key, cursor):
-    answer = served.client().get(f"{API}/{key}{'' if key.endswith('&') else '?'}after={cursor}")
+def test_a_cursor_that_is_none_is_told(reader, key, cursor):
+    answer = reader.get(f"{API}/{key}{'' if key.endswith('&') else '?'}after={cursor}")
 
     assert answer.status_code == 422
 
@@ -184,10 +183,9 @@ def test_the_cache_is_looked_after(served):
         assert client.post(f"{API}/cache/invalidate", json=wrong).status_code == 422
 
 
-def test_the_picture_of_a_layout_is_shown(served):
-    client = served.client()
-    layouts = client.get(f"{API}/layouts?domain={DOMAIN}").json()["domains"][0]["layouts"]
-    answers = [client.get(f"{API}/domains/{DOMAIN}/layouts/{one['layout']}/picture") for one in layouts]
+def test_the_picture_of_a_layout_is_shown(reader):
+    layouts = reader.get(f"{API}/layouts?domain={DOMAIN}").json()["domains"][0]["layouts"]
+    answers = [reader.get(f"{API}/domains/{DOMAIN}/layouts/{one['layout']}/picture") for one in layouts]
 
     assert {one.status_code for one in answers} == {200, 404}
     shown = next(one for one in answers if one.status_code == 200)
@@ -203,8 +201,8 @@ def test_a_project_is_deleted_with_all_its_rows(served):
 
 
 @table("web/errors_are_problems")
-def test_an_error_is_a_problem(served, method, path, status):
-    answer = served.client().request(method, path)
+def test_an_error_is_a_problem(reader, method, path, status):
+    answer = reader.request(method, path)
 
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
@@ -219,28 +217,26 @@ def test_a_misspelt_dry_run_deletes_nothing(served):
     assert served.client().get(f"/api/v1/projects/{PROJECT}").status_code == 200
 
 
-def test_a_refused_method_is_told_which_are_answered(served):
-    client = served.client()
-
-    assert client.patch(f"/api/v1/projects/{PROJECT}/blacklist").headers["allow"] == "GET, POST, DELETE"
-    assert client.put("/static/dashboard.css").headers["allow"] == "GET, HEAD"
-    assert client.post("/").headers["allow"] == "GET"
+def test_a_refused_method_is_told_which_are_answered(reader):
+    assert reader.patch(f"/api/v1/projects/{PROJECT}/blacklist").headers["allow"] == "GET, POST, DELETE"
+    assert reader.put("/static/dashboard.css").headers["allow"] == "GET, HEAD"
+    assert reader.post("/").headers["allow"] == "GET"
 
 
-def test_what_cannot_be_written_as_utf8_is_told_all_the_same(served):
+def test_what_cannot_be_written_as_utf8_is_told_all_the_same(reader):
     body = b'{"domains": ["\\ud800"], "\\udfff": 1}'
-    answer = served.client().post(f"{API}/domains", content=body, headers={"Content-Type": "application/json"})
+    answer = reader.post(f"{API}/domains", content=body, headers={"Content-Type": "application/json"})
 
     assert answer.status_code == 422
     json.loads(answer.content.decode("ascii"))
 
 
-def test_a_list_of_pages_is_searched(served):
-    found = served.client().get(f"{API}/pages/search?q=evil&limit=2").json()
+def test_a_list_of_pages_is_searched(reader):
+    found = reader.get(f"{API}/pages/search?q=evil&limit=2").json()
 
     assert len(found["pages"]) == 2
     assert {page["domain"] for page in found["pages"]} == {"other.example"}
-    assert a_url("posts/hemp") in json.dumps(served.client().get(f"{API}/pages?domain={DOMAIN}&limit=1000").json())
+    assert a_url("posts/hemp") in json.dumps(reader.get(f"{API}/pages?domain={DOMAIN}&limit=1000").json())
 
 
 def _ended(served: Served, client: TestClient, answer: Any) -> Any:
@@ -299,9 +295,9 @@ def test_a_command_that_fails_is_a_job_that_failed(served):
     [("learn", {"target": target}) for target in ("--all", "-x", "a\x00b", "\u202ea", "")]
     + [("refine", {"domains": [name]}) for name in ("\x00", "\u202ea", "a b")],
 )
-def test_what_is_no_domain_is_no_part_of_a_command(served, path, body):
+def test_what_is_no_domain_is_no_part_of_a_command(reader, path, body):
     """Least of all an option."""
-    assert served.client().post(f"{API}/{path}", json=body).status_code == 422
+    assert reader.post(f"{API}/{path}", json=body).status_code == 422
 
 
 def test_jobs_are_listed_and_belong_to_their_project(served):

@@ -87,15 +87,14 @@ def test_no_route_answers_to_a_wrong_token(served, given):
         "[::1]",
     ],
 )
-def test_no_route_answers_to_a_foreign_name(served, host):
-    client = served.client()
-    for method, path in list(_routes(client)) if host == "evil.example" else [("GET", "/"), ("GET", "/login")]:
-        assert client.request(method, path, headers={"Host": host}).status_code == 421, (method, path)
+def test_no_route_answers_to_a_foreign_name(reader, host):
+    for method, path in list(_routes(reader)) if host == "evil.example" else [("GET", "/"), ("GET", "/login")]:
+        assert reader.request(method, path, headers={"Host": host}).status_code == 421, (method, path)
 
 
 @pytest.mark.parametrize("host", [HOST, f"localhost:{PORT}", f"LOCALHOST:{PORT}", f"[::1]:{PORT}"])
-def test_the_names_of_this_machine_are_served(served, host):
-    answer = served.client().get("/api/v1/projects", headers={"Host": host, "Origin": f"http://{host}"})
+def test_the_names_of_this_machine_are_served(reader, host):
+    answer = reader.get("/api/v1/projects", headers={"Host": host, "Origin": f"http://{host}"})
 
     assert answer.status_code == 200
 
@@ -109,11 +108,10 @@ def test_no_route_answers_to_a_foreign_origin(served, headers):
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_no_write_is_done_for_another_site(served, site):
-    client = served.client()
-    for method, path in _routes(client):
+def test_no_write_is_done_for_another_site(reader, site):
+    for method, path in _routes(reader):
         if method in UNSAFE:
-            assert client.request(method, path, headers={"Sec-Fetch-Site": site}).status_code == 403, (method, path)
+            assert reader.request(method, path, headers={"Sec-Fetch-Site": site}).status_code == 403, (method, path)
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
@@ -121,17 +119,17 @@ def test_no_write_is_done_for_another_site(served, site):
     ("mode", "dest", "status"),
     [("no-cors", "image", 403), ("no-cors", "script", 403), ("navigate", "iframe", 403), ("navigate", "document", 200)],
 )
-def test_another_site_may_link_to_a_page_and_no_more(served, site, mode, dest, status):
+def test_another_site_may_link_to_a_page_and_no_more(reader, site, mode, dest, status):
     """Ports count as one site: SameSite keeps no cookie from a page that another program of this machine serves."""
     headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": dest}
 
-    assert served.client().get("/api/v1/projects", headers=headers).status_code == status
+    assert reader.get("/api/v1/projects", headers=headers).status_code == status
 
 
-def test_one_foreign_origin_among_several_is_enough(served):
+def test_one_foreign_origin_among_several_is_enough(reader):
     headers = [("Origin", ORIGIN), ("Origin", "https://evil.example")]
 
-    assert served.client().get("/api/v1/projects", headers=headers).status_code == 403
+    assert reader.get("/api/v1/projects", headers=headers).status_code == 403
 
 
 @table("web/no_csrf_token")
@@ -202,8 +200,8 @@ def test_a_session_ends(served):
 
 
 @table("web/traversals")
-def test_no_path_reads_a_file_or_fails(served, path):
-    answer = served.client().get(path)
+def test_no_path_reads_a_file_or_fails(reader, path):
+    answer = reader.get(path)
 
     assert answer.status_code in {303, 307, 404, 422, 400}, answer.text[:300]
     assert "root:" not in answer.text
@@ -211,8 +209,8 @@ def test_no_path_reads_a_file_or_fails(served, path):
 
 
 @pytest.mark.parametrize("path", ["/" + "a" * 20_000, "/api/v1/projects/" + "%41" * 5_000], ids=["page", "project"])
-def test_no_long_path_fails(served, path):
-    assert served.client().get(path).status_code in {404, 422}
+def test_no_long_path_fails(reader, path):
+    assert reader.get(path).status_code in {404, 422}
 
 
 def test_every_answer_has_the_headers(served):
@@ -393,9 +391,8 @@ async def test_a_websocket_is_closed(served):
     assert sent == [{"type": "websocket.close", "code": 1008}]
 
 
-def test_problems_are_json_for_programs_and_pages_for_people(served):
-    client = served.client()
-    page, problem = client.get("/<script>alert(1)</script>"), client.get("/api/<script>")
+def test_problems_are_json_for_programs_and_pages_for_people(reader):
+    page, problem = reader.get("/<script>alert(1)</script>"), reader.get("/api/<script>")
 
     assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
     assert "<script>alert" not in page.text
