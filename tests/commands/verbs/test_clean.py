@@ -54,7 +54,9 @@ def test_pages_come_out_clean_in_their_order(folder):
     assert told.out.startswith("8 pages cleaned (8 by template); 1 domain: 1 learned.\n")
     assert [row["url"] for row in rows] == [f"{SITE}{number}" for number in range(8)]
     assert all(row.keys() == KEYS for row in rows)
-    assert not any("Home Products" in row["cleaned_content"] for row in rows)
+    assert all(f"Tea number {number} grows" in row["cleaned_content"] for number, row in enumerate(rows))
+    assert not any(word in row["cleaned_content"] for row in rows for word in ("Home Products", "Imprint"))
+    assert [row["title"] for row in rows] == [f"Tea {number}" for number in range(8)]
     assert names(folder) == ["in.jsonl", "out.jsonl"]
 
 

@@ -5,7 +5,7 @@ import io
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -15,9 +15,8 @@ from scrapy_dedup.service.files.inputs import Inputs
 from scrapy_dedup.service.files.inputs_records import BadRecord
 from scrapy_dedup.service.files.output import replacing_alone
 from scrapy_dedup.service.files.run import CleaningPlan, CleaningRun, WorkerError, Workers
-from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.scratch import MOST_SAMPLE_BYTES, DomainPages, Samples
+from scrapy_dedup.store.scratch import MOST_SAMPLE_BYTES, Samples
 from tests.standing import CASES, SETTINGS, counts_of, out_of, rows
 
 SITE = "https://shop.example/"
@@ -72,21 +71,14 @@ def nothing(_domain: str) -> None:
 class Done:
     """A run that is over."""
 
-    def __init__(
-        self,
-        *rows: Any,
-        jobs: int = 1,
-        strict: bool = False,
-        known: Callable[[str], SiteKnowledge | None] = nothing,
-        **settings: Any,
-    ) -> None:
+    def __init__(self, *rows: Any, jobs: int = 1, strict: bool = False, **settings: Any) -> None:
         self.watching = Watching()
         with (
             Inputs(["-"], io.BytesIO(as_lines(rows))) as inputs,
             CleaningRun(inputs, Settings(**settings), self.watching, jobs=jobs, strict=strict) as run,
         ):
-            self.plan: CleaningPlan = run.survey(known)
-            self.learned = list(run.learn())
+            self.plan: CleaningPlan = run.survey(nothing)
+            list(run.learn())
             self.lines = list(run.lines())
             self.tally = run.tally
             self.total = inputs.total
@@ -101,38 +93,12 @@ class Done:
 
 
 class TestRun:
-    def test_a_site_is_learned_from_its_own_pages_and_each_is_cut(self):
-        done = Done(*map(a_row, range(8)))
-
-        assert [row["url"] for row in done.rows] == [f"{SITE}{number}" for number in range(8)]
-        assert all(f"Tea number {number} grows" in text for number, text in enumerate(done.contents))
-        assert not any("Home Products" in text or "Imprint" in text for text in done.contents)
-        assert all(row.keys() == {"url", "cleaned_content", "title", "date", "author", "dedup"} for row in done.rows)
-        assert done.rows[3]["title"] == "Tea 3"
-        assert done.plan == CleaningPlan(learned=[DomainPages("shop.example", 8, 8)])
-        assert (done.tally.pages, done.tally.hows, done.tally.flags) == (8, {"template": 8}, {})
-
     def test_the_order_of_pages_changes_no_page(self):
         rows = [a_row(number) for number in range(30)]
 
         there, back = Done(*rows, learn_pages=10), Done(*rows[::-1], learn_pages=10)
 
         assert there.lines == back.lines[::-1]
-
-    def test_what_is_known_already_is_not_learned_again(self):
-        learned_from = io.BytesIO(as_lines([a_row(number) for number in range(8)]))
-        with Inputs(["-"], learned_from) as inputs, CleaningRun(inputs, Settings(), Watching()) as run:
-            run.survey(nothing)
-            list(run.learn())
-            knowledge = run.knowledge("shop.example")
-        assert knowledge is not None
-
-        done = Done(a_row(9), known={"shop.example": knowledge}.get)
-
-        assert done.plan == CleaningPlan(known=[DomainPages("shop.example", 1)])
-        assert done.learned == []
-        assert "Home Products" not in done.contents[0]
-        assert done.rows[0]["dedup"]["how"] == "template"
 
     def test_each_pass_tells_of_every_byte(self):
         done = Done(*map(a_row, range(8)))

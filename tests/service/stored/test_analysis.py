@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scrapy_dedup.commands.parts.mine import MinedDomain, Mining, mine_stored, pages_to_mine
 from scrapy_dedup.core.boilerplate.repeats import (
     DomainAnalysisResult,
-    ProjectAnalysisResult,
     compute_domain_fingerprint,
     hash_block,
     strip_boilerplate,
@@ -179,29 +178,6 @@ class TestTransactions:
         assert stats(store, project) == []
 
 
-class TestWholeProject:
-    def test_domains_are_analysed_in_their_order_and_summed(self, store, project):
-        for domain in ("b.example", "a.example"):
-            put(project, {f"https://{domain}/{name}": text_page(name, BANNER) for name in range(5)}, field="content")
-        put(project, {"https://c.example/": text_page("c")}, field="content")
-
-        with store.session() as session:
-            result = DomainDedupService(session, Settings()).analyze_project(project.id)
-
-        removed = len(BANNER) * 5
-        assert result == ProjectAnalysisResult(
-            domains_analyzed=3,
-            domains_with_boilerplate=2,
-            total_pages_cleaned=10,
-            total_bytes_removed=2 * removed,
-            domain_results=[
-                DomainAnalysisResult("a.example", 5, 5, 1, removed),
-                DomainAnalysisResult("b.example", 5, 5, 1, removed),
-                DomainAnalysisResult("c.example", 1, 0, 0, 0),
-            ],
-        )
-
-
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.lists(st.sampled_from([BANNER, FOOTER, "x" * 60, "short"]), max_size=4), min_size=1, max_size=12))
 def test_any_pages_keep_what_is_not_boilerplate(lasting, pages):
@@ -214,9 +190,6 @@ def test_any_pages_keep_what_is_not_boilerplate(lasting, pages):
     for name, blocks in enumerate(pages):
         kept = [block for block in [*blocks, unique(name)] if hash_block(block) not in gone]
         assert [part for part in (cleaned(project, name) or "").split("\n\n") if part] == kept
-
-
-OTHER = "https://other.example"
 
 
 def mined(project: ProjectStore, batch_pages: int = 1_000) -> Mining:
@@ -263,14 +236,3 @@ def test_what_is_no_html_is_left_out_and_counted(project):
     found = only(mined(project))
 
     assert (found.pages, found.left_out) == (1, 2)
-
-
-def test_structures_that_several_domains_share_are_families(project):
-    put(project, {f"{host}/{name}": post(name) for host in (OTHER, f"https://{DOMAIN}") for name in ("hemp", "jute")})
-    put(project, {a_url("tools/wire"): listing("wire")})
-
-    found = mined(project)
-
-    assert [domain.domain for domain in found.domains] == ["other.example", DOMAIN]
-    (family,) = found.families
-    assert family.domains == (("other.example", 2), (DOMAIN, 2))

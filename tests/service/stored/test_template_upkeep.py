@@ -121,16 +121,6 @@ class TestTrial:
         assert trial.pages == 20
 
 
-class TestRollback:
-    def test_any_version_that_is_kept_may_be_chosen(self, site):
-        site.decide(("drop", "p"))
-        site.decide(("drop", "h1"))
-
-        found = [site.desk().roll_back(DOMAIN, name_of(site.article), number).version for number in (None, 1)]
-
-        assert found == [2, 1]
-
-
 class TestDiff:
     def test_two_versions_differ_in_what_was_learned_and_decided(self, site):
         present = site.present()
