@@ -60,15 +60,6 @@ def test_the_page_is_written(shop):
     assert BANNER in html
 
 
-def test_a_file_that_cannot_be_written_is_told(finished_shop):
-    file = finished_shop.folder / "no such folder" / "report.html"
-
-    told = finished_shop.run("report", "--html", str(file))
-
-    assert (told.code, told.out) == (1, "")
-    assert f"{file}: cannot be written (No such file or directory)" in told.err
-
-
 def test_where_no_run_fetched_a_page_that_is_said(tmp_path):
     shop = Shop(tmp_path)
     with shop.open() as store:

@@ -62,13 +62,6 @@ def test_clusters_are_named_with_counts_examples_and_patterns():
     assert found[0].pages == tuple(range(12))
 
 
-def test_what_all_pages_of_a_kind_share_is_told_from_what_varies():
-    common, varying = split_subtrees([[block[:3] for block in page.blocks] for page in map(article, range(12))])
-
-    assert [one.path for one in common] == ["body>footer", "body>header"]
-    assert [one.path for one in varying] == ["body>main.post"]
-
-
 def test_order_of_pages_matters_for_indexes_only():
     backwards = mine(PAGES[::-1])
     last = len(PAGES) - 1

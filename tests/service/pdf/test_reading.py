@@ -30,10 +30,6 @@ def read(reader: PdfReader, *pages: Sequence[Words] | bytes, **more: Any) -> Pdf
     return made
 
 
-def test_text_of_a_page_is_read(reader):
-    assert draw(read(reader, column(PROSE)), "text") == JOINED
-
-
 def test_facts_are_read(reader):
     made = read(reader, column(PROSE), facts={"Title": "The plan", "Author": "Ada", "CreationDate": "D:20230411"})
 

@@ -147,4 +147,4 @@ def test_nobody_waits_for_a_network_that_swallows_everything(way, far):
 def test_a_slow_answer_is_waited_for(postgresql):
     """A server that is busy is not one that has gone."""
     with postgresql.new_store() as url, Store.open(url) as store, store.session(read_only=True) as session:
-        assert session.scalar(text(f"SELECT 1 FROM pg_sleep({SLOW.total_seconds() + 1})")) == 1
+        assert session.scalar(text(f"SELECT 1 FROM pg_sleep({SLOW.total_seconds() + 0.2})")) == 1
