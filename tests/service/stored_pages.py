@@ -6,7 +6,7 @@ from html import escape
 
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
-from scrapy_dedup.store.records.records import CrawledUrlRecord, DocumentRecord, Field, SourceRecord
+from scrapy_dedup.store.records.records import CrawledUrlRecord, DocumentRecord, Field, Record, SourceRecord
 from scrapy_dedup.store.records.stored import StoredPage
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -38,19 +38,19 @@ def html_page(name: object, *repeated: str, title: str = "") -> str:
 
 def put(project: ProjectStore, contents: dict[str, str], *, field: Field = "html", group: str | None = None) -> None:
     """Store pages by their URLs, each as if one crawl had fetched it and removed nothing."""
+    records: list[Record] = []
     for number, (url, content) in enumerate(contents.items()):
         key, domain = page_key(url), extract_domain(url) or ""
         at = NOON + timedelta(seconds=number)
         page = parse_page(content) if field == "html" else None
         chars = page.chars if isinstance(page, Page) else len(content)
         title = page.title if isinstance(page, Page) else None
-        project.write(
-            [
-                DocumentRecord(key, url, domain, "completed", at, title=title, chars_in=chars, chars_out=chars),
-                SourceRecord(key, url, domain, field, content, at, title=title, source_group=group),
-                CrawledUrlRecord(key, url, domain, "crawled", at, http_status=200, document_key=key),
-            ]
-        )
+        records += [
+            DocumentRecord(key, url, domain, "completed", at, title=title, chars_in=chars, chars_out=chars),
+            SourceRecord(key, url, domain, field, content, at, title=title, source_group=group),
+            CrawledUrlRecord(key, url, domain, "crawled", at, http_status=200, document_key=key),
+        ]
+    project.write(records)
 
 
 def put_html(project: ProjectStore, names: Sequence[object], *repeated: str, group: str | None = None) -> None:
