@@ -486,7 +486,8 @@ class DedupPipeline:
     def _has_new_text(self, item: Any, visit: Visit) -> bool:
         """Say whether an item stands for its page, and that has another text now: what is equal is not all of it."""
         judgement, settings = visit.judgement, visit.settings
-        if judgement is not None and judgement.is_unchanged and not is_made_otherwise(judgement, settings):
+        stands = judgement is not None and judgement.is_unchanged and visit.earlier.knows(judgement.state)
+        if judgement is not None and stands and not is_made_otherwise(judgement, settings):
             return False
         adapter = ItemAdapter(item)
         own = {name for name, value in adapter.items() if value not in (None, "")}

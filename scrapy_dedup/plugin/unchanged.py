@@ -111,11 +111,12 @@ _MOST_FIRST: Final = 2_000
 
 
 class _FirstChange(Struct, frozen=True):
-    """What a page was in the last run, and what the first visit found that came upon another version."""
+    """What a page was in the last run, and what the first visit found that came upon another version, or a new page."""
 
     state: StoredState | None
     body: bytes | None
     verdict: Verdict
+    at: datetime
 
 
 class SitemapDates:
@@ -394,7 +395,7 @@ class Unchanged:
     def _beside_last_run(self, known: KnownPage, key: bytes) -> Judgement:
         """Return what begins a page's judgement: beside the last run's version, where this one has written over it."""
         first = self._first.get(key)
-        if first is None:
+        if first is None or first.state is None:
             return Judgement(known)
         return Judgement(replace(known, state=first.state, text=None, chunks=()), is_written_over=True)
 
@@ -411,12 +412,13 @@ class Unchanged:
         before = met.kind_of(key)
         is_beside_last_run = judgement.is_written_over or before is VerdictKind.UNCHANGED
         if first is not None and first.body == judgement.body:
-            judgement.verdict = first.verdict
+            judgement.verdict, judgement.changed_at = first.verdict, first.at
         elif before not in (None, judgement.verdict.kind) and not is_beside_last_run:
             judgement.verdict = Verdict(before, judgement.verdict.change, "as at its first visit in this run")
         met[key] = judgement.verdict.kind
-        if first is None and judgement.verdict.kind is VerdictKind.CHANGED:
-            self._first[key] = _FirstChange(judgement.state, judgement.body, judgement.verdict)
+        if first is None and judgement.verdict.kind in (VerdictKind.NEW, VerdictKind.CHANGED):
+            state = judgement.state if judgement.verdict.kind is VerdictKind.CHANGED else None
+            self._first[key] = _FirstChange(state, judgement.body, judgement.verdict, visit.fetched_at)
 
     async def _recall_delivery(self, visit: Visit) -> None:
         """Note which items the last visit of the page gave, where those are left out."""

@@ -111,6 +111,8 @@ class Earlier(Struct):
     """Of those that were left out for another page's item: that page."""
     keepers: Mapping[bytes, frozenset[bytes]] = field(default_factory=dict)
     """The fields of the items that each of these pages gave at its last visit before this run; none that is over."""
+    at: datetime | None = None
+    """When that visit was; None: there was none."""
 
     def stays_left_out(self, keeper: bytes, fields: bytes | None, now: Collection[bytes] | None) -> bool:
         """Say whether another page's item stands for an item still.
@@ -120,6 +122,11 @@ class Earlier(Struct):
         """
         before = self.keepers.get(keeper)
         return before is not None and fields in (before if now is None else now)
+
+    def knows(self, state: StoredState | None) -> bool:
+        """Say whether a page has been as it is stored since that visit: another spider may have met a change first."""
+        changed_at = state.last_changed_at if state is not None else None
+        return self.at is None or changed_at is None or changed_at <= self.at
 
 
 class Delivered(Struct):
@@ -228,7 +235,7 @@ class Recall(Struct, frozen=True):
                 # By another callback, where it is not this one's page.
                 some = [given[giver]] if giver in given else given.values()
                 keepers[key] = frozenset(one for delivery in some for one in unpack_fields(delivery.fields))
-        return Earlier(Counter(unpack_fields(last.items)), left_out, keepers)
+        return Earlier(Counter(unpack_fields(last.items)), left_out, keepers, last.at)
 
     def _is_over(self, alias: bytes, keeper: bytes, since: datetime | None) -> bool:
         """Say whether a page that stood for another is gone, redirects, was removed, or is another one since then."""
@@ -415,6 +422,8 @@ class Judgement(Struct):
     """An earlier visit of this run found another version, which stands where that of the last run stood."""
     is_shadow: bool = False
     """It is only noted: the page goes out as if nobody had compared it."""
+    changed_at: datetime | None = None
+    """When an earlier visit of this run found the same new version; None: none did."""
 
     @property
     def state(self) -> StoredState | None:

@@ -100,6 +100,14 @@ class TestOneStore:
 
         assert compare.emitted(bare, crawl) == []
 
+    def test_text_that_another_spider_met_first_is_in_each_ones_delta_feed(self, crawls, tmp_path):
+        spiders = [Beside(crawls, tmp_path, name, DEDUP_UNCHANGED="skip") for name in ("PathsSpider", "CaptchaSpider")]
+        texts = [f"<h1>Chair</h1><p>{PROSE} for {price}" for price in ("£1", "£2", "£2")]
+
+        found = [one.crawl(FixedWorld({"/a": page("Chair", text)}), paths="/a")[1] for text in texts for one in spiders]
+
+        assert [len(crawl.items) for crawl in found] == [1, 1, 1, 1, 0, 0]
+
 
 _SPIDER = """
 from scrapy import Spider

@@ -79,7 +79,7 @@ def commit(
     content = state.content_hash if stands and state is not None else _content_hash(judgement, draft)
     at_once: list[Record] = []
     if draft is not None and not stands:
-        at_once.append(source_record(draft, stay.at, settings))
+        at_once.append(source_record(draft, judgement.changed_at or stay.at, settings))
     elif draft is not None and (again := _cleaned_again(draft, judgement, settings)) is not None:
         at_once.append(again)
     if judgement.diff:
@@ -162,7 +162,7 @@ def _document(
         first_seen_at=state.first_seen_at if state else stay.at,
         # A duplicate may have been fetched before the page that it was compared with.
         last_seen_at=stay.at if judgement.duplicate_of is None else at,
-        last_changed_at=stay.at,
+        last_changed_at=judgement.changed_at or stay.at,
         blocks=judgement.blocks,
         body_hash=judgement.body,
         interval_seconds=_interval(judgement, settings),
