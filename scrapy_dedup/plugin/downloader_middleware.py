@@ -229,8 +229,10 @@ class RevalidationMiddleware:
                 status = plan.known.state.http_status or GONE[0]
                 return Response(request.url, status=status, flags=[_CACHED], request=request)
         elif isinstance(decision, Revalidate) and held is not None and self._fits(held, request):
-            # What the site itself set tells visitors apart; an ETag tells their pages apart, a date does not.
-            conditions = (held.etag, held.last_modified if self._has_cookies(held, request) else None)
+            # What the site itself set tells visitors apart; an ETag tells their pages apart, a date does not. Beside an
+            # ETag no date is sent: many a server says 304 where either stands, and at a change the date may.
+            asks_by_date = held.etag is None and self._has_cookies(held, request)
+            conditions = (held.etag, held.last_modified if asks_by_date else None)
             for name, value in zip(_CONDITIONS, conditions, strict=True):
                 if value:
                     request.headers[name] = value

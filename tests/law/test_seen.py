@@ -600,15 +600,14 @@ def _of_a_form(asked: Asked) -> Answer:
 
 
 class TestOneUrlWithSeveralAnswers:
-    @pytest.mark.parametrize("seconds", ["00", "01"])
-    def test_price_that_changes_after_the_date_that_its_page_names_is_in_the_second_feed(
-        self, seconds, crawls, tmp_path
-    ):
-        beside, at = Beside(crawls, tmp_path, "PathsSpider"), "Mon, 01 Jun 2026 10:00:{} GMT"
-        for price in ("£1", "£2"):
-            sold = page("Chair", f"<h1>Chair</h1><b class=price>{price}</b><p>{PROSE}")
-            dates = {"Last-Modified": at.format(seconds), "Date": at.format("00")}
-            assert beside.differences(FixedWorld({"/a": replace(sold, headers=dates)}), paths="/a") == []
+    @pytest.mark.parametrize(("changed", "tag"), [("10:00:00", ""), ("10:00:01", ""), ("09:00:00", '"{}"')])
+    def test_price_that_changes_while_its_date_stays_is_in_the_second_feed(self, changed, tag, crawls, tmp_path):
+        beside, at = Beside(crawls, tmp_path, "PathsSpider"), "Mon, 01 Jun 2026 {} GMT"
+        dates = {"Last-Modified": at.format(changed), "Date": at.format("10:00:00")}
+        for price in (1, 2):
+            sold = page("Chair", f"<h1>Chair</h1><b class=price>£{price}</b><p>{PROSE}")
+            headers = {**dates, "ETag": tag.format(price)} if tag else dates
+            assert beside.differences(FixedWorld({"/a": replace(sold, headers=headers)}), paths="/a") == []
 
     def test_page_that_begins_a_session_is_asked_for_whole(self, crawls, tmp_path):
         """A 304 brings no cookie, and without it the rest of the site is closed."""
