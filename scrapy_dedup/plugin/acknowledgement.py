@@ -619,7 +619,10 @@ class Acknowledgement:
         given = self.given.of(visit.page_key, visit.giver)
         given.add(visit.delivered, visit.waits_for)
         visit.waits_for |= given.waits_for
-        return [given.record(visit.page_key, visit.giver, visit.domain, visit.fetched_at)]
+        # The page that stands for a duplicate may have been fetched after it.
+        is_duplicate = visit.judgement is not None and visit.judgement.duplicate_of is not None
+        at = visit.delivered.as_at or (datetime.now(UTC) if is_duplicate else visit.fetched_at)
+        return [given.record(visit.page_key, visit.giver, visit.domain, at)]
 
     def _told_of_failure(self, request: Request, feeds: set[Any]) -> None:
         """Note that an errback made an item of a page's failure: what the last run gave is not the last word on it."""

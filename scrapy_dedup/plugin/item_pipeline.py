@@ -20,6 +20,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.duplicates import NEAR_DUPLICATE, NOT_READ, PageEvidence, proves_near
 from scrapy_dedup.core.pages.blocks import Page, parse_page
+from scrapy_dedup.core.recrawl.verdicts import VerdictKind
 from scrapy_dedup.core.urls.canonical import Address, Alias
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
 from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
@@ -176,8 +177,11 @@ class DuplicateCheck:
         if document is None or source is None or source.content is None or source.field != "html":
             return None
         url = stored.crawled_url
-        if url is not None and url.run_id == crawl.run.id and url.document_key not in (None, key):
-            # It was left out itself, perhaps for this one, which a worker gave that was killed.
+        # Left out itself, perhaps for this one, which a worker gave that was killed.
+        is_out = url is not None and url.run_id == crawl.run.id and url.document_key not in (None, key)
+        # Another version is in work: what the page was before shows nothing.
+        is_before = document.status == "processing" and source.fetched_at == document.last_changed_at
+        if is_out or is_before:
             return None
         is_given = document.run_id == crawl.run.id and document.status != "failed"
         if not (is_given or shown is not None or crawl.evidence.knows(key)):
@@ -476,8 +480,12 @@ class DedupPipeline:
         keeper = earlier.left_out.get(noted.stands)
         if keeper is not None:
             is_as_then = visit.judgement is None or visit.judgement.is_unchanged
-            if not (is_as_then and earlier.stays_left_out(keeper, noted.fields, self._shown.of(keeper, visit.giver))):
+            # It may have been met since this page was.
+            is_over = self._runtime.met.kind_of(keeper) is VerdictKind.CHANGED or keeper in self._runtime.departed
+            stays = earlier.stays_left_out(keeper, noted.fields, self._shown.of(keeper, visit.giver))
+            if is_over or not (is_as_then and stays):
                 return
+            visit.delivered.as_at = earlier.at
         earlier.items[noted.stands] -= 1
         self._runtime.count("unchanged/dropped")
         self._runtime.count("items/dropped")

@@ -436,8 +436,7 @@ class Unchanged:
         given = self._runtime.done.given.of(visit.page_key, visit.giver)
         if given.earlier is None:
             try:
-                last_seen = state.last_seen_at if state is not None else None
-                earlier = await run_in_thread(self._recall.earlier, visit.page_key, visit.giver, last_seen)
+                earlier = await run_in_thread(self._recall.earlier, visit.page_key, visit.giver)
             except StoreError:
                 self._runtime.count("store/errors")
                 return

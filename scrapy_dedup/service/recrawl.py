@@ -137,6 +137,8 @@ class Delivered(Struct):
     """Their own, by which items of other pages equal them."""
     left_out: dict[bytes, bytes] = field(default_factory=dict)
     """Items that another page's stands for, and that page."""
+    as_at: datetime | None = None
+    """When that was found, where an earlier run did: that page may have changed in this one and not be met yet."""
 
     def was_dropped(self, stands: bytes | None) -> None:
         """Forget an item that a later pipeline dropped: the next visit gives it again."""
@@ -216,10 +218,8 @@ class Recall(Struct, frozen=True):
     met: PagesMet
     departed: Collection[bytes]
 
-    def earlier(self, page_key: bytes, giver: bytes, since: datetime | None) -> Earlier:
-        """Return what the last visit of a page gave.
-
-        *giver* is whose callback it is; *since* is that visit, None where it is not known.
+    def earlier(self, page_key: bytes, giver: bytes) -> Earlier:
+        """Return what the last visit of a page gave; *giver* is whose callback it is.
 
         Raises:
             StoreError: the store failed.
@@ -230,14 +230,14 @@ class Recall(Struct, frozen=True):
         left_out = dict(_pairs(last.left_out))
         keepers = {}
         for key in sorted(set(left_out.values())):
-            if not self._is_over(page_key, key, since):
+            if not self._is_over(page_key, key, last.at):
                 given = self.store.deliveries(key)
                 # By another callback, where it is not this one's page.
                 some = [given[giver]] if giver in given else given.values()
                 keepers[key] = frozenset(one for delivery in some for one in unpack_fields(delivery.fields))
         return Earlier(Counter(unpack_fields(last.items)), left_out, keepers, last.at)
 
-    def _is_over(self, alias: bytes, keeper: bytes, since: datetime | None) -> bool:
+    def _is_over(self, alias: bytes, keeper: bytes, since: datetime) -> bool:
         """Say whether a page that stood for another is gone, redirects, was removed, or is another one since then."""
         passed, key = {alias}, keeper
         # One that was left out itself stands for what it was left out for.
@@ -246,7 +246,7 @@ class Recall(Struct, frozen=True):
             found = self.store.page_states([key]).get(key)
             if found is None or found.gone_at is not None or found.http_status in GONE or key in self.departed:
                 return True
-            was_changed = since is not None and found.last_changed_at is not None and found.last_changed_at > since
+            was_changed = found.last_changed_at is not None and found.last_changed_at > since
             if was_changed or found.alias_kind == "redirect" or self.met.kind_of(key) is VerdictKind.CHANGED:
                 return True
             key = found.document_key or key

@@ -47,6 +47,21 @@ class HtmlSpider(PathsSpider):
         yield {"url": response.url, "html": response.text}
 
 
+class LateSpider(PathsSpider):
+    """Items without fields of their own, that of one path late."""
+
+    name = "late"
+
+    def __init__(self, paths: str, late: str) -> None:
+        super().__init__(paths)
+        self._late = late
+
+    async def parse(self, response: Any) -> AsyncIterator[Any]:  # type: ignore[override] # either is one to Scrapy
+        if response.url.endswith(self._late):
+            await asyncio.sleep(0.3)
+        yield {"url": response.url}
+
+
 class ClickedSpider(PathsSpider):
     """Gives HTML of its own, as a browser has it once something was clicked."""
 

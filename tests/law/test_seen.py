@@ -100,13 +100,33 @@ class TestOneStore:
 
         assert compare.emitted(bare, crawl) == []
 
-    def test_text_that_another_spider_met_first_is_in_each_ones_delta_feed(self, crawls, tmp_path):
-        spiders = [Beside(crawls, tmp_path, name, DEDUP_UNCHANGED="skip") for name in ("PathsSpider", "CaptchaSpider")]
-        texts = [f"<h1>Chair</h1><p>{PROSE} for {price}" for price in ("£1", "£2", "£2")]
+    @pytest.mark.parametrize("mode", ["default", "skip"])
+    def test_text_that_its_copy_has_no_more_or_another_spider_met_first_is_in_each_feed(self, mode, crawls, tmp_path):
+        """Of a copy that is judged before its page was met again it comes in the next delta feed."""
+        spiders = [Beside(crawls, tmp_path, name, **MODES[mode]) for name in ("PathsSpider", "CaptchaSpider")]
+        cheap, dear = (page("Chair", f"<h1>Chair</h1><p>{PROSE} for {price}") for price in ("£1", "£2"))
+        worlds = [FixedWorld({"/a": one, "/copy": cheap}) for one in (cheap, dear, dear)]
 
-        found = [one.crawl(FixedWorld({"/a": page("Chair", text)}), paths="/a")[1] for text in texts for one in spiders]
+        found = [spider.crawl(world, paths="/a /copy")[1] for world in worlds for spider in spiders]
 
-        assert [len(crawl.items) for crawl in found] == [1, 1, 1, 1, 0, 0]
+        first, second, *later = [[item["url"] for item in crawl.items] for crawl in found]
+        assert first == second == [f"{ORIGIN}/a"]
+        if mode == "default":
+            assert all(len(urls) == 2 for urls in later)
+        else:
+            assert [{*later[at], *later[at + 2]} for at in (0, 1)] == [{f"{ORIGIN}/a", f"{ORIGIN}/copy"}] * 2
+
+    def test_page_that_is_another_now_leaves_out_no_copy_of_what_it_was(self, crawls, tmp_path):
+        beside, shop = Beside(crawls, tmp_path, "LateSpider"), _shop(7)
+        now = FixedWorld(
+            {**shop.answers, "/copy": shop.answers["/p/0"], "/p/0": page("Chair 0", f"<h1>Chair 0</h1><p>{PROSE}")}
+        )
+        before = FixedWorld({**now.answers, "/p/0": shop.answers["/p/0"]})
+        paths = " ".join(before.answers)
+
+        found = [beside.crawl(world, paths=paths, late=late)[1] for world, late in ((before, "/copy"), (now, "/p/0"))]
+
+        assert [len(crawl.items) for crawl in found] == [7, 8]
 
 
 _SPIDER = """

@@ -255,7 +255,7 @@ def test_the_next_visit_is_told_each_item_of_the_last_also_those_without_a_value
     project.write([DeliveryRecord(a_key(1), GIVER, DOMAIN, NOON, *alias.packed())])
     project.write([DeliveryRecord(key, GIVER, DOMAIN, NOON, *keeper.packed()) for key in (a_key(2), a_key(3))])
 
-    earlier = Recall(project, PagesMet(), ()).earlier(a_key(1), GIVER, None)
+    earlier = Recall(project, PagesMet(), ()).earlier(a_key(1), GIVER)
 
     assert earlier.items == Counter(items)
     assert earlier.left_out == left_out
