@@ -271,6 +271,17 @@ def test_pages_whose_template_is_on_probation_are_no_redesign(learned):
     assert not again.learner.is_judging
 
 
+def test_pages_of_what_all_pages_have_tell_of_no_redesign(learned):
+    def without_text(number: int) -> str:
+        html = article(number)
+        return html[: html.index('<div class="page">')] + html[html.index("<footer>") :]
+
+    learned.take(range(100, 110), without_text)
+
+    assert not learned.alarms
+    assert not learned.learner.is_judging
+
+
 class TestFirstPages:
     def test_of_a_known_site_that_do_not_fit_are_one(self, learned):
         again = Watched(Settings(output="text"))

@@ -470,6 +470,8 @@ class Cut(Struct, frozen=True):
     own: float
     """Share that stays of the text that half of the learning pages do not have, 0 to 1; of all text where that is all
     there is."""
+    has_own: bool
+    """Whether there is a sentence of such text."""
 
 
 def cut(page: Page, template: Template) -> Cut:
@@ -520,6 +522,7 @@ def cut(page: Page, template: Template) -> Cut:
         moved=moved / met if met >= _ENOUGH_MET else 0.0,
         gone=max(0.0, 1 - met / template.surrounded) if template.surrounded >= _ENOUGH_GONE else 0.0,
         own=own_kept / own_text if own_text else kept / total if total else 1.0,
+        has_own=own_text >= _SENTENCE,
     )
 
 

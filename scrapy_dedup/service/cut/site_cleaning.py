@@ -35,6 +35,7 @@ ROOT_LOST: Final = "content root lost"
 UNKNOWN_PATHS: Final = "unknown paths"
 NO_LAYOUT: Final = "no layout known"
 NOTHING_LEFT: Final = "next to nothing left"
+NOTHING_OWN: Final = "no text of its own"
 MOVED: Final = "surroundings elsewhere"
 GONE: Final = "surroundings gone"
 NEW_PATHS: Final = "new paths"
@@ -99,10 +100,11 @@ def cut_page(
         template = chosen.template.at(settings.cut_caution)
         found = cut(page, template)
         misfit, doubt = _misfit(page, template, found), _doubt(found)
-        if misfit == NOTHING_LEFT and template.caution < MORE_CAUTION:
+        if misfit in (NOTHING_LEFT, NOTHING_OWN) and template.caution < MORE_CAUTION:
+            doubt = NOTHING_LEFT if found.has_own else ""
             template = template.at(MORE_CAUTION)
             found = cut(page, template)
-            misfit, doubt = _misfit(page, template, found), NOTHING_LEFT
+            misfit = _misfit(page, template, found)
         if not misfit:
             removals, decided = _overridden(_removals(page.blocks, found), html, page, chosen.overrides)
             protected = [is_judged or place in decided for place, is_judged in enumerate(found.judged)]
@@ -329,7 +331,9 @@ def _misfit(page: Page, template: Template, found: Cut) -> str:
         return UNKNOWN_PATHS if any(standing(block.path).inside for block in page.blocks) else ROOT_LOST
     if found.moved >= _MOVED:
         return MOVED
-    return NOTHING_LEFT if found.own < _NEXT_TO_NOTHING else ""
+    if found.own < _NEXT_TO_NOTHING:
+        return NOTHING_LEFT if found.has_own else NOTHING_OWN
+    return ""
 
 
 def _doubt(found: Cut) -> str:
