@@ -58,11 +58,26 @@ class DomainBoilerplateRepository:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def upsert(self, project_id: uuid.UUID, record: BoilerplateRecord) -> None:
-        """Store what repeats on a domain in place of what was known by the same method."""
+    def upsert(
+        self,
+        project_id: uuid.UUID,
+        domain: str,
+        boilerplate_hashes: Iterable[str],
+        *,
+        method: Method = "text",
+        **stats: Any,
+    ) -> StoredBoilerplate:
+        """Store what repeats on a domain in place of what was known by the same method; return it as it is stored.
+
+        *stats* are the other fields of `BoilerplateRecord`.
+        """
+        record = BoilerplateRecord(domain, method, tuple(boilerplate_hashes), **stats)
         rows = list(pack([record], project_id).boilerplate.values())
         keys = ("project_id", "domain", "method")
         upsert(self._session.connection(), DomainBoilerplate, keys, rows, id="once", created_at="once")
+        stored = self.get(project_id, domain, method=method)
+        assert stored is not None
+        return stored
 
     def get(self, project_id: uuid.UUID, domain: str, *, method: Method = "text") -> StoredBoilerplate | None:
         """Return what repeats on a domain by one method, None when that was never analysed."""

@@ -3,6 +3,7 @@ import uuid
 
 import pytest
 from msgspec import convert
+from msgspec.structs import asdict
 from sqlalchemy import insert, text
 
 from scrapy_dedup.store.domains.layouts import StoredPicture
@@ -52,9 +53,9 @@ class TestDomainBoilerplate:
     def test_what_was_upserted_is_found(self, store, project):
         with store.session() as session:
             repository = DomainBoilerplateRepository(session)
-            repository.upsert(project.id, KNOWN)
+            stored = repository.upsert(project.id, **asdict(KNOWN))
 
-            stored = repository.get(project.id, DOMAIN)
+            assert repository.get(project.id, DOMAIN) == stored
             assert repository.get(project.id, DOMAIN, method="html") is None
             assert repository.get(project.id, "other") is None
         assert convert(stored, BoilerplateRecord, from_attributes=True) == KNOWN
@@ -62,10 +63,8 @@ class TestDomainBoilerplate:
     def test_a_second_upsert_replaces_the_first(self, store, project):
         with store.session() as session:
             repository = DomainBoilerplateRepository(session)
-            repository.upsert(project.id, KNOWN)
-            first = repository.get(project.id, DOMAIN)
-            repository.upsert(project.id, BoilerplateRecord(DOMAIN, "text"))
-            second = repository.get(project.id, DOMAIN)
+            first = repository.upsert(project.id, **asdict(KNOWN))
+            second = repository.upsert(project.id, DOMAIN, [])
 
             assert (second.id, second.created_at) == (first.id, first.created_at)
             assert (second.boilerplate_hashes, second.pages_analyzed, second.threshold_pct) == ((), 0, 0.7)
@@ -73,11 +72,11 @@ class TestDomainBoilerplate:
 
     def test_nothing_is_committed_unless_the_caller_does(self, store, project):
         with store.session() as session:
-            DomainBoilerplateRepository(session).upsert(project.id, BoilerplateRecord(DOMAIN, "text"))
+            DomainBoilerplateRepository(session).upsert(project.id, DOMAIN, [])
         assert not project.is_known(DOMAIN)
 
         with store.session() as session:
-            DomainBoilerplateRepository(session).upsert(project.id, BoilerplateRecord(DOMAIN, "text"))
+            DomainBoilerplateRepository(session).upsert(project.id, DOMAIN, [])
             session.commit()
         assert project.is_known(DOMAIN)
 

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, Literal, TypedDict, Unpack
 
 from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 from sqlalchemy.orm import Session
 
 from scrapy_dedup.core.boilerplate.repeats import (
@@ -200,7 +200,7 @@ class DomainAnalysis:
                 TemplateRepository(self._session, self._project_id).add(records)
             record = record_of(self._domain, method, each.boilerplate, each.samples, self._policy)
             removed = each.bytes_removed // each.boilerplate.pages
-            repository.upsert(self._project_id, replace(record, bytes_removed_avg=removed))
+            repository.upsert(self._project_id, **asdict(replace(record, bytes_removed_avg=removed)))
 
 
 class NoPagesError(MissingError):
