@@ -184,7 +184,8 @@ def validators_of(response: Response) -> tuple[str | None, str | None]:
     found = (response.headers.get(name) for name in ("ETag", "Last-Modified", "Date"))
     etag, last_modified, date = (value.decode("latin-1")[:_LONGEST_VALIDATOR] if value else None for value in found)
     changed, sent = parsedate(last_modified or ""), parsedate(date or "")
-    return etag, None if changed is not None and sent is not None and changed >= sent else last_modified
+    is_young = last_modified == date or (changed is not None and sent is not None and changed >= sent)
+    return etag, None if is_young else last_modified
 
 
 class Unchanged:

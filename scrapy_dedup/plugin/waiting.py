@@ -73,11 +73,15 @@ class Turn:
         self._done = last[name] = Deferred[None]()
 
     async def __aenter__(self) -> None:
+        if (before := self._before) is None:
+            return
+        # One of its own: who gives up waiting must not take the place of who is before it.
+        waiting = Deferred[None]()
+        before.addCallback(lambda _: None if waiting.called else waiting.callback(None))
         try:
-            if self._before is not None:
-                await maybe_deferred_to_future(self._before)
+            await maybe_deferred_to_future(waiting)
         except BaseException:
-            self._leave()
+            before.addCallback(lambda _: self._leave())
             raise
 
     async def __aexit__(self, *_: object) -> None:

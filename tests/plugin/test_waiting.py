@@ -1,3 +1,4 @@
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection
 from datetime import timedelta
@@ -9,7 +10,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
 from scrapy_dedup.core.templates.templates import WINDOW
-from scrapy_dedup.plugin.waiting import ParkingLot, Release
+from scrapy_dedup.plugin.waiting import ParkingLot, Release, Turn
 from scrapy_dedup.service.learning import Learner
 
 MAX_WAIT = timedelta(seconds=30)
@@ -116,3 +117,30 @@ def test_every_page_is_let_go_exactly_once(events, batch_pages):
 
     assert Counter(number for number, _ in parked.released) == Counter(parked.parked)
     assert parked.lot.size_bytes == len(parked.lot) == 0
+
+
+def test_who_gives_up_waiting_for_a_turn_leaves_it_to_those_behind_when_it_comes():
+    inside: list[str] = []
+    last: dict[str, Deferred[None]] = {}
+
+    async def take(name: str, ends: asyncio.Event) -> None:
+        async with Turn(last, "site"):
+            inside.append(name)
+            await ends.wait()
+            inside.append(f"{name} out")
+
+    async def all_three() -> None:
+        ends = asyncio.Event()
+        first, second, third = [asyncio.ensure_future(take(name, ends)) for name in ("first", "second", "third")]
+        await asyncio.sleep(0)
+        second.cancel()
+        await asyncio.wait([second])
+        await asyncio.sleep(0.01)
+        assert inside == ["first"]
+        ends.set()
+        await asyncio.gather(first, third)
+
+    asyncio.run(all_three())
+
+    assert inside == ["first", "first out", "third", "third out"]
+    assert not last

@@ -38,7 +38,7 @@ from scrapy_dedup.commands.call import (
     print_json,
     run_action,
 )
-from scrapy_dedup.commands.terminal import one_line, output, print_table, progress, say, say_dry_run, say_more, shown
+from scrapy_dedup.commands.terminal import one_line, output, print_table, progress, say, say_dry_run, shown
 from scrapy_dedup.core.domains import STATUSES, CandidateOutcome, DomainStatus, present_status
 from scrapy_dedup.report.numbers import count, percent, whole
 from scrapy_dedup.service.domains.candidates import (
@@ -443,7 +443,8 @@ def _tell_changed(call: Call, names: Sequence[str], what: str, more: str) -> Non
 def _show_some(lines: Sequence[str], number: int, style: str = "") -> None:
     for line in lines[:_MOST_SHOWN]:
         say(line, style, indent=2)
-    say_more(number - _MOST_SHOWN, indent=2)
+    if number > _MOST_SHOWN:
+        say(f"and {whole(number - _MOST_SHOWN)} more", "dim", indent=2)
 
 
 def _show_twins(found: Sequence[Twins], least: int, *, dry_run: bool) -> None:

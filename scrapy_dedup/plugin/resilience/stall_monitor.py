@@ -405,7 +405,12 @@ class StallMonitor:
             "download_timeout": _PROBE_SECONDS,
             "handle_httpstatus_all": True,
         }
-        return await fetched(self._crawler, Request(url, NO_CALLBACK, dont_filter=True, meta=meta)) is not None
+        try:
+            request = Request(url, NO_CALLBACK, dont_filter=True, meta=meta)
+        except ValueError as error:
+            logger.warning('DEDUP_STALL["probe_url"] cannot be asked: %s', error)
+            return False
+        return await fetched(self._crawler, request) is not None
 
     # What is done about it.
 
