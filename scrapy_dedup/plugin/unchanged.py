@@ -115,8 +115,13 @@ class _FirstChange(Struct, frozen=True):
 
     state: StoredState | None
     body: bytes | None
+    blocks: bytes | None
     verdict: Verdict
     at: datetime
+
+    def is_of(self, judgement: Judgement) -> bool:
+        """Whether another visit found the same version: its bytes, or its blocks where a number differs each time."""
+        return self.body == judgement.body or (self.blocks is not None and self.blocks == judgement.blocks)
 
 
 class SitemapDates:
@@ -412,14 +417,16 @@ class Unchanged:
         met, key, first = self._runtime.met, visit.page_key, self._first.get(visit.page_key)
         before = met.kind_of(key)
         is_beside_last_run = judgement.is_written_over or before is VerdictKind.UNCHANGED
-        if first is not None and first.body == judgement.body:
+        if first is not None and first.is_of(judgement):
             judgement.verdict, judgement.changed_at = first.verdict, first.at
         elif before not in (None, judgement.verdict.kind) and not is_beside_last_run:
             judgement.verdict = Verdict(before, judgement.verdict.change, "as at its first visit in this run")
         met[key] = judgement.verdict.kind
         if first is None and judgement.verdict.kind in (VerdictKind.NEW, VerdictKind.CHANGED):
             state = judgement.state if judgement.verdict.kind is VerdictKind.CHANGED else None
-            self._first[key] = _FirstChange(state, judgement.body, judgement.verdict, visit.fetched_at)
+            self._first[key] = _FirstChange(
+                state, judgement.body, judgement.blocks, judgement.verdict, visit.fetched_at
+            )
 
     async def _recall_delivery(self, visit: Visit) -> None:
         """Note which items the last visit of the page gave, where those are left out."""

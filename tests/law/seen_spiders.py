@@ -490,3 +490,16 @@ class Unclean:
         if isinstance(value, list):
             for one in value:
                 self.look(one)
+
+
+class TwoCallbacksSpider(PathsSpider):
+    """Gives an item of each page by each of two callbacks."""
+
+    name = "twocallbacks"
+
+    def parse(self, response: Any) -> Iterator[Any]:
+        yield {"url": response.url, "kind": "first"}
+        yield response.request.replace(callback=self.second, dont_filter=True)
+
+    def second(self, response: Any) -> Iterator[Any]:
+        yield {"url": response.url, "kind": "second"}

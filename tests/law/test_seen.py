@@ -395,6 +395,30 @@ class TestSeveralVisits:
 
         assert [len(items) for items in found] == [4, 0]
 
+    @pytest.mark.parametrize("step", [0, 1], ids=["same-bytes", "another-number-each-time"])
+    def test_items_of_two_callbacks_come_with_each_change_and_no_more(self, step, crawls, tmp_path):
+        beside = Beside(crawls, tmp_path, "TwoCallbacksSpider", DEDUP_UNCHANGED="skip")
+        worlds = [FixedWorld({}, Chairs(price, 1_000 * crawl, step)) for crawl, price in enumerate((1, 1, 2, 2))]
+
+        told = [len(beside.on(world, paths="/a /b").items) for world in worlds]
+
+        assert told == [4, 0, 4, 0]
+
+
+@dataclass
+class Chairs:
+    """A page for each path, with a hidden number that grows by a step at each answer."""
+
+    price: int
+    number: int
+    step: int
+
+    def __call__(self, asked: Asked) -> Answer:
+        self.number += self.step
+        hidden = f"<input type=hidden value={self.number if self.step else 0}>"
+        text = f"{PROSE} for {self.price} pounds at {asked.path}"
+        return page("Chair", f"<h1>Chair {asked.path}</h1><p>{text}</p>{hidden}")
+
 
 class TestOwnFields:
     def test_items_that_lack_but_their_pages_url_are_told_of_once(self, crawls, tmp_path):
