@@ -16,7 +16,7 @@ from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.fingerprints import from_hex, to_hex
 from scrapy_dedup.core.templates.layouts import VERSION
 from scrapy_dedup.core.templates.templates import WINDOW, Drift, DriftWatch, Look
-from scrapy_dedup.service.cut.site_cleaning import NO_LAYOUT, NOTHING_OWN, SiteCut
+from scrapy_dedup.service.cut.site_cleaning import NO_LAYOUT, SiteCut
 from scrapy_dedup.service.templates.site_knowledge import REST, SiteKnowledge
 from scrapy_dedup.service.templates.site_learning import (
     FEWEST_PAGES,
@@ -214,9 +214,9 @@ class SiteLearner:
         self._examples.setdefault(found.layout, url)
         if self.knowledge is None or not self.knowledge.templates:
             return False
-        # Where no template is live yet, none of them ceased to fit; a page of what all have tells of none.
-        what = found.doubt if found.misfit in (NO_LAYOUT, NOTHING_OWN) else found.misfit or found.doubt
-        look = Look(page_key, found.layout, what, at)
+        # Where no template is live yet, none of them ceased to fit.
+        what = found.doubt if found.misfit == NO_LAYOUT else found.misfit or found.doubt
+        look = Look(page_key, found.layout, what, at, hash(tuple(page.fingerprints)) if what else 0)
         is_wanted = bool(look.what) or self._former is not None
         learned = learned_page(page_key, url, page) if is_wanted else None
         self._late.append(learned)

@@ -470,8 +470,6 @@ class Cut(Struct, frozen=True):
     own: float
     """Share that stays of the text that half of the learning pages do not have, 0 to 1; of all text where that is all
     there is."""
-    has_own: bool
-    """Whether there is a sentence of such text."""
 
 
 def cut(page: Page, template: Template) -> Cut:
@@ -522,7 +520,6 @@ def cut(page: Page, template: Template) -> Cut:
         moved=moved / met if met >= _ENOUGH_MET else 0.0,
         gone=max(0.0, 1 - met / template.surrounded) if template.surrounded >= _ENOUGH_GONE else 0.0,
         own=own_kept / own_text if own_text else kept / total if total else 1.0,
-        has_own=own_text >= _SENTENCE,
     )
 
 
@@ -571,6 +568,8 @@ class Look(Struct, frozen=True):
     """Does not fit, such as `content root lost`; empty where all does."""
     at: datetime
     """When it was received."""
+    text: int
+    """Stands for all that it says."""
 
 
 class DriftWatch:
@@ -601,7 +600,8 @@ class DriftWatch:
         if self.raised:
             return None
         found = [one for one in self._looks if one.what]
-        if len(found) < ENOUGH:
+        # A wall or a search's frames, of which all say the same, are no new design.
+        if len({one.text for one in found}) < ENOUGH:
             self._ask(is_doubtful=bool(look.what))
             return None
         self.raised = True

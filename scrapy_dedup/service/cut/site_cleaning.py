@@ -35,7 +35,6 @@ ROOT_LOST: Final = "content root lost"
 UNKNOWN_PATHS: Final = "unknown paths"
 NO_LAYOUT: Final = "no layout known"
 NOTHING_LEFT: Final = "next to nothing left"
-NOTHING_OWN: Final = "no text of its own"
 MOVED: Final = "surroundings elsewhere"
 GONE: Final = "surroundings gone"
 NEW_PATHS: Final = "new paths"
@@ -100,11 +99,10 @@ def cut_page(
         template = chosen.template.at(settings.cut_caution)
         found = cut(page, template)
         misfit, doubt = _misfit(page, template, found), _doubt(found)
-        if misfit in (NOTHING_LEFT, NOTHING_OWN) and template.caution < MORE_CAUTION:
-            doubt = NOTHING_LEFT if found.has_own else ""
+        if misfit == NOTHING_LEFT and template.caution < MORE_CAUTION:
             template = template.at(MORE_CAUTION)
             found = cut(page, template)
-            misfit = _misfit(page, template, found)
+            misfit, doubt = _misfit(page, template, found), NOTHING_LEFT
         if not misfit:
             removals, decided = _overridden(_removals(page.blocks, found), html, page, chosen.overrides)
             protected = [is_judged or place in decided for place, is_judged in enumerate(found.judged)]
@@ -331,9 +329,7 @@ def _misfit(page: Page, template: Template, found: Cut) -> str:
         return UNKNOWN_PATHS if any(standing(block.path).inside for block in page.blocks) else ROOT_LOST
     if found.moved >= _MOVED:
         return MOVED
-    if found.own < _NEXT_TO_NOTHING:
-        return NOTHING_LEFT if found.has_own else NOTHING_OWN
-    return ""
+    return NOTHING_LEFT if found.own < _NEXT_TO_NOTHING else ""
 
 
 def _doubt(found: Cut) -> str:

@@ -223,7 +223,7 @@ LOST = "content root lost"
 
 def look(number: int, what: str = "", *, layout: int = 7) -> Look:
     """Return how a page was found in a minute that is its number."""
-    return Look(number.to_bytes(16, "big"), layout, what, NOON + timedelta(minutes=number))
+    return Look(number.to_bytes(16, "big"), layout, what, NOON + timedelta(minutes=number), number)
 
 
 def noted(watch: DriftWatch, *pages: str | Look, layout: int = 7) -> list[Drift]:
