@@ -42,6 +42,8 @@ logger = logging.getLogger(__name__)
 _LOOK_SECONDS = 0.2
 _PAUSE_SECONDS = 1.0
 """Between two tries of a server that is away: each of them holds the crawl up."""
+_MOST_BEHIND = 64
+"""Pages that a worker has fetched and not done with, beside those that wait for their site to be learned."""
 
 
 class LeasedWork:
@@ -73,6 +75,7 @@ class LeasedWork:
         """The spider is idle, and others are not."""
         self._rests = False
         """No request is taken until what waits is written."""
+        self._most_in_progress = crawler.settings.getint("CONCURRENT_REQUESTS") + _MOST_BEHIND
         self._loops = Loops()
         self._connect()
 
@@ -163,8 +166,12 @@ class LeasedWork:
         what is done and not written comes twice when its worker is killed.
         """
         runtime = self._runtime
-        if runtime is None or not runtime.is_behind:
+        if runtime is None:
             return False
+        if not runtime.is_behind:
+            # Fetched faster than it compares them, a worker has pages in hand that claim nothing yet.
+            in_progress = self._engine.in_progress() or ()
+            return len(in_progress) - len(runtime.lot) > self._most_in_progress
         self._rests = True
         runtime.writer.begin()
         return True
