@@ -224,7 +224,6 @@ class DuplicateCheck:
         """Return what others have; nothing is lost where the store stays away. Where it is first, they see the page."""
         draft.claims = list(dict.fromkeys([*draft.claims, *claims, ClaimKey(ClaimKind.PAGE, draft.page_key)]))
         shown = Shown(self._shown(draft).pack(), is_out) if shows else None
-        self._runtime.claiming += 1
         try:
             return await self._patiently(
                 self._runtime.claims.answer, PageClaim(draft.page_key, claims, shown), began=began
@@ -232,8 +231,6 @@ class DuplicateCheck:
         except StoreError:
             self._runtime.count("claims/given_up", len(claims))
             return {}
-        finally:
-            self._runtime.claiming -= 1
 
     async def _patiently(self, ask: Callable[..., Awaitable[Answer]], *args: Any, began: float = 0) -> Answer:
         """Return what the store answers; of several workers one asks again while it is away, for a lease at most.

@@ -84,8 +84,6 @@ _RELEASED_AT_ONCE: Final = 5_000
 _PAUSE_SECONDS: Final = 1.0
 # Claims that come in this time are one transaction; a page that waits for it keeps no other from being fetched.
 _CLAIM_SECONDS: Final = 0.05
-# With more pages waiting for the store a worker takes no new request: it takes turns with the others.
-_MOST_CLAIMS: Final = 32
 # For so long the second of two interrupts waits, and looks so often whether it need not.
 _LAST_SECONDS: Final = 5.0
 _LOOK_SECONDS: Final = 0.02
@@ -160,8 +158,6 @@ class Runtime:
         self.items_first = ItemsFirst(crawler, self.lot)
         self.writer = WriteBehind(self.crawl, partial(tell_of_full_disk, crawler, settings))
         self.claims = Together[PageClaim, Lost](self._claim, _CLAIM_SECONDS)
-        self.claiming = 0
-        """Pages that wait for what they claim, between two tries, too."""
         self.delivery = Delivery(crawler, follows_feeds=settings.ack == "auto", count=self.count)
         self.sites = Sites(self.crawl.store, repeat_policy(settings), self.count)
         self.aside = Aside(crawler.settings)
@@ -197,11 +193,6 @@ class Runtime:
         """Redirects that were noted last."""
         self._loops = Loops()
         self._connect()
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether what was fetched waits for the store: a batch of rows, or too many pages that claim something."""
-        return self.writer.is_behind or self.claiming > _MOST_CLAIMS
 
     @classmethod
     def of(cls, crawler: Crawler) -> "Runtime":

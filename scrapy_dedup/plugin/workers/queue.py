@@ -43,7 +43,7 @@ _LOOK_SECONDS = 0.2
 _PAUSE_SECONDS = 1.0
 """Between two tries of a server that is away: each of them holds the crawl up."""
 _MOST_BEHIND = 64
-"""Pages that a worker has fetched and not done with, beside those that wait for their site to be learned."""
+"""Pages that a worker has fetched and not done with: such as wait for what they claim, or for their turn."""
 
 
 class LeasedWork:
@@ -75,7 +75,7 @@ class LeasedWork:
         """The spider is idle, and others are not."""
         self._rests = False
         """No request is taken until what waits is written."""
-        self._most_in_progress = crawler.settings.getint("CONCURRENT_REQUESTS") + _MOST_BEHIND
+        self._most_in_work = crawler.settings.getint("CONCURRENT_REQUESTS") + _MOST_BEHIND
         self._loops = Loops()
         self._connect()
 
@@ -147,7 +147,7 @@ class LeasedWork:
         if waiting and self.tried(lambda: self._server.hold(waiting)):
             self._held.update(waiting)
         self._tell()
-        if self._rests and self._runtime is not None and not self._runtime.is_behind:
+        if self._rests and self._runtime is not None and not self._runtime.writer.is_behind:
             self._rests = False
             self._engine.look_again()
         # Something may wait that is lent only to a worker with empty hands.
@@ -160,7 +160,7 @@ class LeasedWork:
         return token in self._lost or (self._runtime is not None and self._runtime.done.leases.waits(token))
 
     def rests(self) -> bool:
-        """Take no request while a whole batch waits to be written; say whether that is so.
+        """Take no request while a whole batch waits to be written, or many pages are in work; say whether that is so.
 
         Several workers take turns to write. Without a bound each would be the further ahead, the longer that takes, and
         what is done and not written comes twice when its worker is killed.
@@ -168,13 +168,12 @@ class LeasedWork:
         runtime = self._runtime
         if runtime is None:
             return False
-        if not runtime.is_behind:
-            # Fetched faster than it compares them, a worker has pages in hand that claim nothing yet.
-            in_progress = self._engine.in_progress() or ()
-            return len(in_progress) - len(runtime.lot) > self._most_in_progress
-        self._rests = True
-        runtime.writer.begin()
-        return True
+        if runtime.writer.is_behind:
+            self._rests = True
+            runtime.writer.begin()
+            return True
+        # Pages that wait for their site to be learned wait for more of them.
+        return len(self._engine.in_progress() or ()) - len(runtime.lot) > self._most_in_work
 
     def _settle(self, tokens: Iterable[str]) -> None:
         """Note requests that Scrapy has done with: what they left is to be written first, a page or a redirect."""
