@@ -400,9 +400,10 @@ class TestSeveralVisits:
         beside = Beside(crawls, tmp_path, "TwoCallbacksSpider", DEDUP_UNCHANGED="skip")
         worlds = [FixedWorld({}, Chairs(price, 1_000 * crawl, step)) for crawl, price in enumerate((1, 1, 2, 2))]
 
-        told = [len(beside.on(world, paths="/a /b").items) for world in worlds]
+        found = [beside.on(world, paths="/a /b") for world in worlds]
 
-        assert told == [4, 0, 4, 0]
+        assert [len(crawl.items) for crawl in found] == [4, 0, 4, 0]
+        assert [crawl.stats.get("dedup/unchanged/dropped", 0) for crawl in found] == [0, 4, 0, 4]
 
 
 @dataclass

@@ -99,7 +99,7 @@ def over_http(shop: Shop, *options: str) -> Iterator[Serving]:
 
 @pytest.fixture(scope="module")
 def serving(filled_shop) -> Iterator[Serving]:
-    settings = {"token": TOKEN, "max_body_bytes": 5000, "mcp_blacklist": True}
+    settings = {"token": TOKEN, "max_body_bytes": 5000, "mcp_blacklist": True, "allowed_hosts": ["crawls.example"]}
     with over_http(filled_shop, "-s", f"DEDUP_SERVE={json.dumps(settings)}") as found:
         yield found
 
