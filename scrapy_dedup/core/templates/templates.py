@@ -599,7 +599,7 @@ class DriftWatch:
         self._looks.append(look)
         if self.raised:
             return None
-        found = [one for one in self._looks if one.what]
+        found = self._unfit()
         # A wall or a search's frames, of which all say the same, are no new design.
         if len({one.text for one in found}) < ENOUGH:
             self._ask(is_doubtful=bool(look.what))
@@ -614,6 +614,13 @@ class DriftWatch:
         since = min(one.at for one in found)
         retired = frozenset({one.layout for one in found} - fitting)
         return Drift(layout, what, len(found), len(self._looks), since, pages, retired)
+
+    def _unfit(self) -> list[Look]:
+        """Return the pages that count: those of no layout do not where known layouts go on to fit, it is one more."""
+        looks = list(self._looks)
+        first = next((place for place, one in enumerate(looks) if one.what), len(looks))
+        goes_on = any(one.layout and not one.what for one in looks[first:])
+        return [one for one in looks if one.what and (one.layout or not goes_on)]
 
     def _ask(self, *, is_doubtful: bool) -> None:
         if self._asked or is_doubtful:

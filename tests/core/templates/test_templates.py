@@ -251,6 +251,14 @@ class TestAlarm:
     def test_one_page_that_comes_again_and_again_is_none(self):
         assert noted(DriftWatch(), *[look(1), look(1, LOST)] * 10) == []
 
+    def test_pages_of_a_new_layout_among_pages_that_fit_are_none(self):
+        new = [look(place, LOST, layout=0) for place in range(20)]
+        fits = [look(place) for place in range(20, 40)]
+        mixed = [one for pair in zip(new, fits, strict=True) for one in pair]
+
+        assert noted(DriftWatch(), *mixed) == []
+        assert len(noted(DriftWatch(), *fits, *new)) == 1
+
     def test_it_retires_the_layouts_of_which_no_page_fits(self):
         fits = [look(place, layout=8) for place in range(2)]
         odd = [look(place, LOST, layout=7 + place % 2) for place in range(2, 2 + ENOUGH)]
