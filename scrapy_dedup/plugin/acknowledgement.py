@@ -639,7 +639,7 @@ class Acknowledgement:
     def _bare(self, visit: Visit) -> Draft | None:
         """Return a page that gave no item, as it would have gone out."""
         judgement = visit.judgement
-        if judgement is None or judgement.blocks is None or visit.forbids_content:
+        if judgement is None or judgement.blocks is None or visit.honoured.noindex:
             return None
         html, page = (None if judgement.is_stored else visit.html()), visit.parsed
         if html is None or not isinstance(page, Page):

@@ -431,12 +431,14 @@ class RepeatedLinks:
         # Scrapy ends deeper ones before the duplicate filter sees them.
         self._deepest = crawler.settings.getint("DEPTH_LIMIT")
 
-    def holds(self, request: Request, response: Response) -> bool:
-        """Say whether the duplicate filter would drop a request of a response's callback now."""
-        if request.dont_filter or "depth_reset" in request.meta:
+    def drops(self, request: Request, response: Response) -> bool:
+        """Say whether the duplicate filter would drop a request of a response's callback now; count it if so."""
+        if request.dont_filter or "depth_reset" in request.meta or (seen := self._asked(response)) is None:
             return False
-        seen = self._asked(response)
-        return seen is not None and self._key_of(self._fingerprinter.fingerprint(request)) in seen
+        if self._key_of(self._fingerprinter.fingerprint(request)) not in seen:
+            return False
+        self._count(1, response)
+        return True
 
     def left_of(self, output: Sequence[Any], response: Response) -> Iterator[Any]:
         """Yield what a callback yielded once, less links that the duplicate filter would drop now: most of a page's."""
@@ -455,7 +457,7 @@ class RepeatedLinks:
                         yield Request(url, callback=one.callback, errback=one.errback)
         finally:
             if dropped:
-                self.count(dropped, response)
+                self._count(dropped, response)
 
     def _asked(self, response: Response) -> SeenUrls | set[Any] | Container[bytes] | None:
         """Return what the filter knows; None where that is not known, or a response's requests do not come as far."""
@@ -465,7 +467,7 @@ class RepeatedLinks:
             self._look()
         return self._seen
 
-    def count(self, dropped: int, response: Response) -> None:
+    def _count(self, dropped: int, response: Response) -> None:
         """Count them as the duplicate filter does, and before it who counts depths."""
         self._crawler.stats.inc_value("dupefilter/filtered", dropped)
         if "depth" in response.meta:

@@ -3,7 +3,7 @@
 import logging
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from itemadapter import ItemAdapter
 from msgspec import Struct
@@ -76,12 +76,9 @@ class Intake:
         self._reading: dict[str, Deferred[None]] = {}
         self._has_warned = False
 
-    def of(self, item: Any, adapter: ItemAdapter) -> ItemPage | SkippedItem:
+    def of(self, adapter: ItemAdapter, url: str | None, visit: Visit | None) -> ItemPage | SkippedItem:
         """Return the page that an item brings, parsed, or why it is left alone."""
-        runtime = self._runtime
-        url = url_of(adapter, runtime.settings)
-        visit = runtime.visits.of_item(item, url)
-        settings = visit.settings if visit is not None else runtime.settings
+        settings = visit.settings if visit is not None else self._runtime.settings
         if not settings.enabled:
             return SkippedItem(ItemSkipReason.DISABLED)
         if url is None and visit is None:
@@ -173,10 +170,8 @@ class Intake:
         visit.keep(draft)
         return draft
 
-    async def read(self, item: Any, adapter: ItemAdapter) -> None:
+    async def read(self, visit: Visit | None) -> None:
         """Read the PDF file of an item's response, if it is one, so that `of` finds its text."""
-        runtime = self._runtime
-        visit = runtime.visits.of_item(item, url_of(adapter, runtime.settings))
         if visit is None or visit.held is not None or visit.pdf is not None:
             return
         if not (visit.settings.enabled and visit.settings.pdf_enabled):

@@ -21,7 +21,7 @@ from twisted.internet.defer import Deferred
 from scrapy_dedup.core.duplicates import NEAR_DUPLICATE, NOT_READ, PageEvidence, proves_near
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.recrawl.verdicts import VerdictKind
-from scrapy_dedup.core.urls.canonical import Address, Alias
+from scrapy_dedup.core.urls.canonical import Alias
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
 from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
 from scrapy_dedup.plugin.engine_state import forget_tree
@@ -195,9 +195,10 @@ class DuplicateCheck:
 
     async def show(self, draft: Draft, settings: Settings) -> None:
         """Show the other workers what a page has that goes out, where they do not know it yet."""
-        is_asked = self._is_shared and (settings.canonical_enabled or asked_layers(settings))
+        if not self._is_shared or not (settings.canonical_enabled or asked_layers(settings)):
+            return
         fields = len(self._shown(draft).fields)
-        if is_asked and draft.fields_shown < fields:
+        if draft.fields_shown < fields:
             await self._claim(draft, [], time.monotonic(), is_out=True)
             draft.fields_shown = fields
 
@@ -334,19 +335,24 @@ class DedupPipeline:
             return item
         self._runtime.count("items/in")
         note_passing(None)
-        url = self._url_of(item)
+        url, settings = None, self._runtime.settings
+        # A pipeline before this one may have made another object of it, whose class may fail.
+        with suppress(Exception):
+            url = url_of(ItemAdapter(item), settings) if ItemAdapter.is_item(item) else None
         visit = self._runtime.visits.of_item(item, url)
-        domain = visit.domain if visit is not None else extract_domain(url or "", self._runtime.settings.domain_scope)
+        domain = visit.domain if visit is not None else extract_domain(url or "", settings.domain_scope)
         async with self._runtime.items_first.held_up(), self._in_order(domain) as before:
             await self._runtime.writer.room()
             noted = None
             try:
-                if visit is not None and visit.giver and (noted := self._note(item, visit)) is not None:
-                    self._drop_delivered(item, visit, noted)
-                if ItemAdapter.is_item(item):
-                    await self._process(item, ItemAdapter(item), noted, before)
-                else:
+                if not ItemAdapter.is_item(item):
                     self._runtime.count(f"left/{ItemSkipReason.NO_ITEM}")
+                elif is_tombstone(item):
+                    self._runtime.count("items/tombstones")
+                else:
+                    if visit is not None and visit.giver and (noted := self._note(item, visit)) is not None:
+                        self._drop_delivered(item, visit, noted)
+                    await self._process(item, url, visit, noted, before)
             except DuplicateItem as why:
                 if visit is not None and noted is not None and why.keeper is not None:
                     visit.delivered.left_out[noted.stands] = why.keeper
@@ -354,12 +360,6 @@ class DedupPipeline:
             except Exception as error:  # noqa: BLE001 - a layer must not lose an item
                 self._failed(item, error)
         return item
-
-    def _url_of(self, item: Any) -> str | None:
-        # A pipeline before this one may have made another object of it, whose class may fail.
-        with suppress(Exception):
-            return url_of(ItemAdapter(item), self._runtime.settings) if ItemAdapter.is_item(item) else None
-        return None
 
     @asynccontextmanager
     async def _in_order(self, domain: str | None) -> AsyncIterator[Deferred[None] | None]:
@@ -381,14 +381,11 @@ class DedupPipeline:
                 call_later(0, left.callback, None)
 
     async def _process(
-        self, item: Any, adapter: ItemAdapter, noted: Noted | None, before: Deferred[None] | None
+        self, item: Any, url: str | None, visit: Visit | None, noted: Noted | None, before: Deferred[None] | None
     ) -> None:
-        runtime = self._runtime
-        if is_tombstone(item):
-            runtime.count("items/tombstones")
-            return
-        await self._intake.read(item, adapter)
-        item_page = self._intake.of(item, adapter)
+        runtime, adapter = self._runtime, ItemAdapter(item)
+        await self._intake.read(visit)
+        item_page = self._intake.of(adapter, url, visit)
         if isinstance(item_page, SkippedItem):
             self._leave(item, adapter, item_page)
             return
@@ -451,8 +448,6 @@ class DedupPipeline:
 
     def _note(self, item: Any, visit: Visit) -> Noted | None:
         """Note an item for the next visit, where it can be."""
-        if not ItemAdapter.is_item(item) or is_tombstone(item):
-            return None
         url = url_of(ItemAdapter(item), visit.settings)
         # One page has many addresses: by which of them a crawl comes to it is chance.
         is_own = url is not None and page_key(url, self._runtime.rules) == visit.page_key
@@ -511,17 +506,10 @@ class DedupPipeline:
         elif item_page.settings.acts("url"):
             self._drop(item_page, "url", Duplicate("page of this run", key))
 
-    def _note_shadow(self, draft: Draft, duplicate: Duplicate) -> None:
-        """Write down that a page would have been dropped; it goes out as if nobody had looked."""
-        self._runtime.count("shadow/canonical/items")
-        reason = f"would be dropped: {duplicate.reason}"
-        record = DecisionRecord(draft.page_key, "canonical", "shadow", reason, datetime.now(UTC))
-        self._runtime.crawl.rows.append(record)
-
     async def _drop_alias(self, item_page: ItemPage, learner: Learner | None) -> None:
         """Drop an item whose page is another address of one that went out; else note the page's own."""
-        draft, in_shadow = item_page.draft, item_page.settings.shadows("canonical")
-        aliases, alias = self._runtime.crawl.aliases, self._runtime.alias_of(item_page.visit, draft)
+        draft, in_shadow, runtime = item_page.draft, item_page.settings.shadows("canonical"), self._runtime
+        aliases, alias = runtime.crawl.aliases, runtime.alias_of(item_page.visit, draft)
         target = alias.target if isinstance(alias, Alias) else None
         candidates = partial(aliases.candidates, draft.page_key, target)
         proven = await self._proven(item_page, candidates, learner)
@@ -534,21 +522,19 @@ class DedupPipeline:
                 aliases.stand(target.page_key, proven.document_key)
             if not in_shadow:
                 self._drop(item_page, proven.layer, proven)
-            self._note_shadow(draft, proven)
+            # It goes out as if nobody had looked.
+            runtime.count("shadow/canonical/items")
+            reason = f"would be dropped: {proven.reason}"
+            runtime.crawl.rows.append(DecisionRecord(draft.page_key, "canonical", "shadow", reason, datetime.now(UTC)))
         else:
             if candidates():
-                self._runtime.count("canonical/unproven")
+                runtime.count("canonical/unproven")
             if not in_shadow:
-                self._goes_out(draft, target)
+                if target is not None and target.page_key not in runtime.crawl.given:
+                    draft.canonical = target
+                    runtime.count("canonical/before_target")
+                aliases.go_out(draft.page_key, draft.canonical)
         draft.checked = True
-
-    def _goes_out(self, draft: Draft, target: Address | None) -> None:
-        """Note under which address a page goes out."""
-        crawl = self._runtime.crawl
-        if target is not None and target.page_key not in crawl.given:
-            draft.canonical = target
-            self._runtime.count("canonical/before_target")
-        crawl.aliases.go_out(draft.page_key, draft.canonical)
 
     async def _drop_alike(self, item_page: ItemPage, learner: Learner | None) -> None:
         """Drop an item where another page stands for its own."""
@@ -682,11 +668,11 @@ class DedupPipeline:
 
     def _emit(self, item: Any, adapter: ItemAdapter, item_page: ItemPage) -> bool:
         """Write the clean text into the item; say whether it could take it."""
-        runtime, draft = self._runtime, item_page.draft
+        runtime, draft, visit, settings = self._runtime, item_page.draft, item_page.visit, item_page.settings
         if not self._fields.can_take_content(item):
             runtime.count("left/no_field")
             return False
-        self._fields.warn_of_own(item, adapter, item_page.settings)
+        self._fields.warn_of_own(item, adapter, settings)
         crawl = runtime.crawl
         draft.went_out = True
         if draft.stands_aside:
@@ -696,19 +682,13 @@ class DedupPipeline:
         filled = [name for name in METADATA if lacks(item, adapter, name)]
         for name in filled:
             self._fields.put(item, adapter, name, getattr(draft.metadata, name))
-        self._fields.put(item, adapter, REPORT, self._report(item_page) | {FILLED: filled})
-        if item_page.visit is None or not item_page.stands_for_page:
+        report = provenance(draft, crawl.store.name, str(crawl.run.id), settings)
+        report |= visit.report if visit is not None else {}
+        self._fields.put(item, adapter, REPORT, report | {FILLED: filled})
+        if visit is None or not item_page.stands_for_page:
             runtime.done.hold(draft)
         runtime.count("items/out")
         return True
-
-    def _report(self, item_page: ItemPage) -> dict[str, Any]:
-        crawl = self._runtime.crawl
-        report = provenance(item_page.draft, crawl.store.name, str(crawl.run.id), item_page.settings)
-        if item_page.visit is not None:
-            report["visited"] = item_page.visit.page_key.hex()
-            report |= {"soft_404": True} if item_page.visit.is_error_page else {}
-        return report
 
     def _leave(self, item: Any, adapter: ItemAdapter, left: SkippedItem) -> None:
         self._runtime.count(f"left/{left.detail}")
@@ -716,12 +696,10 @@ class DedupPipeline:
             self._fields.warn_of_nameless(item, self._runtime.settings.url_field)
         if left.is_told:
             page: dict[str, Any] = {}
-            if left.visit is not None:
-                key = left.visit.page_key.hex()
-                page = {"url": left.visit.url, "page_key": key, "visited": key}
-                page |= {"soft_404": True} if left.visit.is_error_page else {}
-                if left.visit.judgement is not None and not left.visit.judgement.is_shadow:
-                    page |= verdict_of(left.visit.judgement)
+            if (visit := left.visit) is not None:
+                page = {"url": visit.url, "page_key": visit.page_key.hex()} | visit.report
+                if visit.judgement is not None and not visit.judgement.is_shadow:
+                    page |= verdict_of(visit.judgement)
             self._fields.put(item, adapter, REPORT, page | {"left": left.detail})
 
     def _failed(self, item: Any, error: Exception) -> None:

@@ -1,6 +1,6 @@
 """Items learn here which response they came from; requests pass."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any, Self
 
 from scrapy import Request
@@ -20,55 +20,6 @@ from scrapy_dedup.plugin.requests import READMITTED, carried_by, mark_new, note_
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit
 from scrapy_dedup.service.crawl.commits import Recorded
-
-
-class CallbackOutput:
-    """For the output of one response's callback."""
-
-    def __init__(self, visit: Visit | None, runtime: Runtime) -> None:
-        self._visit = visit
-        self._runtime = runtime
-        self.repeated = 0
-        """Requests that the duplicate filter would drop."""
-        self._drops_items = ""
-        """Why; a word for the stat."""
-        if visit is not None:
-            self._prepare(visit)
-
-    def _prepare(self, visit: Visit) -> None:
-        judgement = visit.judgement
-        if visit.is_error_page and visit.settings.soft_404 == "drop":
-            self._drops_items = "soft_404"
-        elif visit.forbids_content:
-            self._drops_items = "directives"
-        if judgement is not None:
-            self._runtime.count(f"unchanged/{judgement.verdict.kind}")
-            if visit.outcome_key and not judgement.replays:
-                cb_kwargs = encode(dict(visit.cb_kwargs))
-                kept = cb_kwargs if isinstance(cb_kwargs, dict) else {}
-                visit.recorded = Recorded(visit.outcome_key, visit.callback, kept, visit.settings.version)
-
-    def passes_request(self, request: Request) -> bool:
-        """Say whether a request goes on; take it down."""
-        visit = self._visit
-        if visit is None:
-            return True
-        if visit.forbids_links:
-            self._runtime.count("directives/requests")
-            return False
-        if visit.recorded is not None:
-            self._runtime.reuse.recorder.request(request, visit.recorded)
-        return True
-
-    def passes_item(self, item: Any) -> bool:
-        """Say whether an item goes on; take it down."""
-        visit = self._visit
-        if visit is not None and visit.recorded is not None:
-            self._runtime.reuse.recorder.item(item, visit.recorded)
-        if not self._drops_items:
-            return True
-        self._runtime.count(f"{self._drops_items}/items")
-        return False
 
 
 class DedupSpiderMiddleware:
@@ -102,39 +53,34 @@ class DedupSpiderMiddleware:
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Hand on what the callback yields."""
-        visit = self._visit(response)
-        callback_output = CallbackOutput(visit, self._runtime)
+        visit, resilience = self._visit(response), self._runtime.resilience
         if visit is not None and visit.recorded is not None:
             result = watched(result, visit.recorded)
         try:
             async for output in result:
-                if (passed := self._passed(output, visit, callback_output, response)) is not None:
+                if (passed := self._passed(output, visit, response)) is not None:
                     yield passed
-            for further in self._further(response, visit, callback_output):
-                yield further
+            for request in resilience.further(response, visit) if visit is not None and resilience is not None else ():
+                if (passed := self._passed(request, visit, response)) is not None:
+                    yield passed
             if visit is not None and not visit.failed:
                 self._runtime.met.note_read(visit.page_key)
         except GeneratorExit:
-            self._cut_short(visit)
+            # A middleware above has all that it wants of the callback, unless the crawl ends by force.
+            if visit is not None:
+                visit.failed |= self._engine.closing()
+                visit.cut_short()
             raise
         except BaseException:
             if visit is not None:
                 visit.failed = True
             raise
         finally:
-            if callback_output.repeated:
-                self._repeated.count(callback_output.repeated, response)
             untie(response)
             if visit is not None:
                 self._look_at_what_it_changed(response, visit)
                 visit.callback_ended = True
                 self._runtime.done.settle(visit)
-
-    def _cut_short(self, visit: Visit | None) -> None:
-        """Note that a middleware above has all that it wants of a callback, unless the crawl ends by force."""
-        if visit is not None:
-            visit.failed |= self._engine.closing()
-            visit.cut_short()
 
     def _look_at_what_it_changed(self, response: Response, visit: Visit) -> None:
         """Let nothing be kept of a callback that changed what others decide by, such as what its request carries."""
@@ -145,11 +91,16 @@ class DedupSpiderMiddleware:
         if request is not None and carried_by(request) != visit.carried:
             recorded.unkeepable = recorded.unkeepable or "what its request carries, which it changed"
 
-    def _passed(self, output: Any, visit: Visit | None, callback_output: CallbackOutput, response: Response) -> Any:
+    def _passed(self, output: Any, visit: Visit | None, response: Response) -> Any:
         """Return what goes on of one output; None where it ends here."""
         if not isinstance(output, Request):
-            return self._attached(output, visit, response) if callback_output.passes_item(output) else None
-        if not callback_output.passes_request(output) or not self._is_asked(output):
+            return self._attached(output, visit, response)
+        if visit is not None and visit.honoured.nofollow:
+            self._runtime.count("directives/requests")
+            return None
+        if visit is not None and visit.recorded is not None:
+            self._runtime.reuse.recorder.request(output, visit.recorded)
+        if not self._is_asked(output):
             return None
         if self._notes_parents:
             # Of what is not judged nobody knows in the next run whether it was read.
@@ -164,29 +115,23 @@ class DedupSpiderMiddleware:
             output = going
         if self._readmits:
             return self._readmit(output)
-        if self._repeated.holds(output, response):
-            callback_output.repeated += 1
-            return None
-        return output
+        return None if self._repeated.drops(output, response) else output
 
     def _is_asked(self, request: Request) -> bool:
         """Say whether a request's domain is asked; what is refused here does not fill the queue."""
         return self._runtime.guard is None or self._runtime.guard.passes(request)
 
-    def _further(self, response: Response, visit: Visit | None, callback_output: CallbackOutput) -> Iterator[Request]:
-        """Yield requests that the callback did not make."""
-        if visit is None or self._runtime.resilience is None:
-            return
-        for request in self._runtime.resilience.further(response, visit):
-            if (passed := self._passed(request, visit, callback_output, response)) is not None:
-                yield passed
-
     def _attached(self, item: Any, visit: Visit | None, response: Response) -> Any:
-        item = detached(item)
-        if visit is not None:
-            self._runtime.visits.attach(item, visit)
-        else:
-            self._runtime.visits.attach_to_none(item, response)
+        """Return an item of its own, of which its page is known; None where it ends here."""
+        if visit is None:
+            self._runtime.visits.attach_to_none(item := detached(item), response)
+            return item
+        if visit.recorded is not None:
+            self._runtime.reuse.recorder.item(item, visit.recorded)
+        if why := visit.drops_items:
+            self._runtime.count(f"{why}/items")
+            return None
+        self._runtime.visits.attach(item := detached(item), visit)
         return item
 
     def _visit(self, response: Response) -> Visit | None:
@@ -196,8 +141,15 @@ class DedupSpiderMiddleware:
             if visit is None:
                 visit = self._begin(response, response.request)
             self._runtime.visits.arrived(response.request)
-        if visit is not None:
-            visit.from_spider = True
+        if visit is None:
+            return None
+        visit.from_spider = True
+        if (judgement := visit.judgement) is not None:
+            self._runtime.count(f"unchanged/{judgement.verdict.kind}")
+            if visit.outcome_key and not judgement.replays:
+                cb_kwargs = encode(dict(visit.cb_kwargs))
+                kept = cb_kwargs if isinstance(cb_kwargs, dict) else {}
+                visit.recorded = Recorded(visit.outcome_key, visit.callback, kept, visit.settings.version)
         return visit
 
     def _begin(self, response: Response, request: Request) -> Visit | None:

@@ -116,21 +116,24 @@ class Visit:
         yield from (dict(ItemAdapter(item)) for item, _ in self.items.values())
 
     @property
-    def forbids_content(self) -> bool:
-        """Whether the page asks not to be kept, and the user honours that."""
-        return self._honoured is not None and self._honoured.noindex
+    def report(self) -> dict[str, Any]:
+        """What its items say of it."""
+        return {"visited": self.page_key.hex()} | ({"soft_404": True} if self.is_error_page else {})
 
     @property
-    def forbids_links(self) -> bool:
-        """Whether the page asks not to follow its links, and the user honours that."""
-        return self._honoured is not None and self._honoured.nofollow
-
-    @property
-    def _honoured(self) -> Directives | None:
+    def honoured(self) -> Directives:
+        """What the page asks of who keeps it or follows its links, where the user honours that."""
         judgement = self.judgement
         if self.settings.robots_directives != "honour" or judgement is None or judgement.is_shadow:
-            return None
+            return Directives()
         return judgement.directives
+
+    @property
+    def drops_items(self) -> str:
+        """Why no item of it goes on, a word for the stat; empty: they do."""
+        if self.is_error_page and self.settings.soft_404 == "drop":
+            return "soft_404"
+        return "directives" if self.honoured.noindex else ""
 
     def declared_type(self) -> str | None:
         """Return the response's Content-Type with its parameters."""
