@@ -10,6 +10,7 @@ from datetime import datetime
 from enum import Enum
 from types import MappingProxyType
 from typing import Any, Final, Self
+from weakref import getweakrefcount
 
 from itemadapter import ItemAdapter
 from scrapy import Item
@@ -233,7 +234,8 @@ def detached(item: Any) -> Any:
     """Return an item of its own with the values of now: a callback may go on to fill the one that it yielded.
 
     It may yield it again, too, for each row of a table or from each of its pages. Without the plugin an item passes
-    most pipelines before the callback goes on; here it may wait. What cannot be copied is returned as it is.
+    most pipelines before the callback goes on; here it may wait. What cannot be copied is returned as it is. So is an
+    object that something knows by a weak reference, as SQLAlchemy does each of its rows: a copy would not be that row.
     """
     try:
         return _copied(item, {}) if ItemAdapter.is_item(item) else item
@@ -255,6 +257,8 @@ def _copied(value: Any, known: dict[int, Any]) -> Any:
 
 
 def _copied_item(item: Any, known: dict[int, Any]) -> Any:
+    if not isinstance(item, MutableMapping) and getweakrefcount(item):
+        return item
     known[id(item)] = copied = item.copy() if isinstance(item, Item) else copy(item)
     if isinstance(item, MutableMapping):
         for name, one in item.items():

@@ -16,6 +16,8 @@ from scrapy.exceptions import DropItem
 from scrapy.http import HtmlResponse, Response
 from scrapy.loader import ItemLoader
 from scrapy.spiders import XMLFeedSpider
+from sqlalchemy import create_engine
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from tests.law.site import ORIGIN
 from tests.law.spiders import CALLED, AwaitingSpider
@@ -256,6 +258,42 @@ class Product:
 
 
 class Offer(Product): ...
+
+
+class Rows(DeclarativeBase): ...
+
+
+@dataclass(kw_only=True)
+class Row(Rows):
+    __tablename__ = "chair"
+    url: Mapped[str] = mapped_column(primary_key=True)
+    name: Mapped[str]
+
+
+class RowSpider(PathsSpider):
+    """Makes rows of a database, and holds what opens one."""
+
+    name = "row"
+
+    def __init__(self, paths: str) -> None:
+        super().__init__(paths)
+        self.database = create_engine("sqlite://")
+
+    def items(self, response: Any) -> Iterator[Any]:
+        yield Row(url=response.url, name=response.css("h1::text").get())
+
+
+class ToDatabase:
+    """Item pipeline."""
+
+    def __init__(self) -> None:
+        self._session = Session(create_engine("sqlite://"))
+        Rows.metadata.create_all(self._session.get_bind())
+
+    def process_item(self, item: Any) -> Any:
+        self._session.add(item)
+        self._session.commit()
+        return item
 
 
 class ProductSpider(PathsSpider):

@@ -702,6 +702,14 @@ class TestItemsThatWait:
         assert crawl.errors == ()
         assert all(item["name"] in item["cleaned_content"] for item in crawl.items)
 
+    @pytest.mark.parametrize("order", [100, 800], ids=["before-ours", "behind-ours"])
+    def test_item_that_is_a_row_of_a_database_can_be_written_there(self, order, crawls, tmp_path):
+        settings = {"ITEM_PIPELINES": {"tests.law.seen_spiders.ToDatabase": order}}
+
+        assert Beside(crawls, tmp_path, "RowSpider", DEDUP_REUSE="text").differences(
+            _shop(20), settings, paths=_FEW_PATHS
+        ) == []  # fmt: skip
+
     @pytest.mark.parametrize("pipeline", ["AsDict", "Subclasses"])
     def test_unchanged_items_are_left_out_that_a_pipeline_replaced(self, pipeline, crawls, tmp_path):
         beside = Beside(crawls, tmp_path, "PathsSpider", DEDUP_UNCHANGED="skip")

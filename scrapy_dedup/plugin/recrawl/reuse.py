@@ -477,7 +477,7 @@ class Reuse:
             return
         arguments = _walked({name: value for name, value in vars(spider).items() if is_argument(name, value)})
         if arguments is None:
-            logger.warning("No kept outcome is used: the attributes of spider %s are too large to compare", spider.name)
+            logger.warning("No kept outcome is used: the attributes of spider %s cannot be compared", spider.name)
             return
         memory = SpiderMemory(spider)
         self._seen = memory.look()
@@ -565,7 +565,7 @@ def _own_settings(crawler: Crawler) -> bytes:
 
 
 def _walked(value: object) -> bytes | None:
-    """Return what stands for a value and all that it holds; None where that is too much."""
+    """Return what stands for a value and all that it holds; None where that is too much, or cannot be told."""
     digest, met, nodes = blake2b(digest_size=16), dict[int, int](), 0
     stack: list[Any] = [value]
     while stack:
@@ -585,7 +585,10 @@ def _walked(value: object) -> bytes | None:
             digest.update(f"#{met[id(one)]}".encode())
             continue
         met[id(one)] = len(met)
-        parts = _parts_of(one)
+        try:
+            parts = _parts_of(one)
+        except Exception:  # noqa: BLE001 (a class of the user's)
+            return None
         digest.update(str(len(parts)).encode())
         stack.extend(reversed(parts))
     return digest.digest()
