@@ -1,8 +1,10 @@
 """Items of any kind: what they bring, and what they can take."""
 
+import copyreg
 import logging
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
+from contextlib import suppress
 from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass, field
@@ -180,7 +182,8 @@ def item_hash(item: Any, left_out: Collection[str], known: Mapping[str, str] = M
     # What it takes to compare the rest takes longer than all else here.
     found = hashed(adapter)
     if found is None:
-        found = hashed(_as_shown(item))
+        with suppress(Exception):  # of the user's classes
+            found = hashed(_as_shown(item))
     return parts_hash(found, type(item).__qualname__.encode(), size=ITEM_BYTES) if found else found
 
 
@@ -221,7 +224,14 @@ def _as_shown(value: Any) -> Any:
         return _response_shown(value)
     # Not `str(value)`: that of an enum names its class.
     exact = next((exact(value) for kind, exact in _EXACT if isinstance(value, kind)), value)
-    return (exact if isinstance(exact, str) else _text_of_url(exact)) or exact
+    return exact if isinstance(exact, str) else _text_of_url(exact) or _object_shown(exact)
+
+
+def _object_shown(value: Any) -> Any:
+    """Return the class of an object and all its attributes, where it holds nothing else; any other value as it is."""
+    told: Any = () if type(value).__module__ == "builtins" else value.__reduce_ex__(4)
+    is_plain = len(told) == 5 and told[:2] == (copyreg.__newobj__, (type(value),)) and told[3:] == (None, None)  # type: ignore[attr-defined]
+    return [type(value).__qualname__, _as_shown(told[2])] if is_plain else value
 
 
 def _response_shown(response: Response) -> Any:

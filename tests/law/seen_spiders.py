@@ -106,18 +106,28 @@ class Url:
         return self.text
 
 
+class Hours:
+    def __init__(self, by_day: dict[str, list[int]]) -> None:
+        self.by_day = by_day
+
+    def __str__(self) -> str:
+        return str(self.by_day)
+
+
 class ObjectsSpider(PathsSpider):
     """Leaves to a pipeline what it makes of a response; its URLs are of a class of their own."""
 
     name = "objects"
 
     def items(self, response: Any) -> Iterator[Any]:
-        yield {"url": Url(response.url), "image": Url(response.urljoin("a.png")), "of": response}
+        hours = Hours({"Mo": [9, 17]})
+        yield {"url": Url(response.url), "image": Url(response.urljoin("a.png")), "of": response, "hours": hours}
 
 
 class AsText:
     def process_item(self, item: Any) -> Any:
-        return {**item, "url": str(item["url"]), "image": str(item["image"]), "of": item["of"].css("p::attr(id)").get()}
+        texts = {name: str(item[name]) for name in ("url", "image", "hours")}
+        return {**item, **texts, "of": item["of"].css("p::attr(id)").get()}
 
 
 class NothingSpider(PathsSpider):
