@@ -24,7 +24,7 @@ def bars(domains: Sequence[ReportDomain]) -> list[ReportDomain]:
         pages, chars_in, chars_out = (
             sum(getattr(each, figure) for each in rest) for figure in ("pages", "chars_in", "chars_out")
         )
-        found.append(ReportDomain(f"{len(rest)} other domains", pages, chars_in, chars_out, {}))
+        found.append(ReportDomain(f"{whole(len(rest))} other domains", pages, chars_in, chars_out, {}))
     return found
 
 

@@ -183,7 +183,7 @@ def make_report(project: ProjectStore, settings: Settings, at: datetime, run: St
     with project.session(read_only=True) as session:
         reads_of = run.id if run is not None else None
         reads = Reads(session, project.id, reads_of)
-        domains = reads.domains()
+        domains = reads.domains(without_text=True)
         cuts = {layer: _Cuts.read(Reads(session, project.id, reads_of), layer) for layer in LAYERS_OF_BLOCKS}
         pages_fetched = reads.pages_fetched()
         repeated = _repeated(session, project, settings, [each.domain for each in domains])

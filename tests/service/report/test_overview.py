@@ -43,8 +43,10 @@ class TestReport:
         for name, status in (("copy", "duplicate"), ("moved", "alias"), ("gone", "failed")):
             key = page_key(a_url(name))
             project.write([CrawledUrlRecord(key, a_url(name), DOMAIN, status, NOON, document_key=target)])  # type: ignore[arg-type]
+        project.write([DocumentRecord(page_key(a_url("copy")), a_url("copy"), DOMAIN, "completed", NOON)])
 
-        assert report_of(project).pages_fetched == 2
+        report = report_of(project)
+        assert (report.pages_fetched, [each.pages for each in report.domains]) == (2, [2])
 
     @pytest.mark.parametrize("fill", [put_html, put_text])
     def test_samples_show_what_was_removed_and_why(self, store, project, fill):

@@ -30,6 +30,7 @@ from tests.web.dashboard.filled import HOSTILE_PROJECT, PROJECT, Filled
 TOKEN = "a-token-for-tests"
 # Each theme and each width once: axe takes most of the time.
 LOOKS: tuple[tuple[int, Scheme], ...] = ((1280, "light"), (390, "dark"))
+TABLET = 768
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,12 @@ class Seen:
         # Where a form was sent, the new page's words may be there before its styles.
         self.page.wait_for_load_state("load")
         return int(self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+
+    @property
+    def folded_names(self) -> list[str]:
+        """Names of rows that have less room than a date needs, so that they are broken within words."""
+        rooms = "names => names.filter(name => name.offsetWidth < 150).map(name => name.innerText)"
+        return list(self.page.eval_on_selector_all(".listing tbody th", rooms))
 
     @property
     def has_run(self) -> bool:

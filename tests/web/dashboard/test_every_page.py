@@ -6,7 +6,7 @@ import pytest
 from tests.web.dashboard.filled import HARBOUR
 from tests.web.dashboard.looking import a_changed_page, layout_of, page_path, violations
 from tests.web.dashboard.reading import text_of, unfold
-from tests.web.dashboard.serving import LOOKS, Dashboard, Seen, seen
+from tests.web.dashboard.serving import LOOKS, TABLET, Dashboard, Seen, seen
 
 pytestmark = pytest.mark.browser
 
@@ -72,6 +72,8 @@ def test_page_opens_is_accessible_fits_and_asks_nobody_else(watched, dashboard, 
     for width, scheme in LOOKS:
         shown.look(width, scheme)
         shown.assert_clean()
+    shown.look(TABLET, "light")
+    assert shown.folded_names == []
     if name in CHECKED:
         # Most of the time is axe's: one look a page, in turn.
         shown.look(*LOOKS[CHECKED.index(name) % len(LOOKS)])
