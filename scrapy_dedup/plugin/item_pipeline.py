@@ -51,19 +51,14 @@ from scrapy_dedup.service.crawl.crawl import is_shown, load, shown_of
 from scrapy_dedup.service.crawl.drafts import Draft, hold_as_before, is_made_otherwise, provenance, verdict_of
 from scrapy_dedup.service.crawl.start_check import keeping_all, marking_all
 from scrapy_dedup.service.duplicates.chunking import makes_chunks
-from scrapy_dedup.service.duplicates.index import (
-    KnownDuplicates,
-    asked_layers,
-    claims_of,
-    recalled_claims,
-    with_holders,
-)
+from scrapy_dedup.service.duplicates.index import asked_layers, claims_of, recalled_claims, with_holders
 from scrapy_dedup.service.duplicates.page_facts import Duplicate, PageFacts, facts_of
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.recrawl import DeliveredFields, is_tombstone
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import AwayStoreError, StoreError
 from scrapy_dedup.store.records.records import ClaimKey, ClaimKind, DecisionRecord
+from scrapy_dedup.store.records.shared import Holders
 from scrapy_dedup.store.records.stored import StoredPage
 from scrapy_dedup.store.workers import Lost, PageClaim, Shown
 
@@ -92,7 +87,7 @@ class DuplicateCheck:
             facts, found = await self._facts(draft, settings)
             if found is None:
                 self._runtime.count("store/errors")
-            found = found or KnownDuplicates()
+            found = found or Holders()
             if self._is_shared:
                 # Also of a page for which another stands: that one may not come, or come later.
                 found = await self._claimed(draft, facts, found, settings)
@@ -105,12 +100,11 @@ class DuplicateCheck:
         comparison = draft.comparison
         assert comparison is not None
         draft.comparison = None
-        found = comparison.found_of_chunks
+        # Of the chunks alone, whoever has its title or text.
+        found = Holders(holders=comparison.found.holders, before=comparison.found.before)
         self._runtime.crawl.compare(draft, comparison.facts, found, marking_all(settings), datetime.now(UTC))
 
-    async def _claimed(
-        self, draft: Draft, facts: PageFacts, found: KnownDuplicates, settings: Settings
-    ) -> KnownDuplicates:
+    async def _claimed(self, draft: Draft, facts: PageFacts, found: Holders, settings: Settings) -> Holders:
         """Claim a page's title and text; return what is known of them, with what other workers of the run have."""
         claims = claims_of(facts, found, settings)
         if not claims:
@@ -212,7 +206,7 @@ class DuplicateCheck:
         if draft.held is None:
             # All at once, as later: of two pages that each have what the other lost, neither could be decided.
             facts, found = await self._facts(draft, settings)
-            claims = claims_of(facts, found or KnownDuplicates(), settings)
+            claims = claims_of(facts, found or Holders(), settings)
         return bool(claims and await self._claim(draft, claims, time.monotonic(), shows=False))
 
     def _shown(self, draft: Draft) -> PageEvidence:
@@ -261,14 +255,14 @@ class DuplicateCheck:
     def _has_lease_passed(self, began: float) -> bool:
         return time.monotonic() - began > self._runtime.settings.shared_lease.total_seconds()
 
-    async def _facts(self, draft: Draft, settings: Settings) -> tuple[PageFacts, KnownDuplicates | None]:
+    async def _facts(self, draft: Draft, settings: Settings) -> tuple[PageFacts, Holders | None]:
         """Return what of a page others may have, and what is known of these; None: the store failed."""
         is_short = draft.cleaned is not None and len(draft.cleaned.content) <= _SHORT_CHARS
         if is_short and not self._runtime.crawl.duplicates.asks_store(draft.page_key):
             return self._look(draft, settings)
         return await run_in_thread(self._look, draft, settings)
 
-    def _look(self, draft: Draft, settings: Settings) -> tuple[PageFacts, KnownDuplicates | None]:
+    def _look(self, draft: Draft, settings: Settings) -> tuple[PageFacts, Holders | None]:
         crawl = self._runtime.crawl
         facts = facts_of(draft, crawl.store.id.bytes, self._runtime.rules, settings)
         try:

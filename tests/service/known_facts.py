@@ -6,11 +6,12 @@ from typing import Any
 from scrapy_dedup.core.duplicates import shingles, sketch_of
 from scrapy_dedup.core.pages.fingerprints import text_hash
 from scrapy_dedup.service.duplicates.chunking import divide
-from scrapy_dedup.service.duplicates.index import DuplicateIndex, KnownDuplicates, PageComparison, compare, withdraw
+from scrapy_dedup.service.duplicates.index import DuplicateIndex, PageComparison
 from scrapy_dedup.service.duplicates.page_facts import PageFacts
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import DocumentRecord, Record, SourceRecord
+from scrapy_dedup.store.records.shared import Holders
 from scrapy_dedup.store.writer import ProjectStore
 from tests.hospital.words import prose
 from tests.store.builders import DOMAIN, NOON, a_document, a_key, a_source
@@ -51,20 +52,21 @@ class Run:
         self.index = DuplicateIndex(project)
         self.rows: list[Record] = []
 
-    def ask(self, facts: PageFacts) -> KnownDuplicates:
+    def ask(self, facts: PageFacts) -> Holders:
         return self.index.ask(facts, self.settings)
 
-    def decide(self, facts: PageFacts, found: KnownDuplicates) -> PageComparison:
+    def decide(self, facts: PageFacts, found: Holders) -> PageComparison:
         """Compare a page by what the store said of it; what is learnt waits to be written."""
-        comparison = compare(self.index, facts, found, self.settings)
-        self.rows += [self.document(facts), self.source(facts), *comparison.records(self.settings, NOON)]
+        comparison = self.index.compare(facts, found, self.settings)
+        self.rows += [self.document(facts), self.source(facts)]
+        self.rows += [*comparison.knowledge(self.settings), *comparison.decisions(NOON)]
         return comparison
 
     def give(self, facts: PageFacts) -> PageComparison:
         return self.decide(facts, self.ask(facts))
 
     def fail(self, facts: PageFacts) -> None:
-        self.rows += [self.document(facts, status="failed"), withdraw(self.index, facts.page_key, self.settings)]
+        self.rows += [self.document(facts, status="failed"), self.index.withdraw(facts.page_key, self.settings)]
 
     def write(self) -> None:
         """Write what waits, and let the store alone remember it."""

@@ -51,7 +51,6 @@ from scrapy_dedup.plugin.runtime import on_acknowledged
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service.crawl.drafts import CLEANED_AGAIN, place_among_others
 from scrapy_dedup.service.cut.cleaning import as_asked
-from scrapy_dedup.service.duplicates.index import records_of as records_of_page
 from scrapy_dedup.service.files.output import replacing_alone
 from scrapy_dedup.service.stored.refining import (
     PAGES_AT_ONCE,
@@ -118,7 +117,7 @@ class Renewer:
         """Return the items that the page's callback made, with today's text; where they are not held, a dict."""
         outgoing = self._outgoing(refinement)
         if (found := refinement.comparison) is not None:
-            outgoing.compared = records_of_page(found.facts, found.same, found.chunks, self._settings, dropped=False)
+            outgoing.compared = found.knowledge(self._settings)
             if self._settings.emit_chunks:
                 source = refinement.source
                 made = chunk_items(source.url, source.page_key, refinement.metadata.title, found.chunks)

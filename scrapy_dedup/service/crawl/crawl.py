@@ -37,7 +37,7 @@ from scrapy_dedup.service.cut.reading import Reading
 from scrapy_dedup.service.cut.removals import removal_decisions, shadow_decision
 from scrapy_dedup.service.cut.site_cleaning import SiteCut, cut_page
 from scrapy_dedup.service.cut.site_patterns import patterns_of
-from scrapy_dedup.service.duplicates.index import DuplicateIndex, KnownDuplicates, compare, withdraw
+from scrapy_dedup.service.duplicates.index import DuplicateIndex
 from scrapy_dedup.service.duplicates.page_facts import Aliases, PageFacts
 from scrapy_dedup.service.learning import (
     Learner,
@@ -65,6 +65,7 @@ from scrapy_dedup.store.records.records import (
     ReleaseRecord,
     TemplateRecord,
 )
+from scrapy_dedup.store.records.shared import Holders
 from scrapy_dedup.store.records.stored import Run, StoredBoilerplate, StoredSource, StoredTemplate
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -427,10 +428,10 @@ class Crawl:
     ) -> Steps[Cleaned]:
         return cut_draft(draft, learner, self.configs.get(draft.domain), settings, watch or Stopwatch())
 
-    def compare(self, draft: Draft, facts: PageFacts, found: KnownDuplicates, settings: Settings, at: datetime) -> None:
+    def compare(self, draft: Draft, facts: PageFacts, found: Holders, settings: Settings, at: datetime) -> None:
         """Find out what becomes of a page beside the other pages, and let it count for those that come."""
-        comparison = draft.comparison = compare(self.duplicates, facts, found, settings)
-        self.rows += comparison.records(settings, at)
+        comparison = draft.comparison = self.duplicates.compare(facts, found, settings)
+        self.rows += [*comparison.knowledge(settings), *comparison.decisions(at)]
         for name, number in comparison.counts().items():
             self.count(name, number)
 
@@ -472,7 +473,7 @@ class Crawl:
             self.aliases.withdraw(draft.canonical.page_key, draft.page_key)
         self.rows.append(self._document(draft, "failed", at, error))
         if draft.comparison is not None:
-            self.rows.append(withdraw(self.duplicates, draft.page_key, self.settings))
+            self.rows.append(self.duplicates.withdraw(draft.page_key, self.settings))
         self.release(draft)
 
     def release(self, draft: Draft) -> None:

@@ -23,6 +23,8 @@ WITHIN: Final = "repeats on the page"
 ACROSS: Final = "another page gives it"
 GONE: Final = "no longer on the page"
 _HASH_BYTES: Final = 16
+# What a line of a list shows.
+_SAMPLE_CHARS: Final = 80
 _TOKENIZER: Final = 'DEDUP_CHUNK["tokenizer"]'
 
 
@@ -51,6 +53,25 @@ class JudgedChunk(Struct, frozen=True):
     def is_given(self) -> bool:
         """Whether it goes out."""
         return self.state in GIVEN
+
+    @property
+    def stored(self) -> StoredChunk:
+        """It as it is stored."""
+        chunk = self.chunk
+        return StoredChunk(
+            position=chunk.position,
+            chunk_id=chunk.id,
+            content_hash=self.key,
+            state=self.state,
+            kind=chunk.kind.value,
+            chars=len(chunk.text),
+            size=chunk.size,
+            sample=chunk.text[:_SAMPLE_CHARS],
+            language=self.language,
+            layer=self.layer,
+            reason=self.reason,
+            holder=self.holder,
+        )
 
 
 class PageChunks(Struct, frozen=True):

@@ -12,7 +12,7 @@ from typing import Final, Generic, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from scrapy_dedup.core.chunks.chunks import HOLDING, StoredChunk
+from scrapy_dedup.core.chunks.chunks import HOLDING
 from scrapy_dedup.core.duplicates import (
     DUPLICATE,
     LAYERS,
@@ -30,7 +30,7 @@ from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.core.pages.render import plain
 from scrapy_dedup.core.urls.seen import Latest
 from scrapy_dedup.service.cut.removals import ACTION, SHADOW
-from scrapy_dedup.service.duplicates.chunking import JudgedChunk, PageChunks, across
+from scrapy_dedup.service.duplicates.chunking import PageChunks, across
 from scrapy_dedup.service.duplicates.page_facts import PageFacts
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
@@ -42,7 +42,6 @@ from scrapy_dedup.store.records.records import (
     DecisionRecord,
     ForgetRecord,
     PageKnowledge,
-    Record,
     SignatureRecord,
     Twin,
 )
@@ -56,18 +55,7 @@ _RECENT_CHARS: Final = 20_000_000
 # Candidates whose texts are read and compared: a page is nearly like two clusters at most, as a rule.
 _MOST_COMPARED: Final = 8
 
-# What a line of a list shows.
-_SAMPLE_CHARS: Final = 80
-
 Name = TypeVar("Name")
-
-
-class KnownDuplicates(Struct, frozen=True):
-    """What the store answered about a page."""
-
-    answer: Holders = field(default_factory=Holders)
-    texts: Mapping[bytes, str] = field(default_factory=dict)
-    """Clean texts of pages that may stand for it, by key."""
 
 
 class _Recent(Struct, frozen=True):
@@ -110,14 +98,14 @@ class DuplicateIndex:
         self._withdrawn: Latest[bytes, None] = Latest(_RECENT_PAGES)
         """Pages whose items failed: who asked the store before that still has an answer with them."""
 
-    def ask(self, facts: PageFacts, settings: Settings) -> KnownDuplicates:
-        """Return what the store knows; blocks, so call it in a thread.
+    def ask(self, facts: PageFacts, settings: Settings) -> Holders:
+        """Return what the store knows, with the texts to compare; blocks, so call it in a thread.
 
         Raises:
             StoreError: the store failed.
         """
         if not self.asks_store(facts.page_key):
-            return KnownDuplicates()
+            return Holders()
         layers = asked_layers(settings)
         sketch = facts.sketch
         question = Question(
@@ -137,15 +125,27 @@ class DuplicateIndex:
         if sketch is not None:
             near = promising(sketch, answer.near, settings.near_duplicate_jaccard, _MOST_COMPARED)
             wanted |= {one.page_key for one in near}
-        return KnownDuplicates(answer, self._store.texts_of(wanted) if wanted else {})
+        return replace(answer, contents=self._store.texts_of(wanted)) if wanted else answer
 
     def asks_store(self, page_key: bytes) -> bool:
         """Say whether the store may know of a page what is not in memory."""
         return not self.knows_all or page_key in self._recent
 
-    def same(
-        self, facts: PageFacts, found: KnownDuplicates, settings: Settings, layers: Collection[str]
-    ) -> Same | None:
+    def compare(self, facts: PageFacts, found: Holders, settings: Settings) -> "PageComparison":
+        """Return what becomes of a page, and let it count for those that come after it."""
+        shadowed: list[Same] = []
+        layers = set(asked_layers(settings))
+        same = self.same(facts, found, settings, layers)
+        while same is not None and settings.shadows(same.layer):
+            shadowed.append(same)
+            layers.discard(same.layer)
+            same = self.same(facts, found, settings, layers)
+        goes_out = same is None or (same.layer == NEAR_DUPLICATE and settings.near_duplicate != "drop")
+        chunks = self.chunks(facts, found, settings) if goes_out else PageChunks()
+        self.admit(facts, same, chunks, dropped=not goes_out)
+        return PageComparison(facts, same, not goes_out, chunks, tuple(shadowed), found)
+
+    def same(self, facts: PageFacts, found: Holders, settings: Settings, layers: Collection[str]) -> Same | None:
         """Return which other page stands for this one; None: none does."""
         stored = _stored(facts, found, settings)
         known = {key: one for key, one in stored.items() if key not in self._withdrawn}
@@ -203,15 +203,15 @@ class DuplicateIndex:
             keys.update(self._bands.of(band))
         return {key: self._recent[key] for key in sorted(keys - {facts.page_key})}
 
-    def chunks(self, facts: PageFacts, found: KnownDuplicates, settings: Settings) -> PageChunks:
+    def chunks(self, facts: PageFacts, found: Holders, settings: Settings) -> PageChunks:
         """Return what becomes of the page's chunks."""
         holders: dict[bytes, list[bytes]] = {}
         for one in facts.chunks:
             of_run = set(self._chunks.of(one.key)) - {facts.page_key}
-            stored = set(found.answer.holders.get(one.key, ())) - of_run - {facts.page_key}
+            stored = set(found.holders.get(one.key, ())) - of_run - {facts.page_key}
             # Those of the run first: they surely give it.
             holders[one.key] = [*sorted(of_run), *sorted(key for key in stored if self._may_hold(key, one.key))]
-        return across(facts.chunks, holders, found.answer.before, settings)
+        return across(facts.chunks, holders, found.before, settings)
 
     def _may_hold(self, page_key: bytes, text: bytes) -> bool:
         """Say whether the store can be right about a holder; of a page of this run it may have the last version.
@@ -247,10 +247,11 @@ class DuplicateIndex:
             self.knows_all = False
             self.forget(next(iter(self._recent)))
 
-    def withdraw(self, key: bytes) -> None:
-        """Let a page count no more, whose items failed, whatever the store said of it."""
+    def withdraw(self, key: bytes, settings: Settings) -> ForgetRecord:
+        """Let a page count no more, whose items failed, whatever the store said of it; return what is written of it."""
         self.forget(key)
         self._withdrawn[key] = None
+        return ForgetRecord(key, settings.chunk_min_documents)
 
     def forget(self, key: bytes) -> None:
         """Let what this run said of a page not count any more: it is written, or another version of it comes."""
@@ -268,14 +269,13 @@ class DuplicateIndex:
             self._chunks.discard(held, key)
 
 
-def _stored(facts: PageFacts, found: KnownDuplicates, settings: Settings) -> dict[bytes, _Other]:
+def _stored(facts: PageFacts, found: Holders, settings: Settings) -> dict[bytes, _Other]:
     """Return the other pages that the store knows of."""
-    answer = found.answer
-    shingled = {key: shingles(plain(text, settings.output)) for key, text in found.texts.items()}
+    shingled = {key: shingles(plain(text, settings.output)) for key, text in found.contents.items()}
     others = {key: _Other(Text(key, b"", runs), went_out=True) for key, runs in shingled.items()}
-    for key in answer.texts:
+    for key in found.texts:
         others[key] = _Other(Text(key, facts.text_hash, shingled.get(key)), went_out=True)
-    for twin in answer.titles:
+    for twin in found.titles:
         text = Text(twin.page_key, twin.text_hash, shingled.get(twin.page_key), same_title=True)
         others[twin.page_key] = _Other(text, went_out=not twin.dropped)
     return others
@@ -287,54 +287,6 @@ def asked_layers(settings: Settings) -> frozenset[str]:
         layer
         for layer in LAYERS
         if getattr(settings, f"{layer}_enabled") and (layer != NEAR_DUPLICATE or settings.near_duplicate != "off")
-    )
-
-
-def drops(same: Same, settings: Settings) -> bool:
-    """Say whether a page that another stands for is left out."""
-    return settings.acts(same.layer) and (same.layer != NEAR_DUPLICATE or settings.near_duplicate == "drop")
-
-
-def records_of(
-    facts: PageFacts, same: Same | None, chunks: PageChunks, settings: Settings, *, dropped: bool
-) -> list[PageKnowledge]:
-    """Return what is written of a page, so that pages that come later are compared with it."""
-    signature = SignatureRecord(
-        page_key=facts.page_key,
-        domain=facts.domain,
-        text_hash=facts.text_hash,
-        title_key=facts.title_key,
-        language=facts.language,
-        sketch=facts.sketch,
-        layer=same.layer if same is not None and dropped else None,
-        keeper=same.keeper if same is not None else None,
-        jaccard=same.jaccard if same is not None else None,
-    )
-    # Of a page that does not go out nobody waits for a chunk: the page that stands for it has them.
-    chunked = chunks_record(facts.page_key, PageChunks() if dropped else chunks, settings)
-    return [signature, chunked]
-
-
-def chunks_record(page_key: bytes, chunks: PageChunks, settings: Settings) -> ChunksRecord:
-    """Return a page's chunks as they are stored."""
-    return ChunksRecord(page_key, tuple(_stored_chunk(one) for one in chunks.chunks), settings.chunk_min_documents)
-
-
-def _stored_chunk(one: JudgedChunk) -> StoredChunk:
-    chunk = one.chunk
-    return StoredChunk(
-        position=chunk.position,
-        chunk_id=chunk.id,
-        content_hash=one.key,
-        state=one.state,
-        kind=chunk.kind.value,
-        chars=len(chunk.text),
-        size=chunk.size,
-        sample=chunk.text[:_SAMPLE_CHARS],
-        language=one.language,
-        layer=one.layer,
-        reason=one.reason,
-        holder=one.holder,
     )
 
 
@@ -371,24 +323,19 @@ class KeyIndex(Generic[Name]):
         return held if isinstance(held, set) else (held,)
 
 
-def claims_of(facts: PageFacts, found: KnownDuplicates, settings: Settings) -> list[ClaimKey]:
+def claims_of(facts: PageFacts, found: Holders, settings: Settings) -> list[ClaimKey]:
     """Return what decides whether a page goes out, as far as the store does not know it yet."""
-    layers, keys = asked_layers(settings), []
-    texts = {twin.text_hash for twin in found.answer.titles}
-    if TITLE in layers and settings.acts(TITLE) and facts.title_key and len(texts) < settings.title_common:
-        keys.append(_title(facts))
-    if DUPLICATE in layers and settings.acts(DUPLICATE):
-        keys.append(text_claim(facts.domain, facts.text_hash, settings))
-    return keys
+    texts = {twin.text_hash for twin in found.titles}
+    by_title = settings.acts(TITLE) and facts.title_key and len(texts) < settings.title_common
+    return ([_title(facts)] if by_title else []) + recalled_claims(facts.domain, facts.text_hash, settings)
 
 
 def recalled_claims(domain: str, text_hash: bytes | None, settings: Settings) -> list[ClaimKey]:
     """Return what decides whether a page goes out that did not change."""
-    is_asked = DUPLICATE in asked_layers(settings) and settings.acts(DUPLICATE)
-    return [text_claim(domain, text_hash, settings)] if is_asked and text_hash is not None else []
+    return [text_claim(domain, text_hash, settings)] if settings.acts(DUPLICATE) and text_hash is not None else []
 
 
-def with_holders(found: KnownDuplicates, facts: PageFacts, lost: Lost, settings: Settings) -> KnownDuplicates:
+def with_holders(found: Holders, facts: PageFacts, lost: Lost, settings: Settings) -> Holders:
     """Return what the store answered, and what workers that were first have of a page.
 
     Whether the page that holds a title has its text, too, is told by what that one shows.
@@ -396,13 +343,13 @@ def with_holders(found: KnownDuplicates, facts: PageFacts, lost: Lost, settings:
     text = lost.get(text_claim(facts.domain, facts.text_hash, settings))
     title = lost.get(_title(facts)) if facts.title_key is not None else None
     # Of an earlier crawl the store may say that one was left out that goes out in this one.
-    titles = [twin for twin in found.answer.titles if twin.page_key not in (title, text)]
+    titles = [twin for twin in found.titles if twin.page_key not in (title, text)]
     if title is not None:
         titles.append(Twin(title, facts.text_hash, dropped=False))
-    texts = [*found.answer.texts]
+    texts = [*found.texts]
     if text is not None and text not in texts:
         texts.append(text)
-    return replace(found, answer=replace(found.answer, texts=texts, titles=titles))
+    return replace(found, texts=texts, titles=titles)
 
 
 def _title(facts: PageFacts) -> ClaimKey:
@@ -433,20 +380,29 @@ class PageComparison(Struct, frozen=True):
     chunks: PageChunks = field(default_factory=PageChunks)
     shadowed: tuple[Same, ...] = ()
     """What layers in the shadow would have said."""
-    found: KnownDuplicates = field(default_factory=KnownDuplicates)
+    found: Holders = field(default_factory=Holders)
     """What the store said of it."""
 
-    @property
-    def found_of_chunks(self) -> KnownDuplicates:
-        """What the store said of its chunks alone: of a page that goes out whoever has its title or text."""
-        return KnownDuplicates(Holders(holders=self.found.answer.holders, before=self.found.answer.before))
+    def knowledge(self, settings: Settings) -> list[PageKnowledge]:
+        """Return what is written of it, so that pages that come later are compared with it."""
+        facts, same = self.facts, self.same
+        signature = SignatureRecord(
+            page_key=facts.page_key,
+            domain=facts.domain,
+            text_hash=facts.text_hash,
+            title_key=facts.title_key,
+            language=facts.language,
+            sketch=facts.sketch,
+            layer=same.layer if same is not None and self.dropped else None,
+            keeper=same.keeper if same is not None else None,
+            jaccard=same.jaccard if same is not None else None,
+        )
+        # Of a page that does not go out nobody waits for a chunk: the page that stands for it has them.
+        chunks = () if self.dropped else tuple([one.stored for one in self.chunks.chunks])
+        return [signature, ChunksRecord(facts.page_key, chunks, settings.chunk_min_documents)]
 
-    def records(self, settings: Settings, at: datetime) -> list[Record]:
-        """Return what is written of it."""
-        own = records_of(self.facts, self.same, self.chunks, settings, dropped=self.dropped)
-        return [*own, *self._decisions(at)]
-
-    def _decisions(self, at: datetime) -> list[DecisionRecord]:
+    def decisions(self, at: datetime) -> list[DecisionRecord]:
+        """Return what layers decided about it, and about its chunks."""
         key = self.facts.page_key
         found = [DecisionRecord(key, one.layer, SHADOW, f"would be dropped: {one.reason}", at) for one in self.shadowed]
         if self.same is not None and not self.dropped:
@@ -467,32 +423,3 @@ class PageComparison(Struct, frozen=True):
         if self.same is not None:
             found[f"{self.same.layer}/{MARKED}"] = 1
         return found | self.chunks.counts()
-
-
-def compare(index: DuplicateIndex, facts: PageFacts, found: KnownDuplicates, settings: Settings) -> PageComparison:
-    """Return what becomes of a page, and let it count for those that come after it."""
-    same, shadowed = _same(index, facts, found, settings)
-    dropped = same is not None and drops(same, settings)
-    chunks = PageChunks() if dropped else index.chunks(facts, found, settings)
-    index.admit(facts, same, chunks, dropped=dropped)
-    return PageComparison(facts, same, dropped, chunks, shadowed, found)
-
-
-def _same(
-    index: DuplicateIndex, facts: PageFacts, found: KnownDuplicates, settings: Settings
-) -> tuple[Same | None, tuple[Same, ...]]:
-    """Return the page that stands for one, and what layers in the shadow would have said."""
-    shadowed: list[Same] = []
-    layers = set(asked_layers(settings))
-    same = index.same(facts, found, settings, layers)
-    while same is not None and settings.shadows(same.layer):
-        shadowed.append(same)
-        layers.discard(same.layer)
-        same = index.same(facts, found, settings, layers)
-    return same, tuple(shadowed)
-
-
-def withdraw(index: DuplicateIndex, page_key: bytes, settings: Settings) -> Record:
-    """Let a page count no more, whose items failed; return what is written of that."""
-    index.withdraw(page_key)
-    return ForgetRecord(page_key, settings.chunk_min_documents)

@@ -28,7 +28,7 @@ from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
 from scrapy_dedup.service.crawl.drafts import place_among_others
 from scrapy_dedup.service.crawl.start_check import keeping_all, marking_all
 from scrapy_dedup.service.duplicates.chunking import PageChunks, chunks_report
-from scrapy_dedup.service.duplicates.index import DuplicateIndex, PageComparison, compare, records_of
+from scrapy_dedup.service.duplicates.index import DuplicateIndex, PageComparison
 from scrapy_dedup.service.duplicates.page_facts import Aliases, Duplicate, PageFacts
 from scrapy_dedup.service.files import tasks
 from scrapy_dedup.service.files.inputs import FileRecord, Inputs, LineRecord
@@ -167,22 +167,22 @@ class RunOthers:
         """Return what stands for a page by its title or its text, or what else came of it beside the others."""
         key, url, domain = facts.page_key, line.row["url"], facts.domain
         found = self._index.ask(facts, settings)
-        comparison = compare(self._index, facts, found, settings)
+        comparison = self._index.compare(facts, found, settings)
         counts.update(comparison.counts())
         duplicate = None
         if comparison.dropped and (same := comparison.same) is not None:
             # Of several pages with one text that a cut left, any may be the page's equal.
-            others = [*self._index.with_text(key, domain, facts.text_hash, settings), *found.answer.texts]
+            others = [*self._index.with_text(key, domain, facts.text_hash, settings), *found.texts]
             keepers = (Duplicate(same.reason, key, same.layer) for key in dict.fromkeys([same.keeper, *others]))
             duplicate = next((one for one in keepers if self._is_proven(line, facts, one)), None)
             if duplicate is None:
                 counts[f"{same.layer}/unproven"] += 1
-                comparison = compare(self._index, facts, found, marking_all(settings))
+                comparison = self._index.compare(facts, found, marking_all(settings))
                 counts.update(comparison.counts())
         self._rows += [
             DocumentRecord(key, url, domain, "completed", _AT),
             SourceRecord(key, url, domain, "html", "", _AT, cleaned_content=line.row["cleaned_content"]),
-            *records_of(facts, comparison.same, comparison.chunks, settings, dropped=comparison.dropped),
+            *comparison.knowledge(settings),
         ]
         return duplicate or comparison
 

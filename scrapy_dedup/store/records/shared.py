@@ -477,6 +477,8 @@ class Holders(Struct, frozen=True):
     holders: dict[bytes, list[bytes]] = field(default_factory=dict)
     before: Sequence[StoredChunk] = ()
     """The page's own chunks, of its last version."""
+    contents: Mapping[bytes, str] = field(default_factory=dict)
+    """Clean texts of pages that are compared by them, by key, where somebody asked for these."""
 
 
 def write(connection: Connection, batch: Batch) -> None:

@@ -21,7 +21,6 @@ from scrapy_dedup.service.duplicates.chunking import (
     makes_chunks,
     measure_of,
 )
-from scrapy_dedup.service.duplicates.index import chunks_record
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
 from tests.hospital.words import prose
@@ -107,7 +106,7 @@ class TestBesideOthers:
 class TestLastVersion:
     def versions(self, before: Sequence[int], now: Sequence[int], **states: Any) -> PageChunks:
         first = PageChunks([structs.replace(one, **states) for one in a_page(*map(a_paragraph, before))])
-        stored = chunks_record(a_key(1), first, DUTCH).chunks
+        stored = [one.stored for one in first.chunks]
         return across(a_page(*map(a_paragraph, now)), {}, stored, DUTCH)
 
     def test_text_that_stays_is_kept(self):

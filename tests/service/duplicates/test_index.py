@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from scrapy_dedup.service.duplicates.index import KnownDuplicates, PageComparison, claims_of, with_holders
+from scrapy_dedup.service.duplicates.index import PageComparison, claims_of, with_holders
 from scrapy_dedup.service.duplicates.page_facts import PageFacts
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.records.shared import Holders
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.known_facts import SETTINGS, Run, a_fact, a_paragraph, given
@@ -106,7 +107,7 @@ def test_store_that_does_not_answer_leaves_what_is_on_its_way(project):
     run = Run(project)
     run.give(a_fact(1, TEN))
 
-    assert said(run.decide(a_fact(2, TEN), KnownDuplicates())) == ("duplicate", a_key(1))
+    assert said(run.decide(a_fact(2, TEN), Holders())) == ("duplicate", a_key(1))
 
 
 def test_only_so_many_pages_are_remembered_and_the_oldest_go(project):
@@ -114,13 +115,13 @@ def test_only_so_many_pages_are_remembered_and_the_oldest_go(project):
     plain = [a_fact(number, []) for number in range(1_001)]
     run.give(a_fact("first", TEN))
     for one in plain[:999]:
-        run.decide(one, KnownDuplicates())
+        run.decide(one, Holders())
 
     second = a_fact("second", TEN)
     had = run.index.with_text(second.page_key, second.domain, second.text_hash, Settings())
-    before = run.decide(second, KnownDuplicates())
+    before = run.decide(second, Holders())
     for one in plain[999:]:
-        run.decide(one, KnownDuplicates())
+        run.decide(one, Holders())
 
     assert said(before) == ("duplicate", a_key("first"))
     assert had == [a_key("first")]
@@ -140,14 +141,14 @@ class Worker:
         self.run = Run(self.project, chosen)
         self.chosen = chosen
 
-    def claim(self, facts: PageFacts, found: KnownDuplicates) -> KnownDuplicates:
+    def claim(self, facts: PageFacts, found: Holders) -> Holders:
         lost = claim(self.project, facts.page_key, claims_of(facts, found, self.chosen))
         return with_holders(found, facts, lost, self.chosen)
 
-    def decide(self, facts: PageFacts, found: KnownDuplicates) -> PageComparison:
+    def decide(self, facts: PageFacts, found: Holders) -> PageComparison:
         return self.run.decide(facts, found)
 
-    def give(self, facts: PageFacts, found: KnownDuplicates) -> PageComparison:
+    def give(self, facts: PageFacts, found: Holders) -> PageComparison:
         return self.decide(facts, self.claim(facts, found))
 
 
@@ -193,5 +194,5 @@ def test_a_page_that_an_earlier_crawl_left_out_counts_where_it_is_first_now(last
 
     left = claim(second.project, facts.page_key, claims_of(facts, found, SETTINGS))
 
-    titles = with_holders(found, facts, left, SETTINGS).answer.titles
+    titles = with_holders(found, facts, left, SETTINGS).titles
     assert [(twin.page_key, twin.dropped) for twin in titles] == [(other.page_key, False)]
