@@ -38,7 +38,7 @@ from scrapy_dedup.plugin.write_behind import WriteBehind
 from scrapy_dedup.service.crawl.commits import Stay, commit, failed_fetch
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.crawl.drafts import Draft
-from scrapy_dedup.service.policies import method_of
+from scrapy_dedup.service.cut.cleaning import method_of
 from scrapy_dedup.service.recrawl import Delivered, GivenPages, is_tombstone
 from scrapy_dedup.store.records.records import DeliveryRecord, DocumentRecord, LeaseRecord, Recleaned, Record
 

@@ -21,7 +21,7 @@ from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit, content_type_of
 from scrapy_dedup.plugin.waiting import Turn
 from scrapy_dedup.service.crawl.drafts import Draft, Recalled, recall
-from scrapy_dedup.service.policies import method_of
+from scrapy_dedup.service.cut.cleaning import method_of
 from scrapy_dedup.settings import Settings
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any
 
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
 from scrapy_dedup.core.errors import DedupError
@@ -34,14 +34,6 @@ def crawl_rules(settings: Settings) -> UrlRules:
 def learns_parameters(settings: Settings) -> bool:
     """Say whether parameters that change nothing are learned and left out of page keys."""
     return settings.resilience_enabled and settings.learn_parameters and settings.acts("url")
-
-
-def method_of(settings: Settings, *, has_html: bool) -> Literal["template", "html", "text"]:
-    """Return how the blocks of a page are judged."""
-    chosen = settings.boilerplate_method
-    if chosen == "text" or not has_html:
-        return "text"
-    return "template" if chosen == "auto" else chosen
 
 
 def repeat_policy(settings: Settings) -> RepeatPolicy:

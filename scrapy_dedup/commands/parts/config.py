@@ -34,10 +34,11 @@ from scrapy_dedup.core.patterns import KEYS, PatternHeld, SiteConfig, SiteConfig
 from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service import patterns as configs
+from scrapy_dedup.service.cut.cleaning import method_of
 from scrapy_dedup.service.cut.reading import Reading, read_again
 from scrapy_dedup.service.cut.site_patterns import check_configs
 from scrapy_dedup.service.packed_files import most_line_bytes
-from scrapy_dedup.service.policies import method_of, parse_limits
+from scrapy_dedup.service.policies import parse_limits
 from scrapy_dedup.service.views.explain import keys_of
 from scrapy_dedup.store.pages.site_configs import StoredSiteConfig
 from scrapy_dedup.store.writer import ProjectStore

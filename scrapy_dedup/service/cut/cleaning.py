@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -81,6 +81,14 @@ class Cleaned(Struct, frozen=True, dict=True):
     def bytes_removed(self) -> int:
         """UTF-8 bytes of the removed blocks."""
         return len("".join([one.text for one in self.removed]).encode("utf-8", "surrogatepass"))
+
+
+def method_of(settings: Settings, *, has_html: bool) -> Literal["template", "html", "text"]:
+    """Return how the blocks of a page are judged."""
+    chosen = settings.boilerplate_method
+    if chosen == "text" or not has_html:
+        return "text"
+    return "template" if chosen == "auto" else chosen
 
 
 def by_rule(removed: Sequence[Removed]) -> dict[RemovalRule, list[Removed]]:

@@ -10,10 +10,10 @@ from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.pages.fingerprints import from_hex
 from scrapy_dedup.core.pages.render import render
 from scrapy_dedup.core.urls.normal_form import page_key
-from scrapy_dedup.service.cut.cleaning import Cleaned, clean_html, clean_text
+from scrapy_dedup.service.cut.cleaning import Cleaned, clean_html, clean_text, method_of
 from scrapy_dedup.service.cut.site_cleaning import cut_page
 from scrapy_dedup.service.cut.site_patterns import SitePatterns, patterns_of
-from scrapy_dedup.service.policies import method_of, parse_limits, url_rules
+from scrapy_dedup.service.policies import parse_limits, url_rules
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import HTML_FIELDS, PDF, Method
