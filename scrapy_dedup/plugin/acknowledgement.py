@@ -608,9 +608,9 @@ class Acknowledgement:
             self._count("reuse/not_kept/value", 1)
         if visit.audited is not None and recorded is not None:
             self._reuse.audited(visit.audited, recorded, visit.domain, visit.settings)
-        written = commit(stay, judgement, recorded, draft, visit.settings, datetime.now(UTC))
-        self._crawl.rows += written.at_once
-        self._when_safe(visit, [*written.when_safe, *self._delivery_of(visit)])
+        at_once, when_safe = commit(stay, judgement, recorded, draft, visit.settings, datetime.now(UTC))
+        self._crawl.rows += at_once
+        self._when_safe(visit, [*when_safe, *self._delivery_of(visit)])
 
     def _delivery_of(self, visit: Visit) -> list[Record]:
         """Return which items a page gave by this and its earlier visits of the run, delivered or left out."""

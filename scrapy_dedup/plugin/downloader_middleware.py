@@ -215,20 +215,19 @@ class RevalidationMiddleware:
         if plan is None:
             return None
         plan.is_sent = True
-        held, decision = plan.known.answer, plan.decision
+        held, decision, status = plan.known.answer, plan.decision, plan.known.state and plan.known.state.http_status
         if isinstance(decision, Skip):
             if held is not None and self._fits(held, request) and self._has_cookies(held, request):
-                plan.fetched = "skip"
-                self._runtime.count(f"unchanged/{decision.reason}")
-                request.meta["download_latency"] = 0.0
-                return _handed_on(request.url, held, request=request)
-            if plan.known.state is not None and plan.known.state.http_status in GONE and held is None:
-                plan.fetched = "skip"
-                self._runtime.count("unchanged/left_gone")
-                request.meta["download_latency"] = 0.0
-                status = plan.known.state.http_status or GONE[0]
-                return Response(request.url, status=status, flags=[_CACHED], request=request)
-        elif isinstance(decision, Revalidate) and held is not None and self._fits(held, request):
+                why, answer = str(decision.reason), _handed_on(request.url, held, request=request)
+            elif held is None and status in GONE:
+                why, answer = "left_gone", Response(request.url, status=status, flags=[_CACHED], request=request)
+            else:
+                return None
+            plan.fetched = "skip"
+            self._runtime.count(f"unchanged/{why}")
+            request.meta["download_latency"] = 0.0
+            return answer
+        if isinstance(decision, Revalidate) and held is not None and self._fits(held, request):
             # What the site itself set tells visitors apart; an ETag tells their pages apart, a date does not. Beside an
             # ETag no date is sent: many a server says 304 where either stands, and at a change the date may.
             asks_by_date = held.etag is None and self._has_cookies(held, request)
@@ -373,17 +372,8 @@ def _handed_on(url: str, held: ResponseRecord, *, request: Request, answer: Resp
         for key, values in answer.headers.items():
             if key.lower() not in _OF_THE_BODY:
                 headers.setlist(key, values)
+    came: dict[str, Any] = {"flags": [_CACHED]}
+    if answer is not None:
+        came = {name: getattr(answer, name) for name in ("flags", "certificate", "ip_address", "protocol")}
     kind = responsetypes.from_args(headers=headers, url=url, body=held.body)
-    if answer is None:
-        return kind(url, status=200, headers=headers, body=held.body, flags=[_CACHED], request=request)
-    return kind(
-        url,
-        status=200,
-        headers=headers,
-        body=held.body,
-        flags=list(answer.flags),
-        request=request,
-        certificate=answer.certificate,
-        ip_address=answer.ip_address,
-        protocol=answer.protocol,
-    )
+    return kind(url, status=200, headers=headers, body=held.body, request=request, **came)

@@ -23,6 +23,7 @@ from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.recrawl.verdicts import VerdictKind
 from scrapy_dedup.core.urls.canonical import Alias
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
+from scrapy_dedup.core.urls.seen import Latest
 from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
 from scrapy_dedup.plugin.engine_state import forget_tree
 from scrapy_dedup.plugin.intake import Intake, ItemPage, ItemSkipReason, SkippedItem
@@ -54,7 +55,7 @@ from scrapy_dedup.service.duplicates.chunking import makes_chunks
 from scrapy_dedup.service.duplicates.index import asked_layers, claims_of, recalled_claims, with_holders
 from scrapy_dedup.service.duplicates.page_facts import Duplicate, PageFacts, facts_of
 from scrapy_dedup.service.learning import Learner
-from scrapy_dedup.service.recrawl import DeliveredFields, is_tombstone
+from scrapy_dedup.service.recrawl import is_tombstone
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import AwayStoreError, StoreError
 from scrapy_dedup.store.records.records import ClaimKey, ClaimKind, DecisionRecord
@@ -276,6 +277,8 @@ logger = logging.getLogger(__name__)
 _OF_ITEMS: Final = "url canonical boilerplate patterns title duplicate near_duplicate language chunk".split()
 # Pages with one text that an item is compared with.
 _MOST_KEEPERS: Final = 50
+# Of some 400 bytes each. Of a page that is forgotten counts what the store has.
+_MOST_SHOWN: Final = 50_000
 
 
 class Noted(Struct, frozen=True):
@@ -294,7 +297,8 @@ class DedupPipeline:
         self._runtime = Runtime.of(crawler)
         self._intake = Intake(self._runtime)
         self._fields = ItemFields()
-        self._shown = DeliveredFields()
+        self._shown: Latest[tuple[bytes, bytes], set[bytes]] = Latest(_MOST_SHOWN)
+        """The fields of the items that callbacks made of the last pages of this run, whether they went out or not."""
         self._duplicates = DuplicateCheck(self._runtime)
         self._failures: set[type[Exception]] = set()
         crawler.signals.connect(self._opened, signals.spider_opened)
@@ -452,10 +456,12 @@ class DedupPipeline:
         fields = item_hash(item, not_own(visit.settings))
         visit.delivered.items.append(stands)
         note_passing(stands)
+        shown = set[bytes]()
+        if visit.settings.unchanged == "skip":
+            shown = self._shown.setdefault((visit.page_key, visit.giver), shown)
         if fields is not None:
             visit.delivered.fields.add(fields)
-        if visit.settings.unchanged == "skip":
-            self._shown.add(visit.page_key, visit.giver, fields)
+            shown.add(fields)
         return Noted(stands, fields)
 
     def _drop_delivered(self, item: Any, visit: Visit, noted: Noted) -> None:
@@ -468,7 +474,7 @@ class DedupPipeline:
             is_as_then = visit.judgement is None or visit.judgement.is_unchanged
             # It may have been met since this page was.
             is_over = self._runtime.met.kind_of(keeper) is VerdictKind.CHANGED or keeper in self._runtime.departed
-            stays = earlier.stays_left_out(keeper, noted.fields, self._shown.of(keeper, visit.giver))
+            stays = earlier.stays_left_out(keeper, noted.fields, self._shown.get((keeper, visit.giver)))
             if is_over or not (is_as_then and stays):
                 return
             visit.delivered.as_at = earlier.at

@@ -604,27 +604,19 @@ class Comparing:
             await result_of(site.versions.meet(keys))
         judgement.blocks = pack_fingerprints(keys)
         state = judgement.state
-        if state is None:
-            judgement.verdict = NEW
-        elif state.gone_at is not None:
-            judgement.verdict = BACK
-        elif state.content_hash is None and state.blocks is None:
-            judgement.verdict = FIRST_VERSION
-        else:
-            judgement.verdict, judgement.diff = await self._compared(page, keys, site, state, settings)
-            if judgement.verdict is NOT_KEPT:
-                self._count("unchanged/not_comparable", 1)
+        if state is None or state.gone_at is not None or (state.content_hash is None and state.blocks is None):
+            judgement.verdict = _without_a_version(state)
+            return
+        judgement.verdict, judgement.diff = await self._compared(page, keys, site, state, settings)
+        if judgement.verdict is NOT_KEPT:
+            self._count("unchanged/not_comparable", 1)
 
     def other(self, response: Response, judgement: Judgement) -> None:
         """Judge what is no page of HTML."""
         judgement.content = hashlib.sha256(response.body).digest()
         state = judgement.state
-        if state is None:
-            judgement.verdict = NEW
-        elif state.gone_at is not None:
-            judgement.verdict = BACK
-        elif state.content_hash is None:
-            judgement.verdict = FIRST_VERSION
+        if state is None or state.gone_at is not None or state.content_hash is None:
+            judgement.verdict = _without_a_version(state)
         else:
             judgement.verdict = SAME_BYTES if judgement.content == state.content_hash else OTHER_BYTES
 
@@ -739,6 +731,13 @@ class TitleCheck:
         response: Response = HtmlResponse(request.url, flags=[LEFT_OUT], request=request, encoding="utf-8")
         response.request = request.replace(callback=_nothing, cb_kwargs={})
         return response
+
+
+def _without_a_version(state: StoredState | None) -> Verdict:
+    """Return the verdict on a page of which no version is known that it could be compared with."""
+    if state is None:
+        return NEW
+    return BACK if state.gone_at is not None else FIRST_VERSION
 
 
 def _nothing(response: Response) -> Iterator[Any]:  # noqa: ARG001 (Scrapy's signature)

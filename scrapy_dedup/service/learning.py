@@ -230,9 +230,9 @@ class SiteLearner:
         if drift is not None:
             yield from self._begin_anew(drift, at)
         elif learned is not None and self._former is not None:
-            if _added(self._fresh, learned) and self._is_time(self._fresh):
+            if self._fresh.add(learned) and self._is_time(self._fresh):
                 yield from self._learn_anew(self._former, at)
-        elif learned is not None and found.misfit and _added(self._strays, learned) and self._is_time(self._strays):
+        elif learned is not None and found.misfit and self._strays.add(learned) and self._is_time(self._strays):
             yield from self._learn_strays(at)
         if self._watch.cleared():
             self._watch.relearned()
@@ -259,7 +259,7 @@ class SiteLearner:
         self._fresh = SiteSample(self._settings.learn_pages)
         for late in self._late:
             if late is not None and late.page_key in drift.pages:
-                _added(self._fresh, late)
+                self._fresh.add(late)
         # How the old design looked is of no use.
         self._snapshots.clear()
         self._sample = SiteSample(self._settings.learn_pages)
@@ -299,14 +299,6 @@ class SiteLearner:
         for layout, pages in sorted(self._pages.items()):
             yield LayoutRunRecord(self.domain, layout, pages, self._examples[layout])
         self._records, self._signatures, self._pages = [], Counter(), Counter()
-
-
-def _added(sample: SiteSample, page: LearnedPage) -> bool:
-    """Take a page into a sample; return whether that has grown by it."""
-    before = len(sample)
-    if sample.wants(page.page_key):
-        sample.add(page)
-    return len(sample) > before
 
 
 # Verdicts are made anew when this many pages have been counted, and at the end of a run.

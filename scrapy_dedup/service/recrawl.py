@@ -94,8 +94,6 @@ class PagesMet(KeyTable):
 
 
 _KEY_BYTES: Final = 16
-# Of some 400 bytes each. Of a page that is forgotten counts what the store has.
-_MOST_SHOWN: Final = 50_000
 # Of some 600 bytes each, and 120 for each of their items: of pages with a hundred items 67 MB.
 _MOST_GIVEN: Final = 5_000
 # Written anew with each visit.
@@ -149,23 +147,6 @@ class Delivered(Struct):
         """Return items, fields and what was left out, as a `DeliveryRecord` has them."""
         pairs = (pack_fields([item]) + keeper for item, keeper in sorted(self.left_out.items()))
         return pack_fields(sorted(self.items)), pack_fields(sorted(self.fields)), b"".join(pairs)
-
-
-class DeliveredFields:
-    """The fields of the items of the last pages of this run, whether they went out or not."""
-
-    def __init__(self) -> None:
-        self._pages: Latest[tuple[bytes, bytes], set[bytes]] = Latest(_MOST_SHOWN)
-
-    def add(self, page_key: bytes, giver: bytes, fields: bytes | None) -> None:
-        """Note an item that a callback made of a page; None: its fields equal no other's."""
-        known = self._pages.setdefault((page_key, giver), set())
-        if fields is not None:
-            known.add(fields)
-
-    def of(self, page_key: bytes, giver: bytes) -> set[bytes] | None:
-        """Return what a callback made of a page in this run; None: nothing yet."""
-        return self._pages.get((page_key, giver))
 
 
 class Given(Struct):

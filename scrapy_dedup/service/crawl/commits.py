@@ -57,20 +57,12 @@ class Stay(Struct, frozen=True):
     callback_run: bool
 
 
-class Commit(Struct, frozen=True):
-    """What is written of a visit."""
-
-    at_once: list[Record]
-    """Originals and outcomes: nothing is believed because of them."""
-    when_safe: list[Record]
-    """That the page was seen."""
-
-
 def commit(
     stay: Stay, judgement: Judgement, recorded: Recorded | None, draft: Draft | None, settings: Settings, at: datetime
-) -> Commit:
-    """Return what is written of an acknowledged visit.
+) -> tuple[list[Record], list[Record]]:
+    """Return what is written of an acknowledged visit: at once, and when its items are safe.
 
+    At once go originals and outcomes, because of which nothing is believed; when they are safe, that the page was seen.
     *recorded* is None where the callback did not run, or where what it yielded is not kept; the *draft* of a page that
     gave no item is as it would have gone out.
     """
@@ -92,7 +84,7 @@ def commit(
         when_safe.append(_extraction(stay, judgement, recorded, content, at))
     if judgement.fetched != "skip":
         when_safe.append(_url(stay, judgement))
-    return Commit(at_once, when_safe)
+    return at_once, when_safe
 
 
 def alias_kind(layer: str) -> AliasKind | None:

@@ -222,33 +222,6 @@ _NOTHING_KNOWN: Final[Boilerplate[int]] = Boilerplate()
 _MANY_BLOCKS = 100
 
 
-def cut_draft(
-    draft: Draft, learner: Learner | None, config: SiteConfig | None, settings: Settings, watch: Stopwatch
-) -> Steps[Cleaned]:
-    """Cut a page by what is known of its site now; note its title, date and author."""
-    patterns = patterns_of(settings, config, draft.domain)
-    if learner is not None and learner.site is not None and draft.page is not None and draft.method != "text":
-        known, page = learner.site.knowledge, draft.page
-
-        def cut() -> SiteCut:
-            with watch.on("boilerplate"):
-                return cut_page(draft.source, page, draft.url, known, settings, patterns)
-
-        draft.cut_by = known
-        draft.cut = (yield cut) if len(page.blocks) >= _MANY_BLOCKS else cut()
-        draft.metadata = draft.cut.metadata
-        return draft.cut.cleaned
-    if draft.page is not None and draft.method != "text":
-        draft.metadata = metadata_of(draft.page, draft.url)
-    if draft.pdf is not None:
-        draft.metadata = Metadata(draft.pdf.title, draft.pdf.date, draft.pdf.author)
-    html = draft.source if draft.page is not None else ""
-    reading = Reading(draft.method, draft.page, draft.text, draft.url, html, is_pdf=draft.pdf is not None)
-    with watch.on("boilerplate"):
-        repeats = learner.boilerplate if learner is not None else _NOTHING_KNOWN
-        return reading.clean(repeats, settings, patterns=patterns)
-
-
 @dataclasses.dataclass(slots=True)
 class Crawl:
     """The state of one run; all of it lives on one thread, only the store's writes do not."""
@@ -426,7 +399,29 @@ class Crawl:
     def _cut(
         self, draft: Draft, learner: Learner | None, settings: Settings, watch: Stopwatch | None = None
     ) -> Steps[Cleaned]:
-        return cut_draft(draft, learner, self.configs.get(draft.domain), settings, watch or Stopwatch())
+        """Cut a page by what is known of its site now; note its title, date and author."""
+        watch = watch or Stopwatch()
+        patterns = patterns_of(settings, self.configs.get(draft.domain), draft.domain)
+        if learner is not None and learner.site is not None and draft.page is not None and draft.method != "text":
+            known, page = learner.site.knowledge, draft.page
+
+            def cut() -> SiteCut:
+                with watch.on("boilerplate"):
+                    return cut_page(draft.source, page, draft.url, known, settings, patterns)
+
+            draft.cut_by = known
+            draft.cut = (yield cut) if len(page.blocks) >= _MANY_BLOCKS else cut()
+            draft.metadata = draft.cut.metadata
+            return draft.cut.cleaned
+        if draft.page is not None and draft.method != "text":
+            draft.metadata = metadata_of(draft.page, draft.url)
+        if draft.pdf is not None:
+            draft.metadata = Metadata(draft.pdf.title, draft.pdf.date, draft.pdf.author)
+        html = draft.source if draft.page is not None else ""
+        reading = Reading(draft.method, draft.page, draft.text, draft.url, html, is_pdf=draft.pdf is not None)
+        with watch.on("boilerplate"):
+            repeats = learner.boilerplate if learner is not None else _NOTHING_KNOWN
+            return reading.clean(repeats, settings, patterns=patterns)
 
     def compare(self, draft: Draft, facts: PageFacts, found: Holders, settings: Settings, at: datetime) -> None:
         """Find out what becomes of a page beside the other pages, and let it count for those that come."""

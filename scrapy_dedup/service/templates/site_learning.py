@@ -65,7 +65,7 @@ def learned_page(page_key: bytes, url: str, page: Page) -> LearnedPage:
 class SiteSample:
     """At most *most* pages of one domain: those with the smallest page keys, which is no order that a site knows.
 
-    So the sample does not depend on the order in which pages come. Ask `wants` before a page is parsed.
+    So the sample does not depend on the order in which pages come. Ask `wants` before a page is looked at.
     """
 
     def __init__(self, most: int) -> None:
@@ -83,15 +83,18 @@ class SiteSample:
             return False
         return len(self._pages) < self.most or page_key < _turned(self._largest[0])
 
-    def add(self, page: LearnedPage) -> None:
-        """Take in a page that `wants` has let in."""
-        key = page.page_key
-        if len(self._pages) < self.most:
+    def add(self, page: LearnedPage) -> bool:
+        """Take in a page, where it is wanted; say whether there are more pages by it."""
+        key, before = page.page_key, len(self._pages)
+        if not self.wants(key):
+            return False
+        if before < self.most:
             heappush(self._largest, _turned(key))
         else:
             gone = _turned(heapreplace(self._largest, _turned(key)))
             del self._pages[gone]
         self._pages[key] = page
+        return len(self._pages) > before
 
     def copy(self) -> "SiteSample":
         """Return a sample of the same pages, which stays as it is."""

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate
 from scrapy_dedup.core.recrawl.verdicts import NEW, Change, Verdict, VerdictKind
-from scrapy_dedup.service.crawl.commits import Commit, Recorded, Stay, commit
+from scrapy_dedup.service.crawl.commits import Recorded, Stay, commit
 from scrapy_dedup.service.crawl.drafts import Draft
 from scrapy_dedup.service.cut.cleaning import clean_html
 from scrapy_dedup.service.recrawl import Judgement, KnownPage
@@ -14,6 +14,7 @@ from scrapy_dedup.store.records.records import (
     CrawledUrlRecord,
     DocumentRecord,
     ExtractionRecord,
+    Record,
     SeenRecord,
     SourceRecord,
     VisitRecord,
@@ -58,17 +59,20 @@ def a_judgement(verdict: Verdict, state: StoredState | None = None, **fields: An
     return judgement
 
 
-def committed(judgement: Judgement, stay: Stay = STAY, recorded: Recorded | None = None, **settings: Any) -> Commit:
+Written = tuple[list[Record], list[Record]]
+
+
+def committed(judgement: Judgement, stay: Stay = STAY, recorded: Recorded | None = None, **settings: Any) -> Written:
     draft = None if judgement.is_unchanged else a_draft()
     return commit(stay, judgement, recorded, draft, Settings(**settings), a_time(6))
 
 
-def kinds(written: Commit) -> tuple[list[type], list[type]]:
-    return [type(one) for one in written.at_once], [type(one) for one in written.when_safe]
+def kinds(written: Written) -> tuple[list[type], list[type]]:
+    return [type(one) for one in written[0]], [type(one) for one in written[1]]
 
 
-def of_kind(written: Commit, kind: type[Any]) -> Any:
-    (found,) = [one for one in (*written.at_once, *written.when_safe) if isinstance(one, kind)]
+def of_kind(written: Written, kind: type[Any]) -> Any:
+    (found,) = [one for one in (*written[0], *written[1]) if isinstance(one, kind)]
     return found
 
 
@@ -106,7 +110,7 @@ def test_what_was_not_received_says_nothing_of_when_it_was(fetched, status, *, u
 
     assert of_kind(written, SeenRecord).validated_at == (STAY.at if fetched == "get" else None)
     assert of_kind(written, VisitRecord).http_status == status
-    assert any(isinstance(one, CrawledUrlRecord) for one in written.when_safe) is url_written
+    assert any(isinstance(one, CrawledUrlRecord) for one in written[1]) is url_written
 
 
 def test_first_version_of_a_page_from_elsewhere_is_written_whole():
