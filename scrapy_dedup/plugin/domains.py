@@ -16,7 +16,6 @@ from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import run_in_thread
-from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
@@ -28,7 +27,8 @@ from scrapy_dedup.core.urls.seen import Latest
 from scrapy_dedup.plugin.items import ChunkItem, url_of, value_of
 from scrapy_dedup.plugin.overrides import META_KEY, with_request
 from scrapy_dedup.plugin.requests import redirected_from
-from scrapy_dedup.plugin.waiting import Turn, result_of
+from scrapy_dedup.plugin.run_state import REPORT_SECONDS
+from scrapy_dedup.plugin.waiting import Loops, Turn, result_of
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.domains.registry import (
     LAYER,
@@ -91,8 +91,7 @@ class DomainGuard:
         self._pages: list[RefusedPage] = []
         """Whose reasons are still to be written down."""
         self._decisions = 0
-        self._reading: Deferred[None] | None = None
-        self._explaining: Deferred[None] | None = None
+        self._loops = Loops()
         self._told = False
         if crawl.run.resumed and self._policy.low_quality == "sample":
             asked = crawl.store.urls_asked(crawl.run.id).items()
@@ -181,32 +180,26 @@ class DomainGuard:
 
     # The store.
 
-    def look_again(self) -> None:
-        """Begin to read anew which domains are refused, unless that is under way."""
-        if self._reading is None:
-            self._reading = deferred_from_coro(self._look_again())
+    def watch(self) -> None:
+        """Begin to write down why pages were refused, and to read anew now and then which domains are."""
+        self._loops.every(REPORT_SECONDS, self._explain)
+        if self._settings.domain_refresh:
+            self._loops.every(self._settings.domain_refresh.total_seconds(), self._look_again)
 
     async def _look_again(self) -> None:
         try:
             self._domains = await run_in_thread(refused_domains, self._crawl.store, self._settings)
         except StoreError as error:
             self._failed("The blacklist cannot be read again, and stays as it was: %s", error)
-        finally:
-            self._reading = None
-
-    def explain(self) -> None:
-        """Begin to write down why pages were refused, as far as that is still to be done."""
-        if self._pages and self._explaining is None:
-            self._explaining = deferred_from_coro(self._explain())
 
     async def end(self) -> None:
         """Wait for what is under way, and write down the last reasons."""
-        for waiting in (self._reading, self._explaining):
-            if waiting is not None:
-                await maybe_deferred_to_future(waiting)
+        await self._loops.end()
         await self._explain()
 
     async def _explain(self) -> None:
+        if not self._pages:
+            return
         pages, self._pages = self._pages, []
         try:
             self._crawl.rows += await run_in_thread(refusal_records, self._crawl.store, pages, self._settings)
@@ -215,8 +208,6 @@ class DomainGuard:
             self._pages = pages + self._pages
         except StoreError as error:
             self._failed("Why pages were refused cannot be written down: %s", error)
-        finally:
-            self._explaining = None
 
     def _failed(self, message: str, error: StoreError) -> None:
         self._count("store/errors", 1)

@@ -88,35 +88,25 @@ class DedupDownloaderMiddleware:
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Begin a visit, judge what became of the page, and let it go on in its turn."""
-        answer = await self._begin_visit(request, response)
-        # Last of all: who waits for items looks whether any are still to come of the pages that went on.
-        await self._runtime.items_first.turn(request)
-        return answer
-
-    async def _begin_visit(self, request: Request, response: Response) -> Response:
-        runtime = self._runtime
+        runtime, visit = self._runtime, None
         settings = self._settings(request)
-        if settings is None:
-            if runtime.resilience is not None:
-                runtime.resilience.after(request, response, None)
-            if is_left_alone(runtime.settings, request):
-                runtime.begin_visit(request, response, None)
-            return response
-        answer = await self._rendering.of(response) if self._rendering is not None else response
-        await self._judge(request, answer, settings)
-        visit = runtime.visits.of_response(answer)
-        if visit is not None and (request.dont_filter or not runtime.fingerprints):
-            runtime.note_redirects(visit.redirected_from, visit.url)
+        if settings is not None:
+            response = await self._rendering.of(response) if self._rendering is not None else response
+            try:
+                await self._recrawl.after(request, response, settings)
+            except Exception as error:  # noqa: BLE001 - whatever fails in there, the page goes on to the spider
+                self._failed(error)
+                runtime.begin_visit(request, response, settings)
+            visit = runtime.visits.of_response(response)
+            if visit is not None and (request.dont_filter or not runtime.fingerprints):
+                runtime.note_redirects(visit.redirected_from, visit.url)
+        elif is_left_alone(runtime.settings, request):
+            runtime.begin_visit(request, response, None)
         if runtime.resilience is not None:
-            runtime.resilience.after(request, answer, visit)
-        return answer
-
-    async def _judge(self, request: Request, response: Response, settings: Settings) -> None:
-        try:
-            await self._recrawl.after(request, response, settings)
-        except Exception as error:  # noqa: BLE001 - whatever fails in there, the page goes on to the spider
-            self._failed(error)
-            self._runtime.begin_visit(request, response, settings)
+            runtime.resilience.after(request, response, visit)
+        # Last of all: who waits for items looks whether any are still to come of the pages that went on.
+        await runtime.items_first.turn(request)
+        return response
 
     def _failed(self, error: Exception) -> None:
         """Note a defect of ours, with one traceback a kind."""
@@ -217,7 +207,7 @@ class RevalidationMiddleware:
         plan.is_sent = True
         held, decision, status = plan.known.answer, plan.decision, plan.known.state and plan.known.state.http_status
         if isinstance(decision, Skip):
-            if held is not None and self._fits(held, request) and self._has_cookies(held, request):
+            if held is not None and self._fits(held, request) and held.cookie_hash == _cookies(request):
                 why, answer = str(decision.reason), _handed_on(request.url, held, request=request)
             elif held is None and status in GONE:
                 why, answer = "left_gone", Response(request.url, status=status, flags=[_CACHED], request=request)
@@ -230,7 +220,7 @@ class RevalidationMiddleware:
         if isinstance(decision, Revalidate) and held is not None and self._fits(held, request):
             # What the site itself set tells visitors apart; an ETag tells their pages apart, a date does not. Beside an
             # ETag no date is sent: many a server says 304 where either stands, and at a change the date may.
-            asks_by_date = held.etag is None and self._has_cookies(held, request)
+            asks_by_date = held.etag is None and held.cookie_hash == _cookies(request)
             conditions = (held.etag, held.last_modified if asks_by_date else None)
             for name, value in zip(_CONDITIONS, conditions, strict=True):
                 if value:
@@ -341,9 +331,6 @@ class RevalidationMiddleware:
         """Say whether a request has the headers by which the server's answers vary, or may vary."""
         vary = [value.encode("latin-1") for name, value in held.headers if name.lower() == "vary"]
         return held.sent_hash == _sent(vary, request)
-
-    def _has_cookies(self, held: ResponseRecord, request: Request) -> bool:
-        return held.cookie_hash == _cookies(request)
 
 
 def _forget_conditions(request: Request) -> None:

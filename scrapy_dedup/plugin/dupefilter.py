@@ -16,7 +16,7 @@ from scrapy.crawler import Crawler
 from scrapy.dupefilters import BaseDupeFilter, RFPDupeFilter
 from scrapy.http import Response
 from scrapy.utils.asyncio import run_in_thread
-from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.request import RequestFingerprinter, RequestFingerprinterProtocol, fingerprint
 from twisted.internet.defer import Deferred
@@ -275,7 +275,6 @@ class StoreDupeFilter(RFPDupeFilter):
         self._is_hash = is_hash(fingerprinter)
         self._table: SeenTable | None = None
         self._lasts = False
-        self._writing: Deferred[None] | None = None
         self._loops = Loops()
         self._warned = False
         self.seen: SeenUrls | None = None
@@ -315,7 +314,7 @@ class StoreDupeFilter(RFPDupeFilter):
         known = await run_in_thread(seen.load, _tell_of)
         if known:
             logger.info("%d URLs were seen before in this JOBDIR", known)
-        self._loops.every(WRITE_SECONDS, self._write_if_due)
+        self._loops.every(WRITE_SECONDS, self._write)
 
     def request_seen(self, request: Request) -> bool:
         """Say whether the request was seen before, and note it."""
@@ -324,7 +323,7 @@ class StoreDupeFilter(RFPDupeFilter):
         if seen.meet(self.key_of(request)):
             return True
         if seen.waiting >= _WRITE_URLS:
-            self._write_if_due()
+            self._loops.begin(self._write)
         return False
 
     def key_of(self, request: Request) -> bytes:
@@ -337,16 +336,13 @@ class StoreDupeFilter(RFPDupeFilter):
 
     # Writing.
 
-    def _write_if_due(self) -> None:
-        """Begin to write, unless the last batch is still on its way."""
-        seen = self.seen
-        if seen is not None and self._writing is None and (seen.waiting or not seen.asks):
-            self._writing = deferred_from_coro(self._write(seen))
-
-    async def _write(self, seen: SeenUrls) -> None:
-        assert self._table is not None
+    async def _write(self) -> None:
+        """Write what waits; while the store is away, see whether it is back."""
+        table, seen = self._table, self.seen
+        if table is None or seen is None or not (seen.waiting or not seen.asks):
+            return
         try:
-            await run_in_thread(self._table.add, seen.take())
+            await run_in_thread(table.add, seen.take())
         except StoreError as error:
             seen.failed()
             self._count("errors", 1)
@@ -358,21 +354,17 @@ class StoreDupeFilter(RFPDupeFilter):
             raise
         else:
             seen.written()
-        finally:
-            self._writing = None
 
     async def _end(self) -> None:
         table, seen = self._table, self.seen
         if table is None or seen is None:
             return
-        self._loops.stop()
-        if self._writing is not None:
-            await maybe_deferred_to_future(self._writing)
+        await self._loops.end()
         try:
             if not self._lasts:
                 await run_in_thread(table.drop)
             elif seen.waiting:
-                await self._write(seen)
+                await self._write()
         except StoreError as error:
             logger.warning("URLs seen in this crawl could not be removed; `scrapy dedup store gc` does it: %s", error)
         finally:

@@ -14,11 +14,9 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import run_in_thread
-from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
 from scrapy.utils.project import data_path
-from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.runs import ELAPSED
@@ -143,7 +141,6 @@ class RunState:
         self._crawl = crawl
         self._incomplete = incomplete
         self._began_at = datetime.now(UTC)
-        self._telling: Deferred[None] | None = None
         self.reason = "shutdown"
         """Why it ended."""
         self._loops = Loops()
@@ -152,12 +149,7 @@ class RunState:
         """Begin to tell how the run stands."""
         # So that a worker is heard three times before it counts as dead.
         every = min(REPORT_SECONDS, self._crawl.store.lease.total_seconds() / 3)
-        self._loops.every(every, self.tell)
-
-    def tell(self) -> None:
-        """Begin to say how it stands, unless the last time is still on its way."""
-        if self._telling is None:
-            self._telling = deferred_from_coro(self._tell())
+        self._loops.every(every, self._tell)
 
     async def _tell(self) -> None:
         at = datetime.now(UTC)
@@ -169,14 +161,10 @@ class RunState:
         except StoreError as error:
             # The writer tells of a store that fails; here nothing is lost.
             logger.debug("How the run stands cannot be told: %s", error)
-        finally:
-            self._telling = None
 
     async def stop(self) -> None:
         """Tell no more, and wait until nothing is on its way."""
-        self._loops.stop()
-        if self._telling is not None:
-            await maybe_deferred_to_future(self._telling)
+        await self._loops.end()
 
     def leave(self) -> WorkerEnding:
         """Note that this crawl is over, and say whether its run is; blocks, for the end of a crawl."""

@@ -258,9 +258,7 @@ class Runtime:
         every(REPORT_SECONDS, self.unmet.look)
         every(_REST_SECONDS, self.resting.look)
         if self.guard is not None:
-            every(REPORT_SECONDS, self.guard.explain)
-            if self.settings.domain_refresh:
-                every(self.settings.domain_refresh.total_seconds(), self.guard.look_again)
+            self.guard.watch()
         if is_reactor_installed():
             # Some of Scrapy's modes have none, and fail where it is imported.
             from twisted.internet import reactor  # noqa: PLC0415
@@ -541,7 +539,6 @@ class Unmet:
         self._crawl = crawl
         self._aside = aside
         self._domains: dict[str, None] = {}
-        self._asking: Deferred[None] | None = None
 
     def note(self, domain: str) -> None:
         """Note a domain that nobody could ask about."""
@@ -549,12 +546,8 @@ class Unmet:
             logger.warning("The store does not answer: domains that are new to this crawl are learned anew till then")
         self._domains[domain] = None
 
-    def look(self) -> None:
-        """Begin to ask again, unless that is under way."""
-        if self._domains and self._asking is None:
-            self._asking = deferred_from_coro(self._ask())
-
-    async def _ask(self) -> None:
+    async def look(self) -> None:
+        """Ask again about those of which nobody could be asked."""
         try:
             for domain in list(self._domains):
                 stored = await run_in_thread(load, self._crawl.store, domain)
@@ -568,8 +561,6 @@ class Unmet:
             self._crawl.count("store/errors", 1)
             logger.warning("What is known of %d domains cannot be read: %s", len(self._domains), error)
             self._domains.clear()
-        finally:
-            self._asking = None
 
 
 class Resting:
@@ -580,19 +571,16 @@ class Resting:
         self._aside = aside
         self._lot = lot
         self._writer = writer
-        self._going: Deferred[None] | None = None
-
-    def look(self) -> None:
-        """Begin to let go whom nobody needs now, unless that is under way or the store cannot take it."""
-        if self._going is None and not self._writer.fails:
-            free = {learner: learner.times_met for learner in self._crawl.to_rest() if self._is_free(learner)}
-            going = deferred_from_coro(self._let_go(free)) if free else None
-            self._going = going if going is not None and not going.called else None
 
     def _is_free(self, learner: Learner) -> bool:
         return not (self._aside.is_busy(learner.domain) or self._lot.holds(learner)) and learner.may_rest
 
-    async def _let_go(self, times_met: Mapping[Learner, int]) -> None:
+    async def look(self) -> None:
+        """Let go whom nobody needs now, unless the store cannot take it."""
+        rest = [] if self._writer.fails else self._crawl.to_rest()
+        times_met = {learner: learner.times_met for learner in rest if self._is_free(learner)}
+        if not times_met:
+            return
         try:
             for learner in times_met:
                 async with self._aside.turn(learner.domain):
@@ -607,5 +595,3 @@ class Resting:
             return
         except Exception:
             logger.exception("What is known of some domains stays in memory because of a defect in scrapy_dedup")
-        finally:
-            self._going = None

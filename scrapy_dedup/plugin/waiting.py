@@ -1,6 +1,6 @@
 """What waits: for its time or its domain's turn, for other pages of its domain, or for the items of those before it."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from enum import StrEnum
@@ -29,22 +29,43 @@ _THREAD = ""
 
 
 class Loops:
-    """Calls that are made again and again, until they are stopped."""
+    """Calls that are made again and again, until they are stopped; none while it is still under way."""
 
     def __init__(self) -> None:
         self._loops: list[Any] = []
+        self._under_way: dict[Any, Deferred[None]] = {}
 
-    def every(self, seconds: float, call: Callable[[], Any]) -> None:
+    def every(self, seconds: float, call: Callable[[], Coroutine[Any, Any, None] | None]) -> None:
         """Call from now on, for the first time when so many seconds have passed."""
-        loop = create_looping_call(call)
+        loop = create_looping_call(self.begin, call)
         loop.start(seconds, now=False)
         self._loops.append(loop)
+
+    def begin(self, call: Callable[[], Coroutine[Any, Any, None] | None]) -> None:
+        """Call now, unless it is under way."""
+        if call not in self._under_way and (work := call()) is not None:
+            under_way = deferred_from_coro(self._finish(call, work))
+            # Without asyncio it may be over by now.
+            if not under_way.called:
+                self._under_way[call] = under_way
+
+    async def _finish(self, call: object, work: Awaitable[None]) -> None:
+        try:
+            await work
+        finally:
+            self._under_way.pop(call, None)
 
     def stop(self) -> None:
         """Call no more."""
         for loop in self._loops:
             if loop.running:
                 loop.stop()
+
+    async def end(self) -> None:
+        """Call no more, and wait until nothing is under way."""
+        self.stop()
+        for under_way in [*self._under_way.values()]:
+            await maybe_deferred_to_future(under_way)
 
 
 class CrawlEndedError(Exception):

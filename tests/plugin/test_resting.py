@@ -44,9 +44,10 @@ class Domains:
 
     async def look(self) -> list[str]:
         """Look once; return whose domains are held then."""
-        self.resting.look()
-        if self.resting._going is not None:
-            await self.resting._going.asFuture(asyncio.get_running_loop())
+        await self.resting.look()
+        return self.held()
+
+    def held(self) -> list[str]:
         return [domain.partition(".")[0] for domain, _ in self.crawl.learners]
 
 
@@ -78,11 +79,12 @@ def test_whoever_is_needed_stays(domains):
             domains.meet(name, 12).known = True
         domains.lot.park(domains.meet("parked", 0), b"key", 1, 0.0)
         async with domains.aside.turn("worked_on.example"):
-            domains.resting.look()
+            looking = asyncio.create_task(domains.look())
+            await asyncio.sleep(0)
             domains.meet("met", 0)
-            held = await domains.look()
+            await looking
 
-        assert sorted(held) == ["met", "parked", "worked_on"]
+        assert sorted(domains.held()) == ["met", "parked", "worked_on"]
 
     asyncio.run(work())
 
@@ -91,8 +93,7 @@ def test_small_domain_that_was_let_go_is_known_after_a_complete_run(domains):
     async def work() -> None:
         for name in "abcdefgh":
             domains.meet(name, 2)
-        held = await domains.look()
-        assert held == ["a", "b", "c", "d", "e", "f"]
+        assert await domains.look() == ["a", "b", "c", "d", "e", "f"]
         domains.meet("h", 1)
         domains.crawl.finish_small()
         await domains.writer.end()
