@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import attrs
+import pydantic
 import pytest
 import scrapy
 from itemadapter import ItemAdapter
@@ -193,9 +194,23 @@ def test_item_comes_back_as_it_was(item):
     assert type(again) is type(item)
 
 
-def test_item_that_cannot_be_kept_keeps_the_outcome_from_being_kept():
-    """A page's items are given again together, or not at all."""
-    assert outcome_of({"a": 1}, {"a": SPIDER}, {"a": 2}).unkeepable == "Shop"
+class Taxed(pydantic.BaseModel):
+    price: float = pydantic.Field(alias="Price", default=0)
+
+
+@dataclass
+class Counted:
+    name: str
+    taken: int = 0
+
+    def __post_init__(self) -> None:
+        self.taken += 1
+
+
+@pytest.mark.parametrize("item", [{"a": SPIDER}, Taxed(Price=2), Counted("a")], ids=lambda item: type(item).__name__)
+def test_item_that_cannot_be_kept_keeps_the_outcome_from_being_kept(item):
+    """Such as one that its class would make another of. A page's items are given again together, or not at all."""
+    assert outcome_of({"a": 1}, item, {"a": 2}).unkeepable in {"Shop", type(item).__name__}
 
 
 @pytest.mark.parametrize(

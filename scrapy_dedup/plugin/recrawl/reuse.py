@@ -161,7 +161,7 @@ def _carries_more(request: Request) -> bool:
 
 
 def item_entry(item: Any) -> dict[str, Any] | Unkeepable:
-    """Return an item as it is kept."""
+    """Return an item as it is kept: what its class makes the same item of, and not one with other values."""
     kind = type(item)
     adapter = ItemAdapter(item)
     fields = encode(dict(adapter))
@@ -169,7 +169,16 @@ def item_entry(item: Any) -> dict[str, Any] | Unkeepable:
         return fields
     if kind is dict:
         return {"class": _DICT, "fields": fields}
-    return {"class": f"{kind.__module__}.{kind.__qualname__}", "names": sorted(adapter.field_names()), "fields": fields}
+    entry = {
+        "class": f"{kind.__module__}.{kind.__qualname__}",
+        "names": sorted(adapter.field_names()),
+        "fields": fields,
+    }
+    try:
+        is_same = encode(dict(ItemAdapter(_item(entry)))) == fields
+    except OutcomeError:
+        is_same = False
+    return entry if is_same else Unkeepable(UnkeepableReason.TYPE, kind.__name__)
 
 
 class Links(NamedTuple):
