@@ -26,7 +26,7 @@ from scrapy_dedup.answers.domains import DomainAnswer
 from scrapy_dedup.answers.pages import ChangesAnswer, ExplanationAnswer, SearchAnswer
 from scrapy_dedup.answers.projects import AnalysisAnswer, StatsAnswer
 from scrapy_dedup.core.addresses import Hosts, hosts_of
-from scrapy_dedup.core.domains import domain_name
+from scrapy_dedup.core.domains import named_domain
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.report.markup import visible
 from scrapy_dedup.service.domains.registry import DomainService
@@ -187,6 +187,10 @@ class Desk(Struct, frozen=True):
         """Return a project by its UUID or name, the desk's own where none is named."""
         return find_project(self.store, self.project) if id_or_name is None else project_of(self.store, id_or_name)
 
+    def _only(self, name: str | None) -> str | None:
+        """Return the domain that a text names, None where none is asked for."""
+        return named_domain(name, self.settings.domain_scope) if name else None
+
     def analyze_boilerplate(
         self,
         ctx: Context[Any, Any],
@@ -263,7 +267,7 @@ class Desk(Struct, frozen=True):
         `next` goes on. Naming a domain makes it quick.
         """
         project = self._project(project_id)
-        found = search_pages(project, SearchChoice(words, domain, limit, after))
+        found = search_pages(project, SearchChoice(words, self._only(domain), limit, after))
         return _shown(SearchAnswer.made(project.name, found))
 
     def changes_since(
@@ -288,7 +292,7 @@ class Desk(Struct, frozen=True):
         To go on where an answer ended, call it again with `since` = `at` of the last change.
         """
         project = self._project(project_id)
-        choice = ChangesChoice(domain.lower() if domain else None, verdict, diff=with_diff)
+        choice = ChangesChoice(self._only(domain), verdict, diff=with_diff)
         start = changes.since(project, since, self.clock())
         counts = changes.count_changes(project, start, choice)
         shown = list(islice(changes.iterate_changes(project, start, choice, self.settings), limit))
@@ -304,9 +308,7 @@ class Desk(Struct, frozen=True):
         That is its status (DISCOVERED, PROCESSED_HIGH_QUALITY, PROCESSED_LOW_QUALITY, BLACKLISTED), its quality, how
         many pages it has, and who blacklisted it when and why.
         """
-        project, normal = self._project(project_id), domain_name(domain, self.settings.domain_scope)
-        if normal is None:
-            raise AskingError(f"{domain[:100]!r} is no domain: give a name such as www.example.com, or a URL")
+        project, normal = self._project(project_id), named_domain(domain, self.settings.domain_scope)
         found = DomainService(project, self.settings).find_by_domain_name(normal)
         return _shown(_domain(project, found.domain_name if found else normal, found))
 

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from msgspec import Struct
 
 from scrapy_dedup.commands.terminal import errors, one_line, output, print_table, say, shown
-from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.domains import named_domain
+from scrapy_dedup.core.errors import DedupError, InvalidError
 from scrapy_dedup.plugin.run_state import database_url
 from scrapy_dedup.report.numbers import count
 from scrapy_dedup.service.files.output import replacing_alone
 from scrapy_dedup.service.packed_files import MOST_BYTES, FileRefusedError, checked_content, regular_file
 from scrapy_dedup.service.projects import Deletion, find_project
 from scrapy_dedup.service.store_policies import keep_policy
-from scrapy_dedup.service.views.explain import UrlError
-from scrapy_dedup.settings import NO_BOT_NAME, SettingError, Settings
+from scrapy_dedup.settings import NO_BOT_NAME, Settings
 from scrapy_dedup.settings.parsers import duration
 from scrapy_dedup.store.engine.database import parse_url
 from scrapy_dedup.store.engine.errors import FREE_SPACE, file_of
@@ -106,7 +106,7 @@ class CommandError(DedupError):
     """What was asked for cannot be done; the message says why, and what to do."""
 
 
-class WrongCallError(DedupError):
+class WrongCallError(InvalidError):
     """The command line asks for nothing that there is."""
 
 
@@ -118,6 +118,14 @@ class Call(Struct, frozen=True):
     options: argparse.Namespace
     source: Mapping[str, Any]
     """All of Scrapy's settings."""
+
+    def domain(self, name: str) -> str:
+        """Return the domain that a text names.
+
+        Raises:
+            DomainNameError: it names none.
+        """
+        return named_domain(name, self.settings.domain_scope)
 
     @contextmanager
     def store(self, *, write: bool = False) -> Iterator[Store]:
@@ -244,7 +252,7 @@ def answer(
         settings = (reads or Settings.read)(source)
         code = verb(Call(settings, settings.project or source["BOT_NAME"] or NO_BOT_NAME, options, source))
         sys.stdout.flush()
-    except (SettingError, UrlError, WrongCallError) as error:
+    except InvalidError as error:
         return _told(error, WRONG_CALL)
     except (DedupError, OSError) as error:
         if isinstance(error, BrokenPipeError):

@@ -16,7 +16,13 @@ from typing import Final, Literal, Protocol
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from scrapy_dedup.core.errors import InvalidError
 from scrapy_dedup.core.urls.normal_form import C0_AND_SPACE, DomainScope, extract_domain, is_public_suffix
+
+
+class DomainNameError(InvalidError):
+    """A text names no domain."""
+
 
 LowQualityPolicy = Literal["crawl", "skip", "sample"]
 
@@ -254,6 +260,18 @@ def domain_name(text: str, scope: DomainScope = "host") -> str | None:
             return None
         text = f"http://{_bracketed(host)}"
     return extract_domain(text, scope)
+
+
+def named_domain(text: str, scope: DomainScope) -> str:
+    """Return the domain that a text names, see `domain_name`.
+
+    Raises:
+        DomainNameError: it names none.
+    """
+    found = domain_name(text, scope)
+    if found is None:
+        raise DomainNameError(f"{text[:200]!r} is no domain: write a host, such as example.org, or a URL of it")
+    return found
 
 
 def twin_of(name: str) -> str | None:

@@ -117,7 +117,9 @@ def test_of_many_pages_each_hundredth_part_is_reported(shop):
 
 
 def test_a_search_finds_pages_and_goes_on(shop):
-    first = answer_of(call(shop, "search_pages", {"words": "what only page", "limit": 4}))
+    first = answer_of(
+        call(shop, "search_pages", {"words": "what only page", "limit": 4, "domain": "https://WWW.example.com/x"})
+    )
     rest = answer_of(call(shop, "search_pages", {"words": "what only page", "after": first["next"]}))
 
     assert len({page["url"] for page in first["pages"] + rest["pages"]}) == 7

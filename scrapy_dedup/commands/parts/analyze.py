@@ -37,7 +37,7 @@ def run(call: Call) -> int:
     settings = analysis.settings_of_analysis(call.settings, given)
     with call.opened() as project, project.session(read_only=dry_run) as session:
         known = analysis.pages_to_analyze(session, project, groups)
-        domains = _asked_for(project.name, known, options)
+        domains = _asked_for(call, known)
         service = analysis.DomainDedupService(session, settings)
         with named_progress(analysis.PASSES * sum(known[domain] for domain in domains)) as told:
             how = analysis.AnalysisParameters(source_groups=groups, dry_run=dry_run, progress=told)
@@ -48,13 +48,13 @@ def run(call: Call) -> int:
     return DONE
 
 
-def _asked_for(project: str, known: dict[str, int], options: argparse.Namespace) -> list[str]:
+def _asked_for(call: Call, known: dict[str, int]) -> list[str]:
     """Return the domains to analyse; there are pages of each."""
-    domains = sorted(set(options.domain or known))
+    domains = sorted({*map(call.domain, call.options.domain)} if call.options.domain else known)
     unknown = next((domain for domain in domains if domain not in known), None)
     if unknown is not None:
         some = ", ".join(sorted(known)[:5])
-        raise CommandError(f"project {project!r} keeps no pages of {unknown!r}: it has pages of {some}")
+        raise CommandError(f"project {call.project!r} keeps no pages of {unknown!r}: it has pages of {some}")
     return domains
 
 

@@ -20,7 +20,6 @@ from scrapy_dedup.commands.call import (
     Action,
     Call,
     CommandError,
-    WrongCallError,
     add_actions,
     opened_input,
     print_answer,
@@ -31,7 +30,6 @@ from scrapy_dedup.commands.call import (
 from scrapy_dedup.commands.terminal import print_table, say, say_dry_run, say_more
 from scrapy_dedup.core.pages.blocks import Unparsed, parse_page
 from scrapy_dedup.core.patterns import KEYS, PatternHeld, SiteConfig, SiteConfigError, checked_key
-from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service import patterns as configs
 from scrapy_dedup.service.cut.cleaning import method_of
@@ -115,7 +113,7 @@ def _get(call: Call) -> int:
     targets = call.options.targets
     with call.opened() as project:
         if targets:
-            domain = targets[0].lower()
+            domain = call.domain(targets[0])
             found = project.site_config(domain)
             return _show_one(call, domain, found)
         every = project.site_configs()
@@ -128,18 +126,18 @@ def _get(call: Call) -> int:
 
 def _set(call: Call) -> int:
     domain, key, *entries = call.options.targets
-    return _change(call, _filled(call), domain, lambda present: present.changed(_key(key), entries))
+    return _change(call, _filled(call), domain, lambda present: present.changed(checked_key(key), entries))
 
 
 def _add(call: Call) -> int:
     domain, key, *entries = call.options.targets
-    return _change(call, _filled(call), domain, lambda present: configs.merged(present, _key(key), entries))
+    return _change(call, _filled(call), domain, lambda present: configs.merged(present, checked_key(key), entries))
 
 
 def _unset(call: Call) -> int:
     domain, *keys = call.options.targets
     return _change(
-        call, call.opened(), domain, lambda present: present.changed(_key(keys[0]), ()) if keys else SiteConfig()
+        call, call.opened(), domain, lambda present: present.changed(checked_key(keys[0]), ()) if keys else SiteConfig()
     )
 
 
@@ -149,7 +147,7 @@ def _filled(call: Call) -> _Opened:
 
 
 def _change(call: Call, opened: _Opened, domain: str, change: Callable[[SiteConfig], SiteConfig]) -> int:
-    domain = _domain(domain)
+    domain = call.domain(domain)
     with opened as project:
         config = change(configs.stored_config(project, domain) or SiteConfig())
         outcome = _put(call, project, domain, config)
@@ -165,7 +163,7 @@ def _put(call: Call, project: ProjectStore, domain: str, config: SiteConfig) -> 
 def _import(call: Call) -> int:
     name, *domains = call.options.targets
     try:
-        found = configs.read_configs(text_of(name), _domain(domains[0]) if domains else None)
+        found = configs.read_configs(text_of(name), call.domain(domains[0]) if domains else None)
     except (configs.ConfigFileError, SiteConfigError) as error:
         raise CommandError(f"{name}: {error}") from error
     with call.filled(dry_run=call.options.dry_run) as project:
@@ -185,7 +183,7 @@ def _export(call: Call) -> int:
 def _test(call: Call) -> int:
     url, *domains = call.options.targets
     keys = keys_of(url, call.settings)
-    domain = _domain(domains[0]) if domains else keys.domain
+    domain = call.domain(domains[0]) if domains else keys.domain
     if call.options.html:
         reading = _read_file(call, call.options.html, url)
         with call.filled(dry_run=True) as project:
@@ -222,22 +220,6 @@ def _read_file(call: Call, file: str, url: str) -> Reading:
     # Expressions see a page alike, whatever the method; the text method would leave selectors nothing to match.
     chosen = method_of(call.settings, has_html=True)
     return Reading("template" if chosen == "text" else chosen, page, "", url, html)
-
-
-def _key(key: str) -> str:
-    try:
-        return checked_key(key)
-    except SiteConfigError as error:
-        raise WrongCallError(str(error)) from error
-
-
-def _domain(given: str) -> str:
-    """Return a domain as the store names it; an address is taken for the domain that it is of."""
-    domain = given.lower()
-    if "/" in domain or not domain.strip():
-        found = extract_domain(given)
-        raise WrongCallError(f"{given!r} is no domain" + (f": did you mean {found}?" if found else ""))
-    return domain
 
 
 _MANY: Final = 1_000_000

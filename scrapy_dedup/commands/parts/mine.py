@@ -283,7 +283,7 @@ def run(call: Call) -> int:
     if options.domain and options.all_domains:
         raise WrongCallError("mine takes --domain or --all-domains: structures are shared by several domains")
     with call.opened() as project:
-        known = pages_to_mine(project, options.domain.lower() if options.domain else None)
+        known = pages_to_mine(project, call.domain(options.domain) if options.domain else None)
         with progress("pages", sum(known.values())) as advance:
             mining = mine_stored(project, known, call.settings, advance, batch_pages=options.batch)
     if options.json:

@@ -602,7 +602,7 @@ def run(call: Call) -> int:
     output = options.overwrite or options.append
     with call.opened() as project:
         refiner = Refiner(project, call.settings)
-        domains = refiner.domains([domain.lower() for domain in options.domain or ()])
+        domains = refiner.domains([call.domain(domain) for domain in options.domain or ()])
         emitted = Emitted()
         with named_progress(sum(domains.values())) as progress, closing(refiner.lots(domains, progress)) as lots:
             if options.dry_run:

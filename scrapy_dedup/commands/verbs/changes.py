@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
-from scrapy_dedup.commands.call import DONE, Call, WrongCallError
+from scrapy_dedup.commands.call import DONE, Call
 from scrapy_dedup.commands.terminal import output, say, shown
 from scrapy_dedup.report.markup import visible
 from scrapy_dedup.report.numbers import whole
@@ -25,7 +25,6 @@ from scrapy_dedup.service.views.changes import (
     ChangesChoice,
     PageChange,
     Since,
-    SinceError,
     count_changes,
     iterate_changes,
     since,
@@ -54,12 +53,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Print the changes as they are read, so that there may be any number of them."""
     options = call.options
-    choice = ChangesChoice(options.domain.lower() if options.domain else None, options.verdict, diff=options.diff)
+    choice = ChangesChoice(call.domain(options.domain) if options.domain else None, options.verdict, diff=options.diff)
     with call.opened() as project:
-        try:
-            start = since(project, options.since, datetime.now(UTC))
-        except SinceError as error:
-            raise WrongCallError(str(error)) from error
+        start = since(project, options.since, datetime.now(UTC))
         counts = count_changes(project, start, choice)
         changes = _by_verdict(call, project, start, choice, counts)
         if options.json:

@@ -177,7 +177,7 @@ def run(call: Call) -> int:
 
 def _layouts(call: Call) -> int:
     with call.opened() as project:
-        domains = domain_layouts(project, *map(str.lower, call.options.targets))
+        domains = domain_layouts(project, *map(call.domain, call.options.targets))
     if not print_answer(
         call, "templates", lambda answers: answers.LayoutsAnswer.of(project=call.project, domains=domains)
     ):
@@ -187,7 +187,7 @@ def _layouts(call: Call) -> int:
 
 def _list(call: Call) -> int:
     with call.opened() as project:
-        found = upkeep.list_templates(project, *map(str.lower, call.options.targets))
+        found = upkeep.list_templates(project, *map(call.domain, call.options.targets))
     if print_answer(call, "templates", lambda answers: answers.TemplatesAnswer.made(call.project, found)):
         return DONE
     rows = []
@@ -202,7 +202,7 @@ def _list(call: Call) -> int:
 
 
 def _show(call: Call) -> int:
-    domain, layout = call.options.targets[0].lower(), (call.options.targets[1:] or [None])[0]
+    domain, layout = call.domain(call.options.targets[0]), (call.options.targets[1:] or [None])[0]
     if call.options.version is not None and layout is None:
         raise WrongCallError("templates show --version needs the layout, too: show DOMAIN LAYOUT --version N")
     with call.opened() as project:
@@ -217,7 +217,7 @@ def _diff(call: Call) -> int:
     domain, layout, *words = call.options.targets
     numbers = _number(words[0]), _number(words[1])
     with call.opened() as project:
-        found = diff_templates(project, domain.lower(), layout, numbers)
+        found = diff_templates(project, call.domain(domain), layout, numbers)
     if not print_answer(call, "templates", lambda answers: answers.TemplateDiffAnswer.made(found)):
         _show_diff(found)
     return DONE
@@ -225,7 +225,7 @@ def _diff(call: Call) -> int:
 
 def _override(call: Call) -> int:
     options = call.options
-    domain, layout = options.targets[0].lower(), options.targets[1]
+    domain, layout = call.domain(options.targets[0]), options.targets[1]
     if not options.decisions:
         raise WrongCallError("templates override needs --keep CSS, --drop CSS or --forget CSS")
     with call.opened() as project:
@@ -252,7 +252,7 @@ def _rollback(call: Call) -> int:
     domain, layout, *words = options.targets
     number = _number(words[0]) if words else None
     with call.opened() as project:
-        change = _desk(call, project).roll_back(domain.lower(), layout, number)
+        change = _desk(call, project).roll_back(call.domain(domain), layout, number)
     if print_answer(call, "templates", lambda answers: answers.TemplateChangeAnswer.of(change)):
         return DONE
     if change.trial is not None:
@@ -266,7 +266,7 @@ def _rollback(call: Call) -> int:
 def _export(call: Call) -> int:
     options = call.options
     with call.opened() as project:
-        found = export_templates(project, options.domain.lower() if options.domain else None)
+        found = export_templates(project, call.domain(options.domain) if options.domain else None)
     return write_export(call, found, "templates", "template")
 
 

@@ -33,7 +33,7 @@ def run(call: Call) -> int:
         raise WrongCallError("undo takes a block, a page's URL or a rule; or --list alone")
     if options.list and (options.dry_run or options.remove):
         raise WrongCallError("undo --list takes neither --dry-run nor --remove")
-    domain = options.domain.lower() if options.domain else None
+    domain = call.domain(options.domain) if options.domain else None
     with call.opened() as project:
         if options.list:
             _list(call, kept_things(project, domain))

@@ -10,12 +10,12 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct, field
 
-from scrapy_dedup.core.domains import domain_name
+from scrapy_dedup.core.domains import named_domain
 from scrapy_dedup.core.pages.fingerprints import content_hash
 from scrapy_dedup.core.recrawl import values as keeping
 from scrapy_dedup.core.recrawl.values import DamagedValueError
 from scrapy_dedup.service.cut.reading import read_again
-from scrapy_dedup.service.views.explain import UrlError, keys_of
+from scrapy_dedup.service.views.explain import keys_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains.lists import some_pages
 from scrapy_dedup.store.engine.errors import DamagedError
@@ -141,7 +141,8 @@ def invalidate(
     """Delete the extractions of pages, named by any of their URLs; or of all pages of a domain; or, with neither, all.
 
     Raises:
-        UrlError: one is no URL of a page, or the domain is none; then nothing is deleted.
+        UrlError: one is no URL of a page; then nothing is deleted.
+        DomainNameError: the domain is none.
     """
     if urls is not None:
         keys = {keys_of(url, settings).page_key: url for url in urls}
@@ -151,9 +152,7 @@ def invalidate(
         return remove(project, ExtractionChoice(page_keys=set(pages.values())), dry_run=dry_run, unknown=unknown)
     if domain is None:
         return remove(project, ExtractionChoice(), dry_run=dry_run)
-    name = domain_name(domain, settings.domain_scope)
-    if name is None:
-        raise UrlError(f"{domain[:200]!r} is no domain: write a host, such as example.org")
+    name = named_domain(domain, settings.domain_scope)
     with project.transaction() as connection:
         is_known = bool(some_pages(connection, project.id, name, 1))
     return remove(project, ExtractionChoice(domain=name), dry_run=dry_run, unknown=() if is_known else (domain,))

@@ -27,9 +27,10 @@ from scrapy_dedup.core.domains import (
     domain_name,
     is_pattern,
     named_by,
+    named_domain,
     unblacklisted,
 )
-from scrapy_dedup.core.errors import DedupError, InvalidError, MissingError
+from scrapy_dedup.core.errors import DedupError, MissingError
 from scrapy_dedup.service.domains.twins import settle_twins
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains import lists as domain_lists
@@ -256,14 +257,7 @@ class DomainService:
 
     def _names(self, texts: Iterable[str]) -> list[str]:
         """Return the names that texts stand for, each once, in their order."""
-        names: dict[str, None] = {}
-        for text in texts:
-            name = domain_name(text, self._settings.domain_scope)
-            if name is None:
-                shown = text[:_SHOWN_CHARS]
-                raise DomainNameError(f"{shown!r} is no domain: write a host, such as example.org, or a URL of it")
-            names[name] = None
-        return list(names)
+        return list(dict.fromkeys(named_domain(text, self._settings.domain_scope) for text in texts))
 
     def _known(self, connection: Connection, names: Collection[str]) -> None:
         found = domains.find(connection, self._project_id, names)
@@ -283,10 +277,6 @@ class DomainService:
 
 class UnknownDomainError(MissingError):
     """A domain is not registered."""
-
-
-class DomainNameError(InvalidError):
-    """A text names no domain."""
 
 
 class DomainFigureError(DedupError):

@@ -6,8 +6,7 @@ from fastapi import Depends, Path, Query, Request
 from fastapi.dependencies.models import Dependant
 from pydantic import BaseModel, ConfigDict, Field
 
-from scrapy_dedup.core.domains import domain_name
-from scrapy_dedup.settings import Settings
+from scrapy_dedup.core.domains import named_domain
 from scrapy_dedup.web.problems import ProblemError
 from scrapy_dedup.web.server import OpenProject, server_of
 
@@ -44,18 +43,20 @@ def _domain(
     request: Request,
     domain: Annotated[str, Path(description="A domain, in any spelling.", max_length=300, examples=["example.org"])],
 ) -> str:
-    return domain_named(domain, server_of(request).settings)
+    return named_domain(domain, server_of(request).settings.domain_scope)
 
 
-def domain_named(name: str, settings: Settings) -> str:
-    """Return the domain that a text names, or say that it names none."""
-    found = domain_name(name, settings.domain_scope)
-    if found is None:
-        raise ProblemError(422, f"{name[:100]!r} is no domain: write a host, such as example.org")
-    return found
+def _only(
+    request: Request,
+    domain: Annotated[
+        str | None, Query(description="Only this domain, in any spelling.", max_length=300, examples=["example.org"])
+    ] = None,
+) -> str | None:
+    return named_domain(domain, server_of(request).settings.domain_scope) if domain else None
 
 
 DomainInPath = Annotated[str, Depends(_domain)]
+DomainInQuery = Annotated[str | None, Depends(_only)]
 LayoutInPath = Annotated[
     str,
     Path(
@@ -66,7 +67,6 @@ LayoutInPath = Annotated[
         examples=["rest"],
     ),
 ]
-DomainInQuery = Annotated[str | None, Query(description="Only this domain.", max_length=300, examples=["example.org"])]
 UrlInQuery = Annotated[
     str, Query(description="The page's address.", max_length=LONGEST, examples=["https://example.org/tea"])
 ]

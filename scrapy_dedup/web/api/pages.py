@@ -27,7 +27,7 @@ router = APIRouter(prefix="/projects/{project}", tags=["pages"])
 @router.get("/pages", response_description="Pages, those that were written last first.")
 def list_pages(
     asked: Here,
-    domain: DomainInQuery = None,
+    domain: DomainInQuery,
     status: Annotated[DocumentStatus | None, Query(description="Only these.", examples=["completed"])] = None,
     verdict: Annotated[
         Literal["new", "changed", "unchanged", "removed", "duplicate", "skipped"] | None,
@@ -37,7 +37,7 @@ def list_pages(
     after: After = None,
 ) -> answers.PageListAnswer:
     """Return pages, of the project or of one domain; a part that is empty may still have a `next`."""
-    choice = page_lists.PageChoice(domain.lower() if domain else None, status, verdict, limit, after)  # type: ignore[arg-type]
+    choice = page_lists.PageChoice(domain, status, verdict, limit, after)  # type: ignore[arg-type]
     return answers.PageListAnswer.of(page_lists.list_pages(asked.project, choice), project=asked.project.name)
 
 
@@ -45,12 +45,12 @@ def list_pages(
 def search_pages(
     asked: Here,
     q: Annotated[str, Query(description="Words, in URL, title or text.", max_length=500, examples=["green tea"])],
-    domain: DomainInQuery = None,
+    domain: DomainInQuery,
     limit: Annotated[int, Query(description="So many at most.", ge=1, le=100, examples=[20])] = 20,
     after: After = None,
 ) -> answers.SearchAnswer:
     """Return the pages that have some words, newest first."""
-    choice = page_lists.SearchChoice(q, domain.lower() if domain else None, limit, after)
+    choice = page_lists.SearchChoice(q, domain, limit, after)
     return answers.SearchAnswer.made(asked.project.name, page_lists.search_pages(asked.project, choice))
 
 
@@ -98,6 +98,7 @@ def _found(asked: OpenProject, run: UUID) -> RunFigures:
 @runs.get("/changes", response_description="By verdict (new, changed, removed), and then by time.")
 def list_changes(
     asked: Here,
+    domain: DomainInQuery,
     since_: Annotated[
         str,
         Query(
@@ -107,7 +108,6 @@ def list_changes(
             examples=["last"],
         ),
     ] = changes.LAST,
-    domain: DomainInQuery = None,
     verdict: Annotated[
         Literal["new", "changed", "removed"] | None, Query(description="Only these.", examples=["changed"])
     ] = None,
@@ -117,7 +117,7 @@ def list_changes(
     after: After = None,
 ) -> answers.ChangesAnswer:
     """Return which pages were found new, changed or removed since a run or a date."""
-    choice = changes.ChangesChoice(domain.lower() if domain else None, verdict, diff=diff)
+    choice = changes.ChangesChoice(domain, verdict, diff=diff)
     place = _going_on(after) if after is not None else _beginning(asked, since_, choice)
     counts = dict(zip(changes.VERDICTS, place.counts, strict=True))
     rows = list(islice(_from(asked, place, choice), limit))

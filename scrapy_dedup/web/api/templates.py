@@ -61,12 +61,10 @@ class RollbackBody(Body):
 
 
 @router.get("/layouts", response_description="By domain, those with most pages first.")
-def list_layouts(
-    asked: Here, domain: DomainInQuery = None, limit: Limit = 50, after: After = None
-) -> answers.LayoutsAnswer:
+def list_layouts(asked: Here, domain: DomainInQuery, limit: Limit = 50, after: After = None) -> answers.LayoutsAnswer:
     """Return the designs from which pages of so many domains are built, and how many pages each run met."""
-    names = [domain.lower()] if domain else asked.project.some_domains_with_layouts(limit + 1, after or "")
-    found = domain_layouts(asked.project, domain.lower() if domain else names[:limit]) if names else []
+    names = [domain] if domain else asked.project.some_domains_with_layouts(limit + 1, after or "")
+    found = domain_layouts(asked.project, domain or names[:limit]) if names else []
     return answers.LayoutsAnswer.of(project=asked.project.name, domains=found, next=_next(names, limit))
 
 
@@ -82,11 +80,11 @@ def show_layout_picture(asked: Here, domain: DomainInPath, layout: LayoutInPath)
 
 @router.get("/templates", response_description="The present version of each template.")
 def list_templates(
-    asked: Here, domain: DomainInQuery = None, limit: Limit = 50, after: After = None
+    asked: Here, domain: DomainInQuery, limit: Limit = 50, after: After = None
 ) -> answers.TemplatesAnswer:
     """Return the templates of so many domains, by domain and layout."""
-    names = [domain.lower()] if domain else asked.project.template_domains(after or "", limit + 1)
-    found = upkeep.list_templates(asked.project, domain.lower() if domain else names[:limit]) if names else []
+    names = [domain] if domain else asked.project.template_domains(after or "", limit + 1)
+    found = upkeep.list_templates(asked.project, domain or names[:limit]) if names else []
     return answers.TemplatesAnswer.made(asked.project.name, found, _next(names, limit))
 
 

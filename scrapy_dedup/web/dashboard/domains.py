@@ -307,7 +307,7 @@ def keep(here: Here, fields: Form) -> Response:
 @router.post("/refine")
 def refine(here: Here, fields: Form) -> Response:
     """Clean the stored pages of a domain again, as a job."""
-    domain, page = fields.one("domain")[:300].lower(), fields.one("page")
+    domain, page = fields.one("domain")[:300], fields.one("page")
     if not domain or not domain.isprintable():
         raise ProblemError(422, "a domain is needed")
     job = here.start_verb(REFINE, f"--domain={domain}")

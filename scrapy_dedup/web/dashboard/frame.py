@@ -11,12 +11,11 @@ from fastapi import Depends, Request
 from msgspec import Struct, field
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from scrapy_dedup.core.domains import domain_name
+from scrapy_dedup.core.domains import named_domain
 from scrapy_dedup.core.urls.seen import Latest
 from scrapy_dedup.report.drawing import draw
 from scrapy_dedup.service.domains.registry import DomainService
 from scrapy_dedup.service.jobs import Job
-from scrapy_dedup.web.problems import ProblemError
 from scrapy_dedup.web.server import OpenProject, server_of
 
 LONGEST_STEP: Final = 300
@@ -145,15 +144,12 @@ def _opened(request: Request, project_id: str) -> Opened:
 Here = Annotated[Opened, Depends(_opened)]
 
 
-def named_domain(request: Request, domain: str) -> str:
+def _domain(request: Request, domain: str) -> str:
     """Return a domain of the path as the store names it."""
-    found = domain_name(domain, server_of(request).settings.domain_scope)
-    if found is None:
-        raise ProblemError(404, "there is no such domain")
-    return found
+    return named_domain(domain, server_of(request).settings.domain_scope)
 
 
-DomainInPath = Annotated[str, Depends(named_domain)]
+DomainInPath = Annotated[str, Depends(_domain)]
 
 
 Value = TypeVar("Value")

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from starlette.responses import Response
 
+from scrapy_dedup.core.domains import domain_name
 from scrapy_dedup.core.pages.marking import SelectorError
 from scrapy_dedup.service.stored import template_upkeep
 from scrapy_dedup.service.templates.layout_figures import UnknownLayoutError, name_of
@@ -80,7 +81,8 @@ _MOST_ROWS: Final = 200
 @router.get("")
 def templates(here: Here) -> Response:
     """Return the templates of the project, or of one domain (`domain`)."""
-    domain = here.asked("domain", 300).lower()
+    domain = here.asked("domain", 300)
+    domain = domain_name(domain, here.settings.domain_scope) or domain
     # Each has a template at least.
     names = [domain] if domain else here.project.template_domains(limit=_MOST_ROWS + 1)
     try:

@@ -47,7 +47,7 @@ def test_a_long_list_goes_on_where_it_ended(registered):
     rest = registered.run("domains", "list", "--descending", "--after", first.json["next"], "--json")
 
     assert names(first) + names(rest) == ["xn--bcher-kva.example", "www.example.org", "example.org", "a.example"]
-    assert registered.run("domains", "list", "--after", "nonsense").code == 1
+    assert registered.run("domains", "list", "--after", "nonsense").code == 2
 
 
 def test_a_pattern_blacklists_and_takes_off_again(registered):
