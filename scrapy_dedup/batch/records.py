@@ -9,7 +9,7 @@ import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
 
-from scrapy_dedup.batch.columns import place_of
+from scrapy_dedup.batch.columns import place_of, rows_of
 from scrapy_dedup.service.files.inputs import record_of_line
 from scrapy_dedup.service.files.inputs_records import BadRecord, Found, InputPage, NoPage, is_page, page_of
 from scrapy_dedup.service.files.warc_records import read_answers
@@ -75,12 +75,11 @@ class _RecordPiece(Struct, frozen=True):
 
 def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[_RecordPiece]:
     part, number = ("", -1), 0
-    for batch in batches:
-        for file, start, value in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            if (file, start) != part:
-                part, number = (file, start), 0
-            number += 1
-            yield _RecordPiece(file, start, number, value)
+    for file, start, value in rows_of(batches):
+        if (file, start) != part:
+            part, number = (file, start), 0
+        number += 1
+        yield _RecordPiece(file, start, number, value)
 
 
 def _lines(pieces: Iterable[_RecordPiece], source: RecordSource) -> Iterator[Placed]:
@@ -190,13 +189,12 @@ class RowRecord(Struct, frozen=True):
 
 def _rows(batches: Iterable[pa.RecordBatch], source: RecordSource) -> Iterator[Placed]:
     most = source.settings.max_page_bytes
-    for batch in batches:
-        for address, row, url, html, body, kind in zip(*(one.to_pylist() for one in batch.columns), strict=True):
-            file, name = source.files[path_of(address)]
-            found = RowRecord(f"{name}, row {row + 1}", url, html, body, kind)
-            too_large = found.size > _CHARACTER_BYTES * most
-            bad = BadRecord(found.where, "the page is too large; DEDUP_MAX_PAGE_BYTES bounds a page")
-            yield place_of(file, row, 0), bad if too_large else found
+    for address, row, url, html, body, kind in rows_of(batches):
+        file, name = source.files[path_of(address)]
+        found = RowRecord(f"{name}, row {row + 1}", url, html, body, kind)
+        too_large = found.size > _CHARACTER_BYTES * most
+        bad = BadRecord(found.where, "the page is too large; DEDUP_MAX_PAGE_BYTES bounds a page")
+        yield place_of(file, row, 0), bad if too_large else found
 
 
 # As `clean` bounds a line: no page of so many bytes can be within the bound.

@@ -208,8 +208,7 @@ class BatchRun(Struct):
         # scheduler notes the jobs for a query that is over by then (`DAGScheduler.activeQueryToJobs` of Spark 4.3).
         for row in frame.mapInArrow(steps.Packing(step), columns.BLOB).rdd.toLocalIterator(prefetchPartitions=True):
             with pa.ipc.open_stream(bytes(row.blob)) as stream:
-                for batch in stream:
-                    yield from zip(*(one.to_pylist() for one in batch.columns), strict=True)
+                yield from columns.rows_of(stream)
 
     def _read(self, name: str) -> DataFrame:
         return self.spark.read.parquet(self._path(name))

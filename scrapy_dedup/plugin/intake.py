@@ -104,8 +104,9 @@ class Intake:
     def _names(self, visit: Visit, url: str) -> bool:
         """Say whether a URL, relative perhaps, is that of the visit's page, or one that led there."""
         rules = self._runtime.rules
-        key = page_key(url, rules)
-        if key == visit.page_key or any(page_key(one, rules) == key for one in visit.redirected_from):
+        if url == visit.url or (key := page_key(url, rules)) == visit.page_key:
+            return True
+        if any(page_key(one, rules) == key for one in visit.redirected_from):
             return True
         # Relative to what the page says, if it does.
         response = visit.response()

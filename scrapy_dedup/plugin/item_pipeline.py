@@ -448,7 +448,7 @@ class DedupPipeline:
         """Note an item for the next visit, where it can be."""
         url = url_of(ItemAdapter(item), visit.settings)
         # One page has many addresses: by which of them a crawl comes to it is chance.
-        is_own = url is not None and page_key(url, self._runtime.rules) == visit.page_key
+        is_own = url == visit.url or (url is not None and page_key(url, self._runtime.rules) == visit.page_key)
         known = {visit.settings.url_field: visit.page_key.hex()} if is_own else {}
         stands = item_hash(item, visit.settings.ignore_fields, known)
         if stands is None:

@@ -356,7 +356,7 @@ class Unchanged:
         runtime = self._runtime
         key = page_key(response.url, runtime.rules)
         known = plan.known
-        if key != page_key(request.url, runtime.rules):
+        if response.url != request.url and key != page_key(request.url, runtime.rules):
             # A browser ended up elsewhere.
             known = await self._known(AskedPage(key, with_chunks=makes_chunks(settings)))
         if known.state is not None:
