@@ -18,6 +18,7 @@ from scrapy_dedup.core.pages.tags import (
     LITERAL,
     LONG_TAG,
     RAW,
+    UNSEEN,
     VOID,
     Place,
     Role,
@@ -400,6 +401,7 @@ _BOUNDARIES = re.compile(
     + "|".join(map(_up_to_end_tag, sorted(LITERAL)))
     + r"|[^>]*+)(?:>|\Z))"
 )
+_HIDES = re.compile(r'(<[^<>]*\sstyle="[^"<>]*)\bdisplay\s*:\s*none\s*!\s*important', re.IGNORECASE)
 _LONE = re.compile(rf"<({_either(INLINE & VOID)})[ />]")
 _BLANK_LINE = re.compile(r"<br(?: [^>]*+)?+>(?:\s++|&nbsp;|<(?!br[ >])[^>]*+>)*+<br[ >]")
 
@@ -422,9 +424,18 @@ class Gatherer:
         self.repeated_chars = 0
         self.controls: Counter[str] = Counter()
         """Fields and buttons, by the path on which they stand."""
+        # Of what is never shown.
+        self.unshown_chars = 0
 
     def over(self, source: str) -> None:
-        """Take in the whole body."""
+        """Take in the whole body, with what its styles never show only where that is most of the text."""
+        self._over(source)
+        if self.unshown_chars and self.unshown_chars > sum([len(block.text) for block in self.blocks]):
+            whole = Gatherer()
+            whole._over(_HIDES.sub(r"\1", source))
+            vars(self).update(vars(whole))
+
+    def _over(self, source: str) -> None:
         forget_many()
         walk, held = self.walk, self.held
         here = BODY
@@ -463,7 +474,10 @@ class Gatherer:
             self.controls[here.path] += 1
         if token.role is not Role.UNSEEN or _is_read(token.tag.name, start, behind, here):
             return behind
-        return _after_element(token.tag.name, pairs)
+        text, chars = _after_element(token.tag.name, pairs)
+        if token.tag.name not in UNSEEN:
+            self.unshown_chars += chars + len(behind)
+        return text
 
     def _take(self, here: Place, text: str) -> None:
         """Take in what stands between two boundaries: one block or none; blank lines divide it into several."""
@@ -579,14 +593,15 @@ def _source(bits: list[str], begin: int, end: int) -> str:
     return "".join(bit if place % 2 == 0 else f"<{bit}>" for place, bit in enumerate(bits[begin:end]))
 
 
-def _after_element(name: str, pairs: Iterator[tuple[Any, ...]]) -> str:
-    """Return the text after an element; elements of its name within it are counted."""
-    start, end, depth = f"{name} ", f"/{name}", 1
+def _after_element(name: str, pairs: Iterator[tuple[Any, ...]]) -> tuple[str, int]:
+    """Return the text after an element, and the characters that it skips; elements of its name in it are counted."""
+    start, end, depth, chars = f"{name} ", f"/{name}", 1, 0
     for tag, text in pairs:
         if tag == end:
             depth -= 1
             if not depth:
-                return str(text)
+                return str(text), chars
         elif tag and (tag == name or tag.startswith(start)):
             depth += 1
-    return ""
+        chars += len(text)
+    return "", chars

@@ -121,6 +121,8 @@ def read_tag(source: str) -> Token:
         return Token(_END_ROLES.get(name, Role.BLOCK_END), Tag(name, (), closing=True))
     attributes = _attributes(source)
     role = _ROLES.get(name, Role.BLOCK)
+    if role is Role.BLOCK and "important" in source and _NEVER_SHOWN.search(source):
+        role = Role.UNSEEN
     if role is Role.IMAGE:
         attributes["src"] = next(filter(_is_drawable, _addresses(attributes)), "")
         is_pixel = not _PIXEL.isdisjoint((attributes.get("width"), attributes.get("height")))
@@ -169,6 +171,10 @@ def _addresses(attributes: dict[str, str]) -> Iterator[str]:
     yield from (attributes.get(name, "") for name in _PICTURE_ATTRIBUTES)
     for name in ("srcset", "data-srcset", "data-lazy-srcset"):
         yield attributes.get(name, "").strip().partition(" ")[0].rstrip(",")
+
+
+# Tabs and accordions are hidden in a weaker way, which scripts undo.
+_NEVER_SHOWN = re.compile(r'\sstyle="[^"]*\bdisplay\s*:\s*none\s*!\s*important', re.IGNORECASE)
 
 
 # Wide or high: such a picture counts readers.
