@@ -439,7 +439,8 @@ def learn(
     Args:
         observations: one a page; 60 spread over the site are as good as all, and one is a page by itself.
         model: that judges the paths.
-        caution: a path is kept where it is content by at least 1 - *caution*; 0.0 to 1.0.
+        caution: a path is kept where it is content by at least 1 - *caution*; 0.0 to 1.0. By a page alone the model is
+            less sure: there it is 1 - *caution* of the F1 that is to be expected.
         looks: how the text on each path looks, for those of the pages that a browser showed.
         former: what was known of the site before it was designed anew.
     """
@@ -450,6 +451,8 @@ def learn(
         judged = _with_looks(judged, looks_by_path(looks, found.folding))
     if former is not None:
         judged = _as_before(judged, found, observations, former)
+    if found.pages == 1:
+        caution = 1 - (1 - caution) * _expected_f1(judged)
     paths = _verdicts(found, judged, caution)
     return SiteVerdicts(
         pages=found.pages,
@@ -459,6 +462,23 @@ def learn(
         containers=(main_column(found).path,),
         caution=caution,
     )
+
+
+def _expected_f1(judged: Mapping[PathNode, JudgedPath]) -> float:
+    """Return the F1 to be expected of a page's text if the likeliest paths are kept, as many as is best.
+
+    The best is to keep what is likelier than half of that.
+
+    Source: Lipton, Elkan and Naryanaswamy 2014, Optimal Thresholding of Classifiers to Maximize F1 Measure.
+    """
+    likeliest = sorted(((one.probability, node.own_share) for node, one in judged.items()), reverse=True)
+    wanted = sum(likely * share for likely, share in likeliest)
+    best = right = kept = 0.0
+    for likely, share in likeliest:
+        right += likely * share
+        kept += share
+        best = max(best, 2 * right / (kept + wanted))
+    return best
 
 
 def _with_titles(judged: Mapping[PathNode, JudgedPath]) -> dict[PathNode, JudgedPath]:

@@ -214,6 +214,16 @@ def test_label_price_and_state_stay_with_what_they_belong_to(html, path, *, kept
     assert learn(pages, REPEATS).paths[f"body>div#wrap>div.main>{path}"].keep is kept
 
 
+@pytest.mark.parametrize(
+    ("sure", "pages", "kept"), [(-0.2, 1, [True, True]), (4.0, 1, [True, False]), (-0.2, 2, [False, False])]
+)
+def test_of_a_page_alone_stays_what_is_half_as_likely_as_the_best_to_be_had(sure, pages, kept):
+    model = a_model([2, 0.5, 0, sure, -0.9, 0.0])
+    found = learn([observe(parsed(f"<p>{MENU_TEXT}<div class=menu>{MENU_TEXT}</div>"))] * pages, model).paths
+
+    assert [found["body>p"].keep, found["body>div.menu"].keep] == kept
+
+
 def test_a_table_for_layout_does_not_speak_for_what_stands_in_it():
     pages = [observe(parsed(f"<table><tr><td>{number} m<td><p>{MENU_TEXT}</table>")) for number in range(12)]
 
