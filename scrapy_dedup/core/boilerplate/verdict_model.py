@@ -128,6 +128,7 @@ _OTHERS: Final = {
     "labels": Figure(DropReason.OUTSIDE, "what it labels is content by {:.0%}"),
     "prices": Figure(DropReason.OUTSIDE, "what it is the price of is content by {:.0%}"),
     "states": Figure(DropReason.OUTSIDE, "what it is the state of is content by {:.0%}"),
+    "notices": Figure(DropReason.REPEATS, "all {:.0f} pages that have it say the same there"),
     "lists": Figure(DropReason.OUTSIDE, "with the list or table that it stands in it is content by {:.0%}"),
     "looks": Figure(DropReason.OUTSIDE, "a browser shows {:.0%} of it as content"),
     "unseen": Figure(DropReason.UNSEEN, "no person sees its text"),
@@ -445,7 +446,7 @@ def learn(
         former: what was known of the site before it was designed anew.
     """
     found = survey(observations)
-    judged = _with_lists(model.judge(rows(found)), found)
+    judged = _with_notices(_with_lists(model.judge(rows(found)), found))
     judged = _with_labels(_with_states(_with_prices(_with_titles(judged), found), found), found)
     if looks:
         judged = _with_looks(judged, looks_by_path(looks, found.folding))
@@ -479,6 +480,27 @@ def _expected_f1(judged: Mapping[PathNode, JudgedPath]) -> float:
         kept += share
         best = max(best, 2 * right / (kept + wanted))
     return best
+
+
+def _with_notices(judged: Mapping[PathNode, JudgedPath]) -> dict[PathNode, JudgedPath]:
+    """Let one sentence that several pages have, and no other in its place, be none of theirs: the rules of a board."""
+    told = dict(judged)
+    for node, one in judged.items():
+        own = node.own
+        if (
+            0 <= one.odds < _TITLE_ODDS
+            and len(node.texts) == 1
+            and not node.in_heading
+            and own.blocks == node.text_pages >= _NOTICE_PAGES
+            and own.chars >= _NOTICE_CHARS * own.blocks
+        ):
+            told[node] = JudgedPath(-one.odds, (("notices", node.text_pages),))
+    return told
+
+
+# Of some 40 such paths of the marked sites none is content; headings speak for what follows.
+_NOTICE_PAGES: Final = 8
+_NOTICE_CHARS: Final = 50
 
 
 def _with_titles(judged: Mapping[PathNode, JudgedPath]) -> dict[PathNode, JudgedPath]:

@@ -215,6 +215,23 @@ def test_label_price_and_state_stay_with_what_they_belong_to(html, path, *, kept
 
 
 @pytest.mark.parametrize(
+    ("pages", "html", "kept"),
+    [
+        pytest.param(8, f"<div>{MENU_TEXT}</div>", False, id="rules-of-a-board"),
+        pytest.param(7, f"<div>{MENU_TEXT}</div>", True, id="of-few-pages"),
+        pytest.param(8, "<div>Read the rules</div>", True, id="words"),
+        pytest.param(8, f"<h2>{MENU_TEXT}</h2>", True, id="heading"),
+        pytest.param(12, f"<div>{MENU_TEXT}{{n}}</div>", True, id="one-each"),
+    ],
+)
+def test_a_sentence_that_is_all_its_place_says_on_several_pages_is_none_of_theirs(pages, html, *, kept):
+    within = [html.replace("{n}", str(number)) if number < pages else "" for number in range(12)]
+    seen = [observe(parsed(article(number, within=text))) for number, text in enumerate(within)]
+
+    assert learn(seen, EVEN).paths[f"body>div#wrap>div.main>{html[1:].partition('>')[0]}"].keep is kept
+
+
+@pytest.mark.parametrize(
     ("sure", "pages", "kept"), [(-0.2, 1, [True, True]), (4.0, 1, [True, False]), (-0.2, 2, [False, False])]
 )
 def test_of_a_page_alone_stays_what_is_half_as_likely_as_the_best_to_be_had(sure, pages, kept):
