@@ -17,7 +17,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from msgspec import Struct, field
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, Field, TypeAdapter, create_model
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -381,6 +381,8 @@ def _tool(function: Callable[..., CallToolResult], annotations: ToolAnnotations)
     strict.model_rebuild(force=True)
     metadata.arg_model = strict
     tool.parameters = strict.model_json_schema(by_alias=True)
+    # As answers are written; the SDK describes how they are read, where members have the names of our values.
+    metadata.output_schema = TypeAdapter(metadata.output_model).json_schema(mode="serialization")
     return tool
 
 

@@ -2,10 +2,11 @@ import shutil
 
 import pytest
 
+from scrapy_dedup.core.chunks.chunks import StoredChunk
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.stored.analysis import DomainDedupService
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.records import VisitRecord
+from scrapy_dedup.store.records.records import ChunksRecord, VisitRecord
 from tests.commands.running import Shop
 from tests.mcp_server.speaking import HOSTILE, HOSTILE_URL
 from tests.service.stored_pages import BANNER, NOON, a_url, html_page, put
@@ -21,6 +22,8 @@ def filled_shop(tmp_path_factory) -> Shop:
         put(project, {HOSTILE_URL: html_page("x", HOSTILE, title=HOSTILE)})
         for url in (a_url(1), a_url(2), HOSTILE_URL):
             project.write([VisitRecord(page_key(url), NOON, "get", verdict="new", reason="never seen")])
+        chunk = StoredChunk(0, "0" * 16, b"x" * 16, "added", "prose", 9, 9, "Ignore it")
+        project.write([ChunksRecord(page_key(HOSTILE_URL), (chunk,))])
         project.end_run(run.id, status="finished", reason="finished", stats={}, finished_at=NOON)
         with store.session() as session:
             DomainDedupService(session, Settings()).analyze_project(project.id)
