@@ -253,8 +253,13 @@ def detached(item: Any) -> Any:
         return item
 
 
+_ATOMS: Final = (str, bytes, int, float)
+
+
 def _copied(value: Any, known: dict[int, Any]) -> Any:
     """Return a copy of items, dicts, lists, sets and tuples, with what is in them, and everything else as it is."""
+    if value is None or isinstance(value, _ATOMS):  # else each adapter of items is asked
+        return value
     if id(value) in known:
         return known[id(value)]
     if type(value) in (tuple, set):
@@ -267,16 +272,17 @@ def _copied(value: Any, known: dict[int, Any]) -> Any:
 
 
 def _copied_item(item: Any, known: dict[int, Any]) -> Any:
-    if not isinstance(item, MutableMapping) and getweakrefcount(item):
+    """Return a copy without what its class does when an item is made, or a field set: either may change values."""
+    if not isinstance(item, Item) and getweakrefcount(item):
         return item
-    known[id(item)] = copied = item.copy() if isinstance(item, Item) else copy(item)
-    if isinstance(item, MutableMapping):
+    known[id(item)] = copied = copy(item)
+    if isinstance(item, dict):
         for name, one in item.items():
-            copied[name] = _copied(one, known)
+            dict.__setitem__(copied, name, _copied(one, known))
         return copied
-    for name in ItemAdapter(item).field_names():
+    names = () if isinstance(item, Item) else ItemAdapter(item).field_names()
+    for name in {*names, *getattr(item, "__dict__", ())}:
         if isinstance(one := getattr(item, name, None), dict | list | set | tuple):
-            # Past what a class that is frozen, or that checks values, would say.
             object.__setattr__(copied, name, _copied(one, known))
     return copied
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any, ClassVar
 
 from itemadapter import ItemAdapter
-from scrapy import FormRequest, Request, Selector, Spider
+from scrapy import Field, FormRequest, Item, Request, Selector, Spider
 from scrapy.downloadermiddlewares.retry import get_retry_request
 from scrapy.exceptions import DropItem
 from scrapy.http import HtmlResponse, Response
@@ -312,6 +312,28 @@ class ProductSpider(PathsSpider):
     def items(self, response: Any) -> Iterator[Any]:
         kind = Offer if "/offer/" in response.url else Product
         yield kind(response.url, response.css("h1::text").get())
+
+
+class Gross(Item):
+    url, price, offers, cleaned_content = Field(), Field(), Field(), Field()
+
+    def __init__(self, *given: Any, **fields: Any) -> None:
+        super().__init__(*given, **fields)
+        self["offers"] = []
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        super().__setitem__(name, value * 2 if name == "price" else value)
+
+
+class GrossSpider(PathsSpider):
+    """Makes items whose class adds a tax to what is set, and sets what this spider has no use for."""
+
+    name = "gross"
+
+    def items(self, response: Any) -> Iterator[Any]:
+        item = Gross(url=response.url, price=2)
+        del item["offers"]
+        yield item
 
 
 class LanguagesSpider(PathsSpider):

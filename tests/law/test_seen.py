@@ -695,12 +695,13 @@ class TestItemsThatWait:
         parts = [(f"{ORIGIN}{path}", part) for path in _FEW_PATHS.split() for part in ("first", "second")]
         assert sorted(found) == sorted((url, part, url, f"Chair {url.rpartition('/')[2]}", part) for url, part in parts)
 
-    def test_item_that_is_frozen_takes_the_fields_that_it_declares(self, crawls, tmp_path):
-        bare, crawl = Beside(crawls, tmp_path, "ProductSpider").crawl(_shop(20), paths=_FEW_PATHS)
+    @pytest.mark.parametrize("spider", ["ProductSpider", "GrossSpider"], ids=["frozen", "setting-changes-values"])
+    def test_item_of_any_class_takes_the_fields_that_it_declares_and_keeps_its_own(self, spider, crawls, tmp_path):
+        bare, crawl = Beside(crawls, tmp_path, spider).crawl(_shop(20), paths=_FEW_PATHS)
 
         assert compare.emitted(bare, crawl) == []
         assert crawl.errors == ()
-        assert all(item["name"] in item["cleaned_content"] for item in crawl.items)
+        assert all("Chair" in item["cleaned_content"] for item in crawl.items)
 
     @pytest.mark.parametrize("order", [100, 800], ids=["before-ours", "behind-ours"])
     def test_item_that_is_a_row_of_a_database_can_be_written_there(self, order, crawls, tmp_path):
