@@ -129,9 +129,10 @@ class Command(ScrapyCommand):
         from scrapy_dedup.commands.call import answer  # noqa: PLC0415
 
         assert self.settings is not None
-        if sys.stdin is None:
-            # Whoever called it has closed standard input: there is nothing to read, and nobody to ask.
-            sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115, PTH123 (open while the process runs)
+        for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+            if getattr(sys, name) is None:
+                # Whoever called it has closed it: there is nothing to read, and nobody to ask or to tell.
+                setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 (open while it runs)
         # A verb that looks at wrong settings cannot be stopped by them.
         reads = getattr(self._verb, "read_settings", None)
         self.exitcode = answer(self._verb.run, self.settings, self._chosen, reads)
