@@ -32,11 +32,14 @@ class Cleaner:
 
         Raises:
             SettingError: there is no such setting, or it does not take this value.
-            NoPageError: a URL has no host.
+            NoPageError: one is no pair, or a URL has no host.
         """
         self._settings = Settings().override(settings, "")
         samples: dict[str, SiteSample] = {}
-        for url, html in pages:
+        for pair in pages:
+            if not isinstance(pair, tuple | list) or len(pair) != 2:
+                raise NoPageError(f"pages are pairs of URL and HTML; not {pair!r:.100}")
+            url, html = pair
             page, domain = self._page(url, html)
             if page.pdf is None:
                 sample = samples.setdefault(domain, SiteSample(self._settings.learn_pages))

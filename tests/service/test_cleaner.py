@@ -73,6 +73,8 @@ def test_what_has_no_site_is_refused(url):
         scrapy_dedup.Cleaner([(url, "<p>Tea")])
     with pytest.raises(NoPageError, match="HTML as str or bytes, and its URL as str; not None and"):
         scrapy_dedup.clean(None, url)
+    with pytest.raises(NoPageError, match="pages are pairs of URL and HTML; not '<p>Tea'"):
+        scrapy_dedup.Cleaner(["<p>Tea"])  # type: ignore[list-item]
 
 
 def test_neither_scrapy_nor_a_database_is_loaded_for_it():
