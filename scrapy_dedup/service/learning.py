@@ -1,7 +1,7 @@
 """What one domain's pages have in common: known from earlier runs, and learned while this one goes on, in steps."""
 
 import zlib
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
@@ -96,7 +96,7 @@ class SiteLearner:
         """After a redesign those that raised the alarm, and all that follow."""
         self._former: SiteKnowledge | None = None
         """What was known before a redesign, while the new design is learned."""
-        self._late: deque[LearnedPage | None] = deque(maxlen=WINDOW)
+        self._late: list[LearnedPage | None] = []
         """The last pages, None where nothing about them is in doubt."""
         self._watch = DriftWatch()
         self._records: list[LayoutKnowledge] = []
@@ -219,7 +219,7 @@ class SiteLearner:
         look = Look(page_key, found.layout, what, at, hash(tuple(page.fingerprints)) if what else 0)
         is_wanted = bool(look.what) or self._former is not None
         learned = learned_page(page_key, url, page) if is_wanted else None
-        self._late.append(learned)
+        self._late = [*self._late, learned][-WINDOW:]
         drift = self._watch.note(look)
         if drift is not None:
             watch, self._watch = self._watch, DriftWatch()
@@ -419,11 +419,17 @@ class Learner:
         pages = self.counts.pages
         return pages >= self.learn_pages or (self.known and pages in CHECKPOINTS)
 
+    @property
+    def can_learn(self) -> bool:
+        """Whether enough pages were counted for what they have in common to be remembered."""
+        needed = max(self.policy.min_pages, min(self.boilerplate.pages, self.learn_pages))
+        return not self._done and self.counts.pages >= needed
+
     def learn(self) -> bool:
         """Make verdicts of what was counted; return whether there is something new to remember."""
-        pages = self.counts.pages
-        if self._done or pages < self.policy.min_pages or pages < min(self.boilerplate.pages, self.learn_pages):
+        if not self.can_learn:
             return False
+        pages = self.counts.pages
         self.boilerplate = self.counts.boilerplate(self.policy)
         common = frozenset(key for key, count in self.counts.counts.items() if 2 * count >= pages)
         self.seen = SiteSeen(common, pages)

@@ -171,9 +171,7 @@ class Settings:
     learn_pages: int = setting(60, "Pages that a domain learns from.", integer(2, 10_000, "pages"))
     max_wait: timedelta = setting(timedelta(seconds=30), "Seconds that a page waits at most.", seconds(0.1, 3600))
     max_parked_bytes: int = setting(
-        8_000_000,
-        "HTML that waits at most, over all domains; beyond it the largest batches are let go.",
-        integer(0, 10**10, "bytes"),
+        45_000_000, "Memory of pages that wait, over all domains; beyond it some go on.", integer(0, 10**10, "bytes")
     )
     held_pages: int = setting(
         5_000,

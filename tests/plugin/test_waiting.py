@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection
 from datetime import timedelta
 from itertools import count
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
@@ -20,7 +21,7 @@ LEARNERS = [Learner(f"{name}.example", "html", RepeatPolicy(), 60) for name in "
 class Parked:
     """A parking lot, and what became of the pages in it."""
 
-    def __init__(self, batch_pages: int = 3, max_bytes: int = 1_000) -> None:
+    def __init__(self, batch_pages: int = 3, max_bytes: int = 2_000_000) -> None:
         self.batches: list[tuple[str, Release, int]] = []
         self.released: list[tuple[int, str]] = []
         self.parked: list[int] = []
@@ -64,23 +65,38 @@ def test_pages_go_on_once_it_is_known_whether_their_site_was_designed_anew():
     assert parked.batches == [("a.example", Release.JUDGED, 1)]
 
 
-def test_pressure_lets_the_largest_quarter_go():
-    parked = Parked(max_bytes=10_000)
-    for size, learner in zip((10, 300, 20), LEARNERS, strict=True):
-        parked.park(learner, size=size)
+@pytest.mark.parametrize(
+    ("counted", "goes"),
+    [
+        pytest.param((5, 4, 7), "a.example", id="most-pages-that-can-be-learned-from"),
+        pytest.param((4, 1, 1), "c.example", id="else-fewest-siblings-met-last"),
+    ],
+)
+def test_full_lot_and_pressure_let_those_go_who_lose_least(counted, goes):
+    learners = [Learner(one.domain, "html", RepeatPolicy(), 60) for one in LEARNERS]
+    for learner, pages in zip(learners, counted, strict=True):
+        for number in range(pages):
+            learner.count(bytes([number]), {})
+    full, pressed = Parked(batch_pages=9, max_bytes=3 * 80_000 + 45), Parked(batch_pages=9, max_bytes=10**9)
 
-    parked.tick(pressure=True)
+    for parked in (full, pressed):
+        parked.park(learners[0], size=0)
+        for learner in learners:
+            parked.park(learner, size=0)
+    pressed.tick(pressure=True)
 
-    assert [domain for domain, _, _ in parked.batches] == ["b.example"]
+    assert [domain for domain, _, _ in full.batches] == [domain for domain, _, _ in pressed.batches] == [goes]
 
 
-def test_more_bytes_than_allowed_let_the_largest_go():
-    parked = Parked(max_bytes=100)
-    parked.park(LEARNERS[0], size=60)
-    parked.park(LEARNERS[1], size=50)
+def test_page_counts_with_all_that_it_holds_while_it_waits():
+    parked = Parked(batch_pages=9, max_bytes=2 * 80_000 + 4_500)
 
-    assert parked.batches == [("a.example", Release.PRESSURE, 1)]
-    assert parked.lot.size_bytes == 50
+    parked.park(size=1_000)
+    parked.park(size=0)
+    assert not parked.batches
+    parked.park(size=1)
+
+    assert parked.batches == [("a.example", Release.PRESSURE, 3)]
 
 
 def test_page_that_parks_another_while_it_is_let_go_breaks_nothing():
@@ -97,7 +113,7 @@ def test_page_that_parks_another_while_it_is_let_go_breaks_nothing():
     assert parked.lot.size_bytes == len(parked.lot) == 0
 
 
-PARK = st.tuples(st.just("park"), st.integers(0, 2), st.integers(0, 7), st.integers(0, 600))
+PARK = st.tuples(st.just("park"), st.integers(0, 2), st.integers(0, 7), st.integers(0, 300_000))
 TICK = st.tuples(st.just("tick"), st.booleans(), st.booleans(), st.booleans())
 
 
@@ -112,7 +128,7 @@ def test_every_page_is_let_go_exactly_once(events, batch_pages):
         else:
             closing, pressure, quiet = map(bool, values)
             parked.tick(now, closing=closing, pressure=pressure, quiet=quiet)
-        assert parked.lot.size_bytes <= 1_000
+        assert 80_000 * len(parked.lot) + 4.5 * parked.lot.size_bytes <= 2_000_000
     parked.lot.release_all()
 
     assert Counter(number for number, _ in parked.released) == Counter(parked.parked)

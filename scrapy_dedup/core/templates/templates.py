@@ -1,7 +1,6 @@
 """What is kept of a site's verdicts, how a page is cut by it, and whether it still fits the site's pages."""
 
 import re
-from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import cache, cached_property
@@ -580,7 +579,8 @@ class DriftWatch:
     """
 
     def __init__(self) -> None:
-        self._looks: deque[Look] = deque(maxlen=WINDOW)
+        self._looks: list[Look] = []
+        """No deque: crawls of many small domains hold one watch each, and a deque takes 600 bytes."""
         self._asked = self._doubtful = 0
         """Pages since the question is open, and those of them that are in doubt."""
         self.raised = False
@@ -594,9 +594,7 @@ class DriftWatch:
     def note(self, look: Look) -> Drift | None:
         """Take in a page; return the alarm that it raises."""
         # What comes again is the same page.
-        for earlier in [one for one in self._looks if one.page_key == look.page_key]:
-            self._looks.remove(earlier)
-        self._looks.append(look)
+        self._looks = [*(one for one in self._looks if one.page_key != look.page_key), look][-WINDOW:]
         if self.raised:
             return None
         found = self._unfit()
@@ -631,7 +629,7 @@ class DriftWatch:
 
     def cleared(self) -> bool:
         """Return whether an alarm is over: enough pages fit since; asked once, it is closed."""
-        if not self.raised or len(self._looks) < ENOUGH or any(look.what for look in list(self._looks)[-ENOUGH:]):
+        if not self.raised or len(self._looks) < ENOUGH or any(look.what for look in self._looks[-ENOUGH:]):
             return False
         self.raised = False
         return True
