@@ -35,7 +35,7 @@ from scrapy_dedup.service.teacher.lessons import Course, Lesson, LookedAtPage
 from scrapy_dedup.service.teacher.teaching import PageToShow
 from scrapy_dedup.service.templates.layout_figures import name_of
 from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, SiteKnowledge
-from scrapy_dedup.service.templates.site_records import site_of
+from scrapy_dedup.service.templates.site_records import new_templates, site_of
 from scrapy_dedup.service.views.explain import keys_of
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.writer import ProjectStore
@@ -238,6 +238,6 @@ def _keep(call: Call, taught: Taught) -> None:
         if one.picture is not None
     ]
     with call.filled(dry_run=False) as project:
-        project.write(lessons.records_of(course, after, at))
+        project.write(new_templates(course.known, after, at))
         for picture in {one.layout: one for one in reversed(pictures)}.values():
             project.put_picture(picture)

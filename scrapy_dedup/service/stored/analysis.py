@@ -33,7 +33,7 @@ from scrapy_dedup.service.learning import SAMPLE_CHARS, Sample, record_of
 from scrapy_dedup.service.policies import repeat_policy
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.service.templates.site_learning import SiteSample, learn_sample, learned_page
-from scrapy_dedup.service.templates.site_records import template_record
+from scrapy_dedup.service.templates.site_records import new_templates
 from scrapy_dedup.settings import COUNTING, PARAMETERS, Settings
 from scrapy_dedup.store.pages import site_configs
 from scrapy_dedup.store.records.records import Method, Recleaned
@@ -196,8 +196,7 @@ class DomainAnalysis:
         repository = DomainBoilerplateRepository(self._session)
         for method, each in sorted(found.items()):
             if each.site is not None:
-                records = (template_record(each.site, layout, self._at) for layout in sorted(each.site.templates))
-                TemplateRepository(self._session, self._project_id).add(records)
+                TemplateRepository(self._session, self._project_id).add(new_templates(None, each.site, self._at))
             record = record_of(self._domain, method, each.boilerplate, each.samples, self._policy)
             removed = each.bytes_removed // each.boilerplate.pages
             repository.upsert(self._project_id, **asdict(replace(record, bytes_removed_avg=removed)))

@@ -16,10 +16,8 @@ from scrapy_dedup.service.teacher.layout_picture import ShownPage, boxes_of
 from scrapy_dedup.service.teacher.teaching import LayoutSeen, PageToShow, reason_to_show
 from scrapy_dedup.service.templates import site_learning
 from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, SiteKnowledge
-from scrapy_dedup.service.templates.site_records import template_record
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains.layouts import StoredPicture
-from scrapy_dedup.store.records.records import TemplateRecord
 from scrapy_dedup.teacher import RenderedPage
 
 
@@ -123,16 +121,6 @@ def learn_course(course: Course, settings: Settings) -> SiteKnowledge:
     if older is not None and older.pages > newer.pages:
         newer = older.merged(newer, replaces_rest=False)
     return newer.with_decisions_of(older)
-
-
-def records_of(course: Course, after: SiteKnowledge, at: datetime) -> list[TemplateRecord]:
-    """Return what is to be stored: the templates that are new, or others than before."""
-    before = course.known.templates if course.known is not None else {}
-    return [
-        template_record(after, layout, at)
-        for layout, one in sorted(after.templates.items())
-        if before.get(layout) is not one
-    ]
 
 
 def picture_of(

@@ -32,19 +32,21 @@ def template_record(knowledge: SiteKnowledge, layout: int, at: datetime) -> Temp
     )
 
 
+def new_templates(before: SiteKnowledge | None, after: SiteKnowledge, at: datetime) -> list[TemplateRecord]:
+    """Return what is to be stored of a site that is known better: the templates that are new, or others than before."""
+    known = before.templates if before is not None else {}
+    templates = sorted(after.templates.items())
+    return [template_record(after, layout, at) for layout, one in templates if known.get(layout) is not one]
+
+
 def changes(
     before: SiteKnowledge | None, after: SiteKnowledge, at: datetime
 ) -> list[TemplateRecord | TemplateStateRecord]:
-    """Return what is to be stored of a site that is known better: the templates that are new, and those that go."""
-    known = before.templates if before is not None else {}
-    new = [
-        template_record(after, layout, at)
-        for layout, one in sorted(after.templates.items())
-        if known.get(layout) is not one
-    ]
+    """Return the same, and the templates that go."""
     reason = "pages of this layout are now of another one"
-    gone = sorted(set(known) - set(after.templates))
-    return [*new, *(TemplateStateRecord(after.domain, layout, None, "retired", reason, at) for layout in gone)]
+    gone = sorted(before.templates.keys() - after.templates.keys()) if before is not None else []
+    retired = (TemplateStateRecord(after.domain, layout, None, "retired", reason, at) for layout in gone)
+    return [*new_templates(before, after, at), *retired]
 
 
 def readable(one: LayoutTemplate) -> dict[str, Any]:

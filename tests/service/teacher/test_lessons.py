@@ -4,10 +4,11 @@ import pytest
 from msgspec.structs import replace
 
 from scrapy_dedup.core.urls.normal_form import page_key
-from scrapy_dedup.service.teacher.lessons import learn_course, plan_course, records_of
+from scrapy_dedup.service.teacher.lessons import learn_course, plan_course
 from scrapy_dedup.service.teacher.teaching import SURE, PageToShow
 from scrapy_dedup.service.templates.site_knowledge import REST, Override, SiteKnowledge
 from scrapy_dedup.service.templates.site_learning import learn_site
+from scrapy_dedup.service.templates.site_records import new_templates
 from scrapy_dedup.settings import Settings
 from tests.service.site_pages import DOMAIN, page_of, pages
 from tests.service.stored_pages import NOON
@@ -55,6 +56,6 @@ def test_what_was_learned_from_more_pages_is_not_lost(known):
 
     assert after.templates.keys() >= known.templates.keys()
     assert after.pages == known.pages
-    changed = {record.layout for record in records_of(course, after, NOON)}
+    changed = {record.layout for record in new_templates(course.known, after, NOON)}
     assert REST not in changed
     assert changed < set(known.templates)
