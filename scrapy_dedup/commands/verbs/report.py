@@ -48,7 +48,7 @@ def show(report: Report, file: Path | None) -> None:
     removed = percent(chars_in - chars_out, chars_in)
     say(f"Project {report.project}", "bold")
     say(
-        f"{whole(report.pages_fetched)} pages fetched, {removed} of their text removed "
+        f"{count(report.pages_fetched, 'page')} fetched, {removed} of their text removed "
         f"({short(chars_in)} characters in, {short(chars_out)} kept)."
     )
     say("")

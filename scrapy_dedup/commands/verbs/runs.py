@@ -142,5 +142,6 @@ def _cost(table: LedgerTable) -> str:
         f"{one.name} {one.seconds:.2f} s ({percent(round(1_000 * one.seconds), round(1_000 * total))})"
         for one in table.costs[:_COSTS]
     ]
-    of_run = f" of {table.elapsed_seconds:.1f} s that the crawl took" if table.elapsed_seconds else ""
+    who = "crawl" if table.runs == 1 else "crawls"
+    of_run = f" of {table.elapsed_seconds:.1f} s that the {who} took" if table.elapsed_seconds else ""
     return f"It cost {total:.2f} s of processor time{of_run}: {', '.join(parts)}."

@@ -17,7 +17,7 @@ ACTION = "removed"
 SHADOW = "shadow"
 """The action of decisions about blocks that would have been removed."""
 
-_BLOCKS = re.compile(r"([0-9]+) blocks, ")
+_BLOCKS = re.compile(r"([0-9]+) blocks?, ")
 
 
 def shadow_decision(page_key: bytes, cleaned: Cleaned, at: datetime) -> DecisionRecord:
@@ -52,7 +52,7 @@ def _decision(
         page_key=page_key,
         layer=layer,
         action=action,
-        reason=f"{len(blocks)} blocks, {chars} of {chars_in} characters",
+        reason=f"{len(blocks)} block{'s' * (len(blocks) != 1)}, {chars} of {chars_in} characters",
         decided_at=at,
         detail={
             "rules": [[rule.name, rule.evidence, rule.on_pages, rule.of_pages, rule.path] for rule in removed],

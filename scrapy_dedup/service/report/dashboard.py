@@ -387,7 +387,7 @@ def _step(verb: Verb, name: str, stored: StoredDomain | None, at: datetime) -> S
         return Step(name, "is added, and nothing is ever requested from it")
     if holds:
         return Step(name, "is blacklisted already; reason and end are replaced")
-    pages = f"; its {stored.pages:,} stored pages stay" if stored.pages else ""
+    pages = f"; what is stored of it stays ({count(stored.pages, 'page')})" if stored.pages else ""
     return Step(name, f"nothing is requested from it any more{pages}")
 
 

@@ -114,7 +114,7 @@ _CANDIDATES = 1_000
 _PAGES_SEARCHED = 20
 _RUNS_SUMMED = 10_000
 _RUNS_SEARCHED = 1_000
-_CHARS = re.compile(r"blocks, ([0-9]+) of ")
+_CHARS = re.compile(r"blocks?, ([0-9]+) of ")
 
 DIFFS = 3
 READABLE_CHARS = 3_000

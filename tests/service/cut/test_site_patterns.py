@@ -225,8 +225,8 @@ class TestRecords:
 
         assert [one.layer for one in decisions] == ["boilerplate", "patterns"]
         assert [one.reason for one in decisions] == [
-            f"1 blocks, 5 of {page.chars} characters",
-            f"1 blocks, 15 of {page.chars} characters",
+            f"1 block, 5 of {page.chars} characters",
+            f"1 block, 15 of {page.chars} characters",
         ]
         for one in decisions:
             stored = StoredDecision(one.page_key, one.layer, one.action, one.reason, NOON, one.detail)
@@ -260,7 +260,7 @@ class TestRefining:
         assert all(HEADER not in page.cleaned.content for page in pages)
         assert stale_pages(project) == 0
         (decision,) = [one for one in project.decisions(pages[0].source.page_key) if one.layer == "patterns"]
-        assert decision.reason.startswith("1 blocks, ")
+        assert decision.reason.startswith("1 block, ")
 
     def test_pages_that_stay_as_they_are_wait_no_more_either(self, project):
         put_pages(project)

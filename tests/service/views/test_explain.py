@@ -50,7 +50,7 @@ class TestRemovedBlocks:
             page_key(a_url(1)),
             "boilerplate",
             "removed",
-            "1 blocks, 5 of 9 characters",
+            "1 block, 5 of 9 characters",
             NOON,
             detail={"rules": [["repeated", "on 41 of 44 pages", 41, 44, ""]], "blocks": {"00000000000000aa": 0}},
         )
