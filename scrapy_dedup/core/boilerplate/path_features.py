@@ -88,7 +88,10 @@ class Sums(Struct):
 
 
 class PathNode(Struct, eq=False):
-    """One DOM path, summed over the pages that have it."""
+    """One DOM path, summed over the pages that have it.
+
+    It knows what it stands in, and not what stands in it: in a cycle it would wait for the garbage collector.
+    """
 
     path: str
     tag: str
@@ -103,7 +106,6 @@ class PathNode(Struct, eq=False):
     tags_above: tuple[int, ...] = ()
     in_heading: bool = False
     in_h1: bool = False
-    children: "list[PathNode]" = field(default_factory=list)
     own: Sums = field(default_factory=Sums)
     whole: Sums = field(default_factory=Sums)
     elements: int = 0
@@ -156,6 +158,8 @@ class PathSurvey(Struct, frozen=True):
     """What the pages declare themselves to be."""
     nodes: tuple[PathNode, ...]
     """Each after its parent; the first is body."""
+    way: tuple[PathNode, ...]
+    """Those that lead from body to the one that holds most of what is a page's own."""
     folding: Folding
     blocks: Counter[int]
     """Fingerprint to the number of pages that have the block."""
@@ -167,7 +171,8 @@ def survey(observations: Sequence[Observation]) -> PathSurvey:
     tree = _Tree(observations)
     for seen in observations:
         tree.add(seen, [folding.path(path) for path in seen.paths])
-    return PathSurvey(len(observations), tree.kinds, tree.finished(), folding, tree.blocks)
+    nodes = tree.finished()
+    return PathSurvey(len(observations), tree.kinds, nodes, _way(nodes), folding, tree.blocks)
 
 
 def _first_headings(seen: Observation) -> set[int]:
@@ -238,7 +243,6 @@ class _Tree:
         node.in_heading = parent.in_heading or tag in HEADINGS
         node.in_h1 = parent.in_h1 or tag == "h1"
         self.nodes[path] = node
-        parent.children.append(node)
         return node
 
     def add(self, seen: Observation, paths: Sequence[str]) -> None:
@@ -590,7 +594,7 @@ def rows(found: PathSurvey) -> dict[PathNode, tuple[float, ...]]:
     alone = pages == 1
     figures: dict[PathNode, _PathFigures] = {}
     ancestry: dict[PathNode, tuple[float, float, float, float]] = {}
-    way = _way(found)
+    way = found.way
     places = {node: place for place, node in enumerate(way)}
     column = way[-1]
     column_start, column_end = column.start / max(1, column.pages), column.end / max(1, column.pages)
@@ -761,15 +765,20 @@ def _row(
 
 def main_column(found: PathSurvey) -> PathNode:
     """Return the element that holds most of what is a page's own."""
-    return _way(found)[-1]
+    return found.way[-1]
 
 
-def _way(found: PathSurvey) -> list[PathNode]:
-    """Return the elements that lead from body to the one that holds most of what is a page's own."""
-    way = [found.nodes[0]]
+def _way(nodes: Sequence[PathNode]) -> tuple[PathNode, ...]:
+    fullest: dict[PathNode, PathNode] = {}
+    for node in nodes:
+        if node.parent is not None:
+            other = fullest.get(node.parent)
+            # Of equals the later path.
+            if other is None or node.cover >= other.cover:
+                fullest[node.parent] = node
+    way = [nodes[0]]
     while True:
-        here = way[-1]
-        inner = max(here.children, key=lambda node: (node.cover, node.path), default=None)
-        if inner is None or inner.cover < _WAY * here.cover or inner.tag in _TEXT_TAGS or not inner.cover:
-            return way
+        inner = fullest.get(way[-1])
+        if inner is None or inner.cover < _WAY * way[-1].cover or inner.tag in _TEXT_TAGS or not inner.cover:
+            return tuple(way)
         way.append(inner)
