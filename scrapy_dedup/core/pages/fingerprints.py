@@ -44,22 +44,13 @@ def _in_lower_case(raw: bytes) -> bytes:
 
 def block_fingerprint(path: str, text: str) -> int:
     """Return 64 bits that stand for (DOM path, folded text) of one block."""
-    return PathFingerprints(path).of(fold(text))
+    return fingerprint_of(path, " ".join(text.split()))
 
 
-class PathFingerprints:
-    """Fingerprints of the blocks on one path, which is hashed once."""
-
-    __slots__ = ("_hash",)
-
-    def __init__(self, path: str) -> None:
-        self._hash = blake2b(f"{path}\0".encode("utf-8", "surrogatepass"), digest_size=BLOCK_BYTES)
-
-    def of(self, folded: str) -> int:
-        """Return the fingerprint of a text in which white space is folded; case does not count."""
-        digest = self._hash.copy()
-        digest.update(folded.lower().encode("utf-8", "surrogatepass"))
-        return int.from_bytes(digest.digest(), "big")
+def fingerprint_of(path: str, text: str) -> int:
+    """Return the fingerprint of a block in whose text white space is folded already; case does not count."""
+    digest = blake2b(f"{path}\0{text.lower()}".encode("utf-8", "surrogatepass"), digest_size=BLOCK_BYTES)
+    return int.from_bytes(digest.digest(), "big")
 
 
 def text_hash(text: str) -> bytes:

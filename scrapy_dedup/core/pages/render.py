@@ -67,8 +67,9 @@ def _as_text(page: Page, keep: Sequence[bool], _base_url: str | None) -> str:
 
 def without_permalinks(block: Block) -> tuple[str, Sequence[str | Tag]]:
     """Return a block's text and pieces less the link at its end, or at its beginning, by which it leads to itself."""
-    text, pieces = block.text, block.pieces
-    if not any(_leads_here(piece) for piece in pieces):
+    source, text, pieces = block.unread, block.text, block.pieces
+    # Beside the link, its tags and what it shows stands a text.
+    if len(pieces) < 4 or (source and ' href="#' not in source) or not any(map(_leads_here, pieces)):
         return text, pieces
     texts = [place for place, piece in enumerate(pieces) if isinstance(piece, str) and not piece.isspace()]
     for end, trim in ((-1, str.removesuffix), (0, str.removeprefix)):

@@ -6,8 +6,6 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from scrapy_dedup.core.pages.fingerprints import PathFingerprints
-
 # Never text that a person reads in place.
 UNSEEN = frozenset(
     "svg object select textarea head title template datalist canvas audio video button script style noscript iframe "
@@ -253,7 +251,6 @@ class Place:
         "after",
         "depth",
         "end",
-        "fingerprints",
         "in_heading",
         "in_line",
         "in_pre",
@@ -279,7 +276,6 @@ class Place:
         """Of a container: the tags from body to it, as `body/div/nav`; else empty."""
         self.mark = ""
         """The same with its own classes, as `body/div/nav.menu`."""
-        self.fingerprints = PathFingerprints(path)
         self.depth = 0
         self.in_heading = False
         self.in_line = False

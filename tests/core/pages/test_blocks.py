@@ -11,7 +11,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.pages.declared import Directives, read_directives
-from scrapy_dedup.core.pages.fingerprints import PathFingerprints, block_fingerprint, fold, text_hash, to_digits, to_hex
+from scrapy_dedup.core.pages.fingerprints import block_fingerprint, fingerprint_of, fold, text_hash, to_digits, to_hex
 from scrapy_dedup.core.pages.gather import with_formulas_as_text
 from scrapy_dedup.core.pages.guard import ParseLimits, UnparsedReason
 from scrapy_dedup.core.pages.render import render
@@ -247,7 +247,7 @@ def test_block_is_its_path_and_folded_text(other_path, other_text, *, same):
 @given(st.text(), st.text(alphabet=st.characters(exclude_categories=[])))
 def test_any_text_has_fingerprints(path, text):
     assert 0 <= block_fingerprint(path, text) < 2**64
-    assert PathFingerprints(path).of(fold(text)) == block_fingerprint(path, text)
+    assert fingerprint_of(path, fold(text)) == block_fingerprint(path, text)
     assert text_hash(text) == text_hash(fold(text))
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.core.duplicates import words
 from scrapy_dedup.core.pages.blocks import Block
-from scrapy_dedup.core.pages.gather import FoundBlock, Gatherer
+from scrapy_dedup.core.pages.gather import Gatherer, links_of
 from scrapy_dedup.core.pages.render import plain
 from scrapy_dedup.core.pages.tags import Tag
 from tests.core.builders import parsed
@@ -64,6 +64,15 @@ def test_pieces_of(source, pieces):
     assert [block.pieces for block in gathered(source)] == pieces
 
 
+@given(st.lists(st.sampled_from('<a href="#x">|<a href="//h">|<a name="n">|</a>|<b>|</b>|<br>|o| '.split("|"))))
+def test_links_are_the_same_by_source_and_by_pieces(bits):
+    blocks = gathered(f"<p>{''.join(bits)}</p>")
+    by_source = links_of(blocks)
+
+    assert all(block.pieces for block in blocks)
+    assert by_source == links_of(blocks)
+
+
 def test_pages_with_the_same_blocks_differ_in_what_is_drawn_around_them():
     one, other = parsed("<ul><li>x</li></ul>"), parsed("<ul><li>x</li></ul>")
 
@@ -85,17 +94,6 @@ def test_pages_with_the_same_blocks_differ_in_what_is_drawn_around_them():
 )
 def test_any_source_takes_time_in_proportion_to_its_length(make, size):
     assert_in_proportion(gathered, make, size)
-
-
-def test_what_two_threads_ask_for_at_once_is_made_of_the_source_that_there_was():
-    """The second one comes when the first has made it, and has let the source go."""
-    block = next(one for one in parsed("<p>a <a href=/x>link</a></p>").blocks if isinstance(one, FoundBlock))
-    pieces, link_chars = block.pieces, block.link_chars
-
-    block.forget_source()
-
-    assert (block.pieces, block.link_chars) == (pieces, link_chars)
-    assert link_chars == 4
 
 
 @table("text/plain")
