@@ -347,7 +347,7 @@ _LABEL: Final = re.compile(
 )
 _WRITTEN_TO: Final = re.compile(r"""=\s{0,9}+["']?+(?=[mtsMTS])(?i:mailto|tel|sms):([^"'?>\s]+)""")
 # Fingerprints know neither case nor white space: `-v` is not `-V`, and code is not what its lines are in another order.
-_FLAG: Final = re.compile(r"(?<![^\s(\[])-[A-Za-z]\b")
+_FLAG: Final = re.compile(r"-(?<![^\s(\[]-)[A-Za-z]\b")
 _LONGEST_HREF: Final = 2_000
 _MOST_FILES: Final = 1_000
 
@@ -398,7 +398,7 @@ class PageEvidence(Struct):
         """Return what a page shows, before any item of it counts."""
         shown = cls(short_hash(source), array("Q", (key for key, _ in blocks)), files=files_hash(source, blocks, url))
         if with_numbers:
-            shown.numbers = short_hash(" ".join(number for _, text in blocks for number in _NUMBER.findall(text)))
+            shown.numbers = short_hash(" ".join(_NUMBER.findall("\n".join([text for _, text in blocks]))))
         return shown
 
     def pack(self) -> bytes:
@@ -460,7 +460,7 @@ def files_hash(source: str, blocks: Blocks, url: str) -> bytes:
     and for the letters of flags and the lines of code.
     """
     names = {text for _, text in blocks if "\n" in text}
-    names.update(flag for _, text in blocks if "-" in text for flag in _FLAG.findall(text))
+    names.update(_FLAG.findall("\n".join([text for _, text in blocks])))
     names.update(_file_name(shown[1], url) for shown in islice(_SHOWN.finditer(source), _MOST_FILES))
     for kind, text in (found.groups() for found in islice(_TOLD_APART.finditer(source), _MOST_FILES)):
         names.add(f"{kind} {text.strip()}")

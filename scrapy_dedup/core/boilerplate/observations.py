@@ -28,13 +28,13 @@ _WORD: Final = re.compile(r"\w+")
 _DIGIT: Final = re.compile(r"\d")
 # A price, a day or a span as much as a number.
 _NUMERAL: Final = re.compile(r"\d+(?:[.,:/ -]\d+)*")
-_PUNCTUATION: Final = ".,;:!?"
+_PUNCTUATION: Final = b".,;:!?"
 # With those of Chinese, Japanese, Arabic and Indian scripts.
 _MORE_PUNCTUATION: Final = "\u3002\u3001\uff0c\uff1b\uff1a\uff01\uff1f\u061f\u060c\u0964"
 _CURRENCY: Final = re.compile(CURRENCY, re.IGNORECASE)
 # "Regular price: 1,299.00 EUR" is one, a sentence with a sum in it is none.
 _PRICE_CHARS: Final = 30
-_ASCII_DIGITS: Final = "0123456789"
+_ASCII_DIGITS: Final = b"0123456789"
 
 
 class PageKind(StrEnum):
@@ -122,14 +122,15 @@ def _row(block: Block, links: tuple[int, int, int], title: frozenset[str]) -> tu
     if title and chars <= _TITLE_CHARS and any([word in lower for word in title]):  # noqa: C419 (a generator takes twice as long)
         words = set(_WORD.findall(lower))
         alike = 100 * len(words & title) // (len(words | title) or 1)
-    # Several times as fast as expressions, which look at each character.
-    marks = sum(map(text.count, _PUNCTUATION))
+    raw = lower.encode("utf-8", "surrogatepass")
+    # Many times as fast as expressions, which look at each character.
+    marks = len(raw) - len(raw.translate(None, _PUNCTUATION))
     if text.isascii():
-        digits = sum(map(text.count, _ASCII_DIGITS))
+        digits = len(raw) - len(raw.translate(None, _ASCII_DIGITS))
     else:
         marks += sum(map(text.count, _MORE_PUNCTUATION))
         digits = len(_DIGIT.findall(text))
-    number = crc32(lower.encode("utf-8", "surrogatepass"))
+    number = crc32(raw)
     return (
         block.fingerprint,
         number,

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from statistics import median
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 
 from msgspec import Struct, field
 
@@ -209,28 +209,20 @@ def _error(pages: Sequence[KindEvidence]) -> Named | None:
     return Named(ClusterKind.ERROR, f"{titled} of {total} titles speak of an error") if 2 * titled > total else None
 
 
-class MinedBlock(NamedTuple):
-    """One block of a page, as it is counted."""
-
-    path: str
-    fingerprint: int
-    chars: int
-    link_chars: int
-
-
 class MinedPage(Struct, frozen=True):
     """What the miner needs of a page."""
 
     url: str
     skeleton: Skeleton
-    blocks: Sequence[MinedBlock]
+    blocks: Sequence[tuple[str, int, int, int]]
+    """(DOM path, fingerprint, characters, of these in links) of each block."""
     title: str | None = None
     status: int = 200
 
     @classmethod
     def of(cls, url: str, page: Page, status: int = 200) -> Self:
         """Return what the miner needs of a parsed page."""
-        blocks = [MinedBlock(block.path, block.fingerprint, len(block.text), block.link_chars) for block in page.blocks]
+        blocks = [(block.path, block.fingerprint, len(block.text), block.link_chars) for block in page.blocks]
         return cls(url, skeleton_of(page), blocks, page.title, status)
 
 
@@ -270,7 +262,7 @@ def mine(pages: Sequence[MinedPage]) -> list[Cluster]:
     members: defaultdict[int, list[int]] = defaultdict(list)
     for index, signature in enumerate(cluster([page.skeleton for page in pages])):
         members[signature].append(index)
-    on_pages = Counter(print_ for page in pages for print_ in {block.fingerprint for block in page.blocks})
+    on_pages = Counter(print_ for page in pages for print_ in {print_ for _, print_, _, _ in page.blocks})
     needed = max(2.0, _REPEATS * len(pages))
     repeated = frozenset(print_ for print_, count in on_pages.items() if count >= needed)
     order = sorted(members, key=lambda signature: (-len(members[signature]), signature))
@@ -318,17 +310,17 @@ def _cluster(pages: Sequence[MinedPage], signature: int, members: list[int], rep
 
 def _evidence(page: MinedPage, repeated: frozenset[int]) -> KindEvidence:
     """Return what a page shows of its kind: of its own text only, for menus are on pages of every kind."""
-    own = [block for block in page.blocks if block.fingerprint not in repeated]
-    linked = Counter(block.path for block in own if block.link_chars)
+    own = [(path, chars, links) for path, print_, chars, links in page.blocks if print_ not in repeated]
+    linked = Counter(path for path, _, links in own if links)
     return KindEvidence(
         url=page.url,
         title=page.title or "",
         status=page.status,
-        chars=sum(block.chars for block in own),
-        link_chars=sum(block.link_chars for block in own),
+        chars=sum(chars for _, chars, _ in own),
+        link_chars=sum(links for _, _, links in own),
         items=max(linked.values(), default=0),
-        headings=sum(1 for block in own if 2 * block.link_chars > block.chars and _HEADING.search(block.path)),
-        longest=max((block.chars - block.link_chars for block in own), default=0),
+        headings=sum(1 for path, chars, links in own if 2 * links > chars and _HEADING.search(path)),
+        longest=max((chars - links for _, chars, links in own), default=0),
     )
 
 

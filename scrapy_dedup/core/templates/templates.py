@@ -418,11 +418,6 @@ def certainty_of(template: Template, observations: Sequence[Observation]) -> flo
     return round(right / total, 3) if total else 0.5
 
 
-def is_thin(template: Template, observations: Sequence[Observation]) -> bool:
-    """Say whether hardly anything of the main column is left of most pages."""
-    return 2 * thin_pages(template, observations) > len(observations)
-
-
 def thin_pages(template: Template, observations: Sequence[Observation]) -> int:
     """Return of how many pages hardly anything of the main column is left: what they share is their content.
 

@@ -15,13 +15,12 @@ from scrapy_dedup.core.locators import Evidence, learn_locators
 from scrapy_dedup.core.metadata import evidence_of
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.templates.layouts import LayoutIndex, Skeleton, cluster, skeleton_of
-from scrapy_dedup.core.templates.mining import Cluster, MinedBlock, MinedPage, mine
+from scrapy_dedup.core.templates.mining import Cluster, MinedPage, mine
 from scrapy_dedup.core.templates.templates import (
     MORE_CAUTION,
     Template,
     Vision,
     certainty_of,
-    is_thin,
     part_of,
     surrounded_on,
     template_of,
@@ -192,19 +191,22 @@ def learn_sample(
     before = rest.template if rest is not None else None
     model, more = verdict_model(), max(settings.cut_caution, MORE_CAUTION)
     template = template_of(learn(observations, model, settings.cut_caution, looks, before))
-    if is_thin(template, observations):
+    thin = thin_pages(template, observations)
+    if 2 * thin > len(pages):
         template = template_of(learn(observations, model, more, looks, before), least_caution=more)
+        thin = thin_pages(template, observations)
     leaders = cluster([page.skeleton for page in pages])
     index = LayoutIndex()
     for leader in _leaders(pages, leaders):
         index.add(leader.skeleton)
     named = {found.signature: found for found in mine([_mined(page) for page in pages])}
-    templates = {REST: _judged(LayoutTemplate(REST, template, pages=len(pages)), pages, shown)}
+    templates = {REST: _judged(LayoutTemplate(REST, template, pages=len(pages)), pages, shown, thin)}
     for layout, count in sorted(Counter(leaders).items()):
         own = [page for page, leader in zip(pages, leaders, strict=True) if leader == layout]
         if count >= settings.learn_after:
             one = _of_layout(layout, template, own, named.get(layout))
-            templates[layout] = _judged(one, own, shown.of(index, layout))
+            thin = thin_pages(one.template, [page.observation for page in own])
+            templates[layout] = _judged(one, own, shown.of(index, layout), thin)
     return SiteKnowledge(domain, len(pages), index, templates)
 
 
@@ -231,14 +233,13 @@ def _of_layout(layout: int, template: Template, pages: Sequence[LearnedPage], fo
     )
 
 
-def _judged(one: LayoutTemplate, pages: Sequence[LearnedPage], shown: SiteSnapshots) -> LayoutTemplate:
+def _judged(one: LayoutTemplate, pages: Sequence[LearnedPage], shown: SiteSnapshots, thin: int) -> LayoutTemplate:
     """Return a template with how sure its verdicts are on the pages of its layout.
 
-    Where it leaves hardly anything of the main column on most of them, also with more caution, it is not used: they are
-    judged one by one.
+    Where it leaves hardly anything of the main column on most of them (*thin*), also with more caution, it is not used:
+    they are judged one by one.
     """
     observations = [page.observation for page in pages]
-    thin = thin_pages(one.template, observations)
     certainty = certainty_of(one.template, observations)
     reason = f"by its own estimate right on {certainty:.0%} of the text"
     if shown.all:
@@ -271,6 +272,6 @@ def _agreement(template: Template, shown: SiteSnapshots) -> float:
 
 def _mined(page: LearnedPage) -> MinedPage:
     seen = page.observation
-    rows = zip(seen.at, seen.fingerprints, seen.chars, seen.link_chars, strict=True)
-    blocks = [MinedBlock(seen.paths[place], key, chars, linked) for place, key, chars, linked in rows]
+    paths = map(seen.paths.__getitem__, seen.at)
+    blocks = [*zip(paths, seen.fingerprints, seen.chars, seen.link_chars, strict=True)]
     return MinedPage(page.url, page.skeleton, blocks, page.title)
