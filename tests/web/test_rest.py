@@ -57,6 +57,13 @@ def test_an_analysis_is_the_command_s(served):
     assert stats["domains"] == _told(served, "report", "--domains")["learned"]
 
 
+def test_a_run_is_named_by_its_id_how_that_begins_or_last(reader):
+    (run,) = reader.get(f"{API}/runs?limit=1").json()["runs"]
+
+    for name in (run["id"], run["id"][:8], "last"):
+        assert reader.get(f"{API}/runs/{name}").json()["id"] == run["id"]
+
+
 @pytest.mark.parametrize("groups", ["source_groups=coffee", "source_groups=tea&source_groups=coffee"])
 def test_a_group_without_pages_is_an_error_as_in_the_command(reader, groups):
     """One of several, too: its name may be mistyped."""

@@ -21,7 +21,7 @@ from scrapy_dedup.service.report.overview import make_report, named_run
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what is reported on, and where the page goes."""
     parser.add_argument("--html", metavar="FILE", type=Path, help="write the report as one HTML file")
-    parser.add_argument("--run", metavar="RUN", help="only one run: its id, or last; else the whole project")
+    parser.add_argument("--run", metavar="RUN", help="one run alone: its id or how that begins, or last")
 
 
 def run(call: Call) -> int:

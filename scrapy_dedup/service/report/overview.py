@@ -37,7 +37,7 @@ from scrapy_dedup.service.templates.layout_figures import (
     domain_layouts,
     name_of,
 )
-from scrapy_dedup.service.views.changes import ChangesChoice, PageChange, Since, iterate_changes
+from scrapy_dedup.service.views.changes import ChangesChoice, PageChange, Since, iterate_changes, run_named
 from scrapy_dedup.service.views.explain import judged_blocks, own_removals, page_blocks
 from scrapy_dedup.settings import LAYERS, Settings
 from scrapy_dedup.store.domains.layouts import StoredPicture
@@ -113,7 +113,6 @@ REPEATED_BLOCKS = 10
 _CANDIDATES = 1_000
 _PAGES_SEARCHED = 20
 _RUNS_SUMMED = 10_000
-_RUNS_SEARCHED = 1_000
 _CHARS = re.compile(r"blocks?, ([0-9]+) of ")
 
 DIFFS = 3
@@ -159,17 +158,19 @@ class UnknownRunError(MissingError):
 
 
 def named_run(project: ProjectStore, name: str | None) -> StoredRun | None:
-    """Return a run by its id, or the `last` one; None of None.
+    """Return a run by its id, by how that begins, or the `last` one; None of None.
 
     Raises:
-        UnknownRunError: it is none of the last thousand.
+        UnknownRunError: there is none.
+        SinceError: several ids begin so.
     """
     if name is None:
         return None
-    for found in project.last_runs(_RUNS_SEARCHED):
-        if name in ("last", str(found.id)):
-            return found
-    raise UnknownRunError(f"project {project.name!r} has no run {name!r}: give the id of one, or last")
+    found = run_named(project, name.strip().lower())
+    if found is None:
+        known = "give one that `scrapy dedup runs` lists, or last"
+        raise UnknownRunError(f"project {project.name!r} has no run {name!r}: {known}")
+    return found
 
 
 def make_report(project: ProjectStore, settings: Settings, at: datetime, run: StoredRun | None = None) -> values.Report:

@@ -25,7 +25,7 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.settings.parsers import duration
 from scrapy_dedup.store.engine.errors import DamagedError
 from scrapy_dedup.store.records.records import HTML_FIELDS
-from scrapy_dedup.store.records.stored import ChangeChoice, StoredChange, StoredSource, StoredVisit
+from scrapy_dedup.store.records.stored import ChangeChoice, StoredChange, StoredRun, StoredSource, StoredVisit
 from scrapy_dedup.store.writer import ProjectStore
 
 VERDICTS: Final = ("new", "changed", "removed")
@@ -88,9 +88,11 @@ def since(project: ProjectStore, said: str, now: datetime) -> Since:
     """
     word = said.strip().lower()
     ago = _AGO.fullmatch(word)
-    found = None if ago else _run(project, word)
+    found = None if ago else run_named(project, word)
     if found is not None:
-        return found
+        return Since(found.started_at, found.id)
+    if word == LAST:
+        raise SinceError(f"project {project.name!r} has no run yet: run a crawl first")
     try:
         if ago:
             return Since(now - duration(word))
@@ -103,18 +105,21 @@ def since(project: ProjectStore, said: str, now: datetime) -> Since:
         ) from error
 
 
-def _run(project: ProjectStore, word: str) -> Since | None:
+def run_named(project: ProjectStore, word: str) -> StoredRun | None:
+    """Return the run that `last`, an id or how one begins names; None where there is no such run.
+
+    Raises:
+        SinceError: several ids begin so.
+    """
     if word == LAST:
-        for run in project.last_runs(1):
-            return Since(run.started_at, run.id)
-        raise SinceError(f"project {project.name!r} has no run yet: run a crawl first")
+        return next(iter(project.last_runs(1)), None)
     if not _PREFIX.fullmatch(word):
         return None
     found = [run for run in project.last_runs(_RUNS_SEARCHED) if str(run.id).startswith(word)]
     if len(found) > 1:
         some = ", ".join(str(run.id) for run in found[:_RUNS_NAMED])
         raise SinceError(f"{word!r} is the beginning of {len(found)} runs ({some} ...): give more digits")
-    return Since(found[0].started_at, found[0].id) if found else None
+    return found[0] if found else None
 
 
 def count_changes(project: ProjectStore, start: Since, choice: ChangesChoice) -> Counter[str]:

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from datetime import UTC
 from itertools import islice
 from typing import Annotated, Literal
-from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
 from msgspec import Meta, Struct
@@ -15,7 +14,6 @@ from scrapy_dedup.service.views import changes, page_lists
 from scrapy_dedup.service.views.explain import explain
 from scrapy_dedup.store.engine.codec import from_cursor, to_cursor
 from scrapy_dedup.store.records.records import DocumentStatus
-from scrapy_dedup.store.records.stored import RunFigures
 from scrapy_dedup.store.tables.columns import now
 from scrapy_dedup.web.api.asked import After, DomainInQuery, Here, Limit, UrlInQuery
 from scrapy_dedup.web.problems import ProblemError
@@ -61,7 +59,9 @@ def explain_url(asked: Here, url: UrlInQuery) -> answers.ExplanationAnswer:
 
 
 runs = APIRouter(prefix="/projects/{project}", tags=["runs"])
-RunInPath = Annotated[UUID, Path(description="A run.", examples=["4f6c9a52-7a57-4a0c-a3f1-9d2b7e6c1a10"])]
+RunInPath = Annotated[
+    str, Path(description="A run's id or its beginning, or `last`.", max_length=100, examples=["last"])
+]
 
 
 _Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
@@ -85,14 +85,11 @@ def list_runs(asked: Here, limit: Limit = 10) -> answers.RunsAnswer:
 @runs.get("/runs/{run}", response_description="The run.")
 def show_run(asked: Here, run: RunInPath) -> answers.OneRunAnswer:
     """Return what one run found, or how far it is."""
-    return answers.OneRunAnswer.at(_found(asked, run), now())
-
-
-def _found(asked: OpenProject, run: UUID) -> RunFigures:
-    found = asked.project.run_figures(run)
+    named = changes.run_named(asked.project, run.strip().lower())
+    found = asked.project.run_figures(named.id) if named else None
     if found is None:
-        raise ProblemError(404, f"project {asked.project.name!r} has no run {run}")
-    return found
+        raise ProblemError(404, f"project {asked.project.name!r} has no run {run!r}")
+    return answers.OneRunAnswer.at(found, now())
 
 
 @runs.get("/changes", response_description="By verdict (new, changed, removed), and then by time.")

@@ -62,7 +62,7 @@ def _learned(asked: OpenProject) -> list[dict[str, Any]]:
 def show_report(
     asked: Here,
     run: Annotated[
-        str | None, Query(description="Only one run: its id, or `last`.", max_length=100, examples=["last"])
+        str | None, Query(description="A run's id or its beginning, or `last`.", max_length=100, examples=["last"])
     ] = None,
 ) -> answers.ReportAnswer:
     """Return what was fetched, dropped and kept, of the project or of one run."""
