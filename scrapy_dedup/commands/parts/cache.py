@@ -44,7 +44,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Do what was asked for."""
-    return run_action(call, "cache", ACTIONS)
+    return run_action(call, "store cache", ACTIONS)
 
 
 def _stats(call: Call) -> int:
@@ -68,7 +68,7 @@ def _stats(call: Call) -> int:
 def _invalidate(call: Call) -> int:
     options = call.options
     if bool(options.targets) + (options.domain is not None) + options.all != 1:
-        raise WrongCallError("cache invalidate needs one of: URLs, --domain, --all")
+        raise WrongCallError("store cache invalidate needs one of: URLs, --domain, --all")
     with call.opened() as project:
         chosen = {"urls": options.targets or None, "domain": options.domain}
         return _show_removal(call, cache.invalidate(project, call.settings, **chosen, dry_run=options.dry_run))
@@ -76,7 +76,7 @@ def _invalidate(call: Call) -> int:
 
 def _expire(call: Call) -> int:
     if call.options.older_than is None:
-        raise WrongCallError("cache expire needs --older-than AGE, such as --older-than 30d")
+        raise WrongCallError("store cache expire needs --older-than AGE, such as --older-than 30d")
     return _remove(call, ExtractionChoice(created_before=ago(call.options.older_than)))
 
 

@@ -106,7 +106,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Do what was asked for."""
-    return run_action(call, "config", ACTIONS)
+    return run_action(call, "store config", ACTIONS)
 
 
 def _get(call: Call) -> int:

@@ -281,7 +281,7 @@ def run(call: Call) -> int:
     """Mine, and print what was found."""
     options = call.options
     if options.domain and options.all_domains:
-        raise WrongCallError("mine takes --domain or --all-domains: structures are shared by several domains")
+        raise WrongCallError("templates mine takes --domain or --all-domains: structures are shared by several domains")
     with call.opened() as project:
         known = pages_to_mine(project, call.domain(options.domain) if options.domain else None)
         with progress("pages", sum(known.values())) as advance:
