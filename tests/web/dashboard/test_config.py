@@ -129,6 +129,6 @@ def test_what_is_no_domain_has_no_configuration(own_dashboard):
         token = LexborHTMLParser(client.get(domains).text).css("[name=csrf_token]")[0].attributes["value"]
         form = {"csrf_token": token, "boilerplate_css_selectors": "nav"}
         for name in ("a%0d%0aX-Y:z", "%20", "a" * 400, "x%e2%80%aey"):
-            assert client.post(f"{domains}/{name}/config", data=form).status_code == 404, name
+            assert client.post(f"{domains}/{name}/config", data=form).status_code == 422, name
 
     assert own_dashboard.json("store", "config", "export")["domains"] == {}
