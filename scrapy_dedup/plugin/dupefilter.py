@@ -423,14 +423,12 @@ class RepeatedLinks:
         # Scrapy ends deeper ones before the duplicate filter sees them.
         self._deepest = crawler.settings.getint("DEPTH_LIMIT")
 
-    def drops(self, request: Request, response: Response) -> bool:
-        """Say whether the duplicate filter would drop a request of a response's callback now; count it if so."""
-        if request.dont_filter or "depth_reset" in request.meta or (seen := self._asked(response)) is None:
+    def holds(self, request: Request, response: Response) -> bool:
+        """Say whether the duplicate filter would drop a request of a response's callback now."""
+        if request.dont_filter or "depth_reset" in request.meta:
             return False
-        if self._key_of(self._fingerprinter.fingerprint(request)) not in seen:
-            return False
-        self._count(1, response)
-        return True
+        seen = self._asked(response)
+        return seen is not None and self._key_of(self._fingerprinter.fingerprint(request)) in seen
 
     def left_of(self, output: Sequence[Any], response: Response) -> Iterator[Any]:
         """Yield what a callback yielded once, less links that the duplicate filter would drop now: most of a page's."""
@@ -448,8 +446,7 @@ class RepeatedLinks:
                     else:
                         yield Request(url, callback=one.callback, errback=one.errback)
         finally:
-            if dropped:
-                self._count(dropped, response)
+            self.count(dropped, response)
 
     def _asked(self, response: Response) -> SeenUrls | set[Any] | Container[bytes] | None:
         """Return what the filter knows; None where that is not known, or a response's requests do not come as far."""
@@ -459,8 +456,10 @@ class RepeatedLinks:
             self._look()
         return self._seen
 
-    def _count(self, dropped: int, response: Response) -> None:
+    def count(self, dropped: int, response: Response) -> None:
         """Count them as the duplicate filter does, and before it who counts depths."""
+        if not dropped:
+            return
         self._crawler.stats.inc_value("dupefilter/filtered", dropped)
         if "depth" in response.meta:
             self._crawler.stats.max_value("request_depth_max", response.meta["depth"] + 1)

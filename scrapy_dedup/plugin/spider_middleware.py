@@ -1,5 +1,6 @@
 """Items learn here which response they came from; requests pass."""
 
+from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any, Self
 
@@ -56,12 +57,13 @@ class DedupSpiderMiddleware:
         visit, resilience = self._visit(response), self._runtime.resilience
         if visit is not None and visit.recorded is not None:
             result = watched(result, visit.recorded)
+        repeated = Counter[str]()
         try:
             async for output in result:
-                if (passed := self._passed(output, visit, response)) is not None:
+                if (passed := self._passed(output, visit, response, repeated)) is not None:
                     yield passed
             for request in resilience.further(response, visit) if visit is not None and resilience is not None else ():
-                if (passed := self._passed(request, visit, response)) is not None:
+                if (passed := self._passed(request, visit, response, repeated)) is not None:
                     yield passed
             if visit is not None and not visit.failed:
                 self._runtime.met.note_read(visit.page_key)
@@ -76,6 +78,8 @@ class DedupSpiderMiddleware:
                 visit.failed = True
             raise
         finally:
+            # All at once: to count each costs as much as to ask.
+            self._repeated.count(repeated.total(), response)
             untie(response)
             if visit is not None:
                 self._look_at_what_it_changed(response, visit)
@@ -91,7 +95,7 @@ class DedupSpiderMiddleware:
         if request is not None and carried_by(request) != visit.carried:
             recorded.unkeepable = recorded.unkeepable or "what its request carries, which it changed"
 
-    def _passed(self, output: Any, visit: Visit | None, response: Response) -> Any:
+    def _passed(self, output: Any, visit: Visit | None, response: Response, repeated: Counter[str]) -> Any:
         """Return what goes on of one output; None where it ends here."""
         if not isinstance(output, Request):
             return self._attached(output, visit, response)
@@ -115,7 +119,9 @@ class DedupSpiderMiddleware:
             output = going
         if self._readmits:
             return self._readmit(output)
-        return None if self._repeated.drops(output, response) else output
+        is_repeated = self._repeated.holds(output, response)
+        repeated["links"] += is_repeated
+        return None if is_repeated else output
 
     def _is_asked(self, request: Request) -> bool:
         """Say whether a request's domain is asked; what is refused here does not fill the queue."""
