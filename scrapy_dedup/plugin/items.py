@@ -231,6 +231,8 @@ def _object_shown(value: Any) -> Any:
     """Return the class of an object and all its attributes, where it holds nothing else; any other value as it is."""
     told: Any = () if type(value).__module__ == "builtins" else value.__reduce_ex__(4)
     is_plain = len(told) == 5 and told[:2] == (copyreg.__newobj__, (type(value),)) and told[3:] == (None, None)  # type: ignore[attr-defined]
+    # What an object leaves out of its pickle may be what tells it from another.
+    is_plain = is_plain and type(value).__getstate__ is object.__getstate__  # type: ignore[comparison-overlap]
     return [type(value).__qualname__, _as_shown(told[2])] if is_plain else value
 
 
@@ -256,28 +258,34 @@ def detached(item: Any) -> Any:
 _ATOMS: Final = (str, bytes, int, float)
 
 
-def _copied(value: Any, known: dict[int, Any]) -> Any:
-    """Return a copy of items, dicts, lists, sets and tuples, with what is in them, and everything else as it is."""
+def _copied(value: Any, known: dict[int, tuple[Any, Any]]) -> Any:
+    """Return a copy of items, dicts, lists, sets and tuples, with what is in them, and everything else as it is.
+
+    *known* is of originals by their identity, and with each copy its original, lest another takes that identity.
+    """
     if value is None or isinstance(value, _ATOMS):  # else each adapter of items is asked
         return value
     if id(value) in known:
-        return known[id(value)]
+        return known[id(value)][1]
     if type(value) in (tuple, set):
         return type(value)([_copied(one, known) for one in value])
     if type(value) is list:
-        known[id(value)] = rows = list[Any]()
+        rows = list[Any]()
+        known[id(value)] = value, rows
         rows += [_copied(one, known) for one in value]
         return rows
     return _copied_item(value, known) if ItemAdapter.is_item(value) else value
 
 
-def _copied_item(item: Any, known: dict[int, Any]) -> Any:
+def _copied_item(item: Any, known: dict[int, tuple[Any, Any]]) -> Any:
     """Return a copy without what its class does when an item is made, or a field set: either may change values."""
     if not isinstance(item, Item) and getweakrefcount(item):
         return item
-    known[id(item)] = copied = copy(item)
+    copied = copy(item)
+    known[id(item)] = item, copied
     if isinstance(item, dict):
-        for name, one in item.items():
+        # As they are kept: a class may show others by `items`.
+        for name, one in dict.items(item):
             dict.__setitem__(copied, name, _copied(one, known))
         return copied
     names = () if isinstance(item, Item) else ItemAdapter(item).field_names()
