@@ -20,6 +20,7 @@ from scrapy_dedup.core.pages.tags import (
     INLINE,
     LITERAL,
     LONG_TAG,
+    NEVER_SHOWN,
     RAW,
     UNSEEN,
     VOID,
@@ -391,7 +392,9 @@ _BOUNDARIES = re.compile(
     + "|".join(map(_up_to_end_tag, sorted(LITERAL)))
     + r"|[^>]*+)(?:>|\Z))"
 )
-_HIDES = re.compile(r'(<[^<>]*\sstyle="[^"<>]*)\bdisplay\s*:\s*none\s*!\s*important', re.IGNORECASE)
+_HIDES = re.compile(rf'(<[^<>]*\sstyle="(?:[^"<>]*;)?){NEVER_SHOWN}', re.IGNORECASE)
+# Notes to machines and traps for them are short; scripts may show what is longer.
+_MOST_UNSHOWN = 500
 _LONE = re.compile(rf"<({_either(INLINE & VOID)})[ />]")
 _BLANK_LINE = re.compile(r"<br(?: [^>]*+)?+>(?:\s++|&nbsp;|<(?!br[ >])[^>]*+>)*+<br[ >]")
 
@@ -418,9 +421,11 @@ class Gatherer:
         self.unshown_chars = 0
 
     def over(self, source: str) -> None:
-        """Take in the whole body, with what its styles never show only where that is most of the text."""
+        """Take in the whole body; what its styles never show only where that is much, or most of the text."""
         self._over(source)
-        if self.unshown_chars and self.unshown_chars > sum([len(block.text) for block in self.blocks]):
+        if self.unshown_chars > _MOST_UNSHOWN or (
+            self.unshown_chars and self.unshown_chars > sum([len(block.text) for block in self.blocks])
+        ):
             whole = Gatherer()
             whole._over(_HIDES.sub(r"\1", source))
             vars(self).update(vars(whole))
