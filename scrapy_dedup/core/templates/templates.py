@@ -609,11 +609,15 @@ class DriftWatch:
         return Drift(layout, what, len(found), len(self._looks), since, pages, retired)
 
     def _unfit(self) -> list[Look]:
-        """Return the pages that count: those of no layout do not where known layouts go on to fit, it is one more."""
+        """Return the pages that count: those of no layout only if they are most of what came since the first.
+
+        Where half as many fit known layouts, they are one kind of pages more.
+        """
         looks = list(self._looks)
         first = next((place for place, one in enumerate(looks) if one.what), len(looks))
-        goes_on = any(one.layout and not one.what for one in looks[first:])
-        return [one for one in looks if one.what and (one.layout or not goes_on)]
+        new = sum(bool(one.what) and not one.layout for one in looks)
+        go_on = sum(bool(one.layout) and not one.what for one in looks[first:])
+        return [one for one in looks if one.what and (one.layout or new >= 2 * go_on)]
 
     def _ask(self, *, is_doubtful: bool) -> None:
         if self._asked or is_doubtful:

@@ -255,9 +255,11 @@ class TestAlarm:
         new = [look(place, LOST, layout=0) for place in range(20)]
         fits = [look(place) for place in range(20, 40)]
         mixed = [one for pair in zip(new, fits, strict=True) for one in pair]
+        mostly_new = [one for place in range(0, 20, 2) for one in (*new[place : place + 2], fits[place])]
 
         assert noted(DriftWatch(), *mixed) == []
-        assert len(noted(DriftWatch(), *fits, *new)) == 1
+        assert [alarm.failed for alarm in noted(DriftWatch(), *fits, *new)] == [ENOUGH]
+        assert [alarm.looked for alarm in noted(DriftWatch(), *mostly_new)] == [7]
 
     def test_it_retires_the_layouts_of_which_no_page_fits(self):
         fits = [look(place, layout=8) for place in range(2)]
