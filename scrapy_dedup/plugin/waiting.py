@@ -329,8 +329,9 @@ class ParkingLot:
     def _make_room(self, most_bytes: float) -> None:
         """Let pages go until the others take no more.
 
-        Those first that are learned from, the most at once. Else those that have the fewest siblings, the last met
-        before others: where more domains come in turn than there is room for, some are learned, and then the next.
+        Those first that are learned from, the most at once. Else what takes most of the room by itself, then those that
+        have the fewest siblings, the last met before others: where more domains come in turn than there is room for,
+        some are learned, and then the next.
         """
         size_bytes, pages = self.size_bytes, self._pages
         if _held_bytes(size_bytes, pages) <= most_bytes:
@@ -338,7 +339,8 @@ class ParkingLot:
         batches = list(self._batches.values())
         learned = sorted((one for one in batches if one.is_worth_learning), key=lambda one: -len(one.pages))
         young = [one for one in reversed(batches) if not one.is_worth_learning]
-        young.sort(key=lambda one: one.learner.counts.pages)
+        held = {id(one): _held_bytes(one.size_bytes, len(one.pages)) for one in young}
+        young.sort(key=lambda one: (4 * held[id(one)] < 3 * most_bytes, one.learner.counts.pages))
         let_go = []
         for batch in (*learned, *young):
             if _held_bytes(size_bytes, pages) <= most_bytes:

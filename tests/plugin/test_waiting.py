@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
 from scrapy_dedup.core.templates.templates import WINDOW
-from scrapy_dedup.plugin.waiting import ParkingLot, Release, Turn
+from scrapy_dedup.plugin.waiting import Loops, ParkingLot, Release, Turn
 from scrapy_dedup.service.learning import Learner
 
 MAX_WAIT = timedelta(seconds=30)
@@ -160,3 +160,25 @@ def test_who_gives_up_waiting_for_a_turn_leaves_it_to_those_behind_when_it_comes
 
     assert inside == ["first", "first out", "third", "third out"]
     assert not last
+
+
+def test_a_call_is_not_begun_while_it_is_under_way_and_the_end_waits_for_it():
+    async def begin_and_end() -> list[str]:
+        loops, said, go_on = Loops(), list[str](), asyncio.Event()
+
+        async def call() -> None:
+            said.append("begun")
+            await go_on.wait()
+            said.append("over")
+
+        for _ in range(2):
+            loops.begin(call)
+            await asyncio.sleep(0)
+        asyncio.get_running_loop().call_soon(go_on.set)
+        await loops.end()
+        said.append("ended")
+        loops.begin(call)
+        await loops.end()
+        return said
+
+    assert asyncio.run(begin_and_end()) == ["begun", "over", "ended", "begun", "over"]
