@@ -66,7 +66,7 @@ class EngineState:
     def make_room(self, parked_bytes: int) -> None:
         """Let the scraper hold what is parked besides half of what it may by itself, unless the project says how much.
 
-        Not more: pages come faster than they are cut, and each takes some ten times its HTML while it waits.
+        Not more: pages come faster than they are cut, and each takes several times its HTML while it waits.
         """
         scraper_slot = self._scraper_slot()
         settings, name = self._crawler.settings, "SCRAPER_SLOT_MAX_ACTIVE_SIZE"

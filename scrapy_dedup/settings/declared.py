@@ -153,7 +153,9 @@ class Settings:
     fallback: Literal["model", "whole"] = setting(
         "model", "Pages of layouts that are not known yet, method `template`: each judged by itself, or left whole."
     )
-    cut_caution: float = setting(0.5, "Text stays where it is content by at least 1 - this.", number(0.0, 1.0))
+    cut_caution: float = setting(
+        0.5, "Text stays that is content by 1 - this; alone, by that of the F1 expected.", number(0.0, 1.0)
+    )
     learn_after: int = setting(
         5, "Pages of a layout from which on it has a template of its own.", integer(2, 1000, "pages")
     )
@@ -171,7 +173,9 @@ class Settings:
     learn_pages: int = setting(60, "Pages that a domain learns from.", integer(2, 10_000, "pages"))
     max_wait: timedelta = setting(timedelta(seconds=30), "Seconds that a page waits at most.", seconds(0.1, 3600))
     max_parked_bytes: int = setting(
-        45_000_000, "Memory of pages that wait, over all domains; beyond it some go on.", integer(0, 10**10, "bytes")
+        45_000_000,
+        "Memory of pages that wait; beyond it sites to learn from go on, or the smallest.",
+        integer(0, 10**10, "bytes"),
     )
     held_pages: int = setting(
         5_000,

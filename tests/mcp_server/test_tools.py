@@ -122,6 +122,7 @@ def test_a_search_finds_pages_and_goes_on(shop):
     )
     rest = answer_of(call(shop, "search_pages", {"words": "what only page", "after": first["next"]}))
 
+    assert len(first["pages"]) == 4
     assert len({page["url"] for page in first["pages"] + rest["pages"]}) == 7
     assert (first["stopped"], rest["next"]) == (None, None)
     assert "What only page" in rest["pages"][0]["snippet"]

@@ -498,7 +498,7 @@ def _with_notices(judged: Mapping[PathNode, JudgedPath]) -> dict[PathNode, Judge
     return told
 
 
-# Of some 40 such paths of the marked sites none is content; headings speak for what follows.
+# Of 522 such paths of the marked sites 16 are content, all of them headings: these speak for what follows.
 _NOTICE_PAGES: Final = 8
 _NOTICE_CHARS: Final = 50
 
