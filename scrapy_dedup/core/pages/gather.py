@@ -20,7 +20,6 @@ from scrapy_dedup.core.pages.tags import (
     INLINE,
     LITERAL,
     LONG_TAG,
-    NEVER_SHOWN,
     RAW,
     UNSEEN,
     VOID,
@@ -392,7 +391,8 @@ _BOUNDARIES = re.compile(
     + "|".join(map(_up_to_end_tag, sorted(LITERAL)))
     + r"|[^>]*+)(?:>|\Z))"
 )
-_HIDES = re.compile(rf'(<[^<>]*\sstyle="(?:[^"<>]*;)?){NEVER_SHOWN}', re.IGNORECASE)
+# Of a style: text has no ">" of its own.
+_HIDES = re.compile(r'!\s*+important(?=[^<>"]{0,500}"[^<>]{0,500}>)', re.IGNORECASE)
 # Notes to machines and traps for them are short; scripts may show what is longer.
 _MOST_UNSHOWN = 500
 _LONE = re.compile(rf"<({_either(INLINE & VOID)})[ />]")
@@ -427,7 +427,7 @@ class Gatherer:
             self.unshown_chars and self.unshown_chars > sum([len(block.text) for block in self.blocks])
         ):
             whole = Gatherer()
-            whole._over(_HIDES.sub(r"\1", source))
+            whole._over(_HIDES.sub("", source))
             vars(self).update(vars(whole))
 
     def _over(self, source: str) -> None:

@@ -90,6 +90,9 @@ def test_pages_with_the_same_blocks_differ_in_what_is_drawn_around_them():
         pytest.param(lambda n: "x" * n + "<!---->" * (n // 20), 250_000, id="comments-in-a-long-text"),
         pytest.param(lambda n: "x" + "<br> " * n, 12_500, id="line-ends"),
         pytest.param(lambda n: "<svg>" * n, 12_500, id="nested-svg"),
+        pytest.param(
+            lambda n: f'<div style="{"display: none !important;" * n}display: block">', 12_500, id="endless-style"
+        ),
     ],
 )
 def test_any_source_takes_time_in_proportion_to_its_length(make, size):
