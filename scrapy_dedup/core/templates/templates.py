@@ -613,7 +613,7 @@ class DriftWatch:
 
         Where half as many fit known layouts, they are one kind of pages more.
         """
-        looks = list(self._looks)
+        looks = self._looks
         first = next((place for place, one in enumerate(looks) if one.what), len(looks))
         new = sum(bool(one.what) and not one.layout for one in looks)
         go_on = sum(bool(one.layout) and not one.what for one in looks[first:])
