@@ -488,7 +488,7 @@ def _with_notices(judged: Mapping[PathNode, JudgedPath]) -> dict[PathNode, Judge
     for node, one in judged.items():
         own = node.own
         if (
-            0 <= one.odds < _TITLE_ODDS
+            0 <= one.odds < _NOTICE_ODDS
             and len(node.texts) == 1
             and not node.in_heading
             and own.blocks == node.text_pages >= _NOTICE_PAGES
@@ -499,6 +499,7 @@ def _with_notices(judged: Mapping[PathNode, JudgedPath]) -> dict[PathNode, Judge
 
 
 # Of 522 such paths of the marked sites 16 are content, all of them headings: these speak for what follows.
+_NOTICE_ODDS: Final = 2.0
 _NOTICE_PAGES: Final = 8
 _NOTICE_CHARS: Final = 50
 

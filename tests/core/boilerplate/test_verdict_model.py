@@ -215,28 +215,38 @@ def test_label_price_and_state_stay_with_what_they_belong_to(html, path, *, kept
 
 
 @pytest.mark.parametrize(
-    ("pages", "html", "kept"),
+    ("odds", "pages", "html", "kept"),
     [
-        pytest.param(8, f"<div>{MENU_TEXT}</div>", False, id="rules-of-a-board"),
-        pytest.param(7, f"<div>{MENU_TEXT}</div>", True, id="of-few-pages"),
-        pytest.param(8, "<div>Read the rules</div>", True, id="words"),
-        pytest.param(8, f"<h2>{MENU_TEXT}</h2>", True, id="heading"),
-        pytest.param(12, f"<div>{MENU_TEXT}{{n}}</div>", True, id="one-each"),
+        pytest.param(0.1, 8, f"<div>{MENU_TEXT}</div>", False, id="rules-of-a-board"),
+        pytest.param(1.9, 8, f"<div>{MENU_TEXT}</div>", False, id="hardly-unsure"),
+        pytest.param(2.1, 8, f"<div>{MENU_TEXT}</div>", True, id="sure"),
+        pytest.param(-0.1, 8, f"<div>{MENU_TEXT}</div>", False, id="goes-already"),
+        pytest.param(0.1, 7, f"<div>{MENU_TEXT}</div>", True, id="of-few-pages"),
+        pytest.param(0.1, 8, f"<div>{MENU_TEXT}</div><div>{MENU_TEXT}</div>", True, id="twice-a-page"),
+        pytest.param(0.1, 8, "<div>Read the rules</div>", True, id="words"),
+        pytest.param(0.1, 8, f"<h2>{MENU_TEXT}</h2>", True, id="heading"),
+        pytest.param(0.1, 12, f"<div>{MENU_TEXT}{{n}}</div>", True, id="one-each"),
     ],
 )
-def test_a_sentence_that_is_all_its_place_says_on_several_pages_is_none_of_theirs(pages, html, *, kept):
+def test_a_sentence_that_is_all_its_place_says_on_several_pages_is_none_of_theirs(odds, pages, html, *, kept):
     within = [html.replace("{n}", str(number)) if number < pages else "" for number in range(12)]
     seen = [observe(parsed(article(number, within=text))) for number, text in enumerate(within)]
 
-    assert learn(seen, EVEN).paths[f"body>div#wrap>div.main>{html[1:].partition('>')[0]}"].keep is kept
+    assert learn(seen, a_model(odds)).paths[f"body>div#wrap>div.main>{html[1:].partition('>')[0]}"].keep is kept
 
 
 @pytest.mark.parametrize(
-    ("sure", "pages", "kept"), [(-0.2, 1, [True, True]), (4.0, 1, [True, False]), (-0.2, 2, [False, False])]
+    ("sure", "pages", "caution", "kept"),
+    [
+        (-0.2, 1, 0.5, [True, True]),
+        (4.0, 1, 0.5, [True, False]),
+        (4.0, 1, 0.9, [True, True]),
+        (-0.2, 2, 0.5, [False, False]),
+    ],
 )
-def test_of_a_page_alone_stays_what_is_half_as_likely_as_the_best_to_be_had(sure, pages, kept):
+def test_of_a_page_alone_stays_what_is_half_as_likely_as_the_best_to_be_had(sure, pages, caution, kept):
     model = a_model([2, 0.5, 0, sure, -0.9, 0.0])
-    found = learn([observe(parsed(f"<p>{MENU_TEXT}<div class=menu>{MENU_TEXT}</div>"))] * pages, model).paths
+    found = learn([observe(parsed(f"<p>{MENU_TEXT}<div class=menu>{MENU_TEXT}</div>"))] * pages, model, caution).paths
 
     assert [found["body>p"].keep, found["body>div.menu"].keep] == kept
 
