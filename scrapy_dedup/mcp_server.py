@@ -26,7 +26,7 @@ from scrapy_dedup.answers.domains import DomainAnswer
 from scrapy_dedup.answers.pages import ChangesAnswer, ExplanationAnswer, SearchAnswer
 from scrapy_dedup.answers.projects import AnalysisAnswer, StatsAnswer
 from scrapy_dedup.core.addresses import Hosts, hosts_of
-from scrapy_dedup.core.domains import named_domain
+from scrapy_dedup.core.domains import checked_domain
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.report.markup import visible
 from scrapy_dedup.service.domains.registry import DomainService
@@ -189,7 +189,7 @@ class Desk(Struct, frozen=True):
 
     def _only(self, name: str | None) -> str | None:
         """Return the domain that a text names, None where none is asked for."""
-        return named_domain(name, self.settings.domain_scope) if name else None
+        return checked_domain(name, self.settings.domain_scope) if name else None
 
     def analyze_boilerplate(
         self,
@@ -308,7 +308,7 @@ class Desk(Struct, frozen=True):
         That is its status (DISCOVERED, PROCESSED_HIGH_QUALITY, PROCESSED_LOW_QUALITY, BLACKLISTED), its quality, how
         many pages it has, and who blacklisted it when and why.
         """
-        project, normal = self._project(project_id), named_domain(domain, self.settings.domain_scope)
+        project, normal = self._project(project_id), checked_domain(domain, self.settings.domain_scope)
         found = DomainService(project, self.settings).find_by_domain_name(normal)
         return _shown(_domain(project, found.domain_name if found else normal, found))
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from msgspec import Struct
 
 from scrapy_dedup.commands.terminal import errors, one_line, output, print_table, say, shown
-from scrapy_dedup.core.domains import named_domain
+from scrapy_dedup.core.domains import checked_domain
 from scrapy_dedup.core.errors import DedupError, InvalidError
 from scrapy_dedup.plugin.run_state import database_url
 from scrapy_dedup.report.numbers import count
@@ -125,7 +125,7 @@ class Call(Struct, frozen=True):
         Raises:
             DomainNameError: it names none.
         """
-        return named_domain(name, self.settings.domain_scope)
+        return checked_domain(name, self.settings.domain_scope)
 
     @contextmanager
     def store(self, *, write: bool = False) -> Iterator[Store]:

@@ -262,7 +262,7 @@ def domain_name(text: str, scope: DomainScope = "host") -> str | None:
     return extract_domain(text, scope)
 
 
-def named_domain(text: str, scope: DomainScope) -> str:
+def checked_domain(text: str, scope: DomainScope) -> str:
     """Return the domain that a text names, see `domain_name`.
 
     Raises:

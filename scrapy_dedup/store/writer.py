@@ -169,7 +169,7 @@ class ProjectStore:
     urls_of_document = asks(lookups.find_urls_of_document)
     documents_in_run = asks(lookups.find_documents)
     last_runs = asks(lookups.last_runs)
-    run_named = asks(lookups.find_run)
+    find_run = asks(lookups.find_run)
     workers_of = asks(workers.by_run)
 
     def __init__(self, database: Database, project_id: uuid.UUID, name: str, keep: KeepPolicy) -> None:

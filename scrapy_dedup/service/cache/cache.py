@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct, field
 
-from scrapy_dedup.core.domains import named_domain
+from scrapy_dedup.core.domains import checked_domain
 from scrapy_dedup.core.pages.fingerprints import content_hash
 from scrapy_dedup.core.recrawl import values as keeping
 from scrapy_dedup.core.recrawl.values import DamagedValueError
@@ -152,7 +152,7 @@ def invalidate(
         return remove(project, ExtractionChoice(page_keys=set(pages.values())), dry_run=dry_run, unknown=unknown)
     if domain is None:
         return remove(project, ExtractionChoice(), dry_run=dry_run)
-    name = named_domain(domain, settings.domain_scope)
+    name = checked_domain(domain, settings.domain_scope)
     with project.transaction() as connection:
         is_known = bool(some_pages(connection, project.id, name, 1))
     return remove(project, ExtractionChoice(domain=name), dry_run=dry_run, unknown=() if is_known else (domain,))

@@ -24,10 +24,10 @@ from scrapy_dedup.core.domains import (
     RefusedDomains,
     RequestPolicy,
     after_run,
+    checked_domain,
     domain_name,
     is_pattern,
     named_by,
-    named_domain,
     unblacklisted,
 )
 from scrapy_dedup.core.errors import DedupError, MissingError
@@ -257,7 +257,7 @@ class DomainService:
 
     def _names(self, texts: Iterable[str]) -> list[str]:
         """Return the names that texts stand for, each once, in their order."""
-        return list(dict.fromkeys(named_domain(text, self._settings.domain_scope) for text in texts))
+        return list(dict.fromkeys(checked_domain(text, self._settings.domain_scope) for text in texts))
 
     def _known(self, connection: Connection, names: Collection[str]) -> None:
         found = domains.find(connection, self._project_id, names)

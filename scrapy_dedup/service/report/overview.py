@@ -37,7 +37,7 @@ from scrapy_dedup.service.templates.layout_figures import (
     domain_layouts,
     name_of,
 )
-from scrapy_dedup.service.views.changes import ChangesChoice, PageChange, Since, iterate_changes, run_named
+from scrapy_dedup.service.views.changes import ChangesChoice, PageChange, Since, find_run, iterate_changes
 from scrapy_dedup.service.views.explain import judged_blocks, own_removals, page_blocks
 from scrapy_dedup.settings import LAYERS, Settings
 from scrapy_dedup.store.domains.layouts import StoredPicture
@@ -166,7 +166,7 @@ def named_run(project: ProjectStore, name: str | None) -> StoredRun | None:
     """
     if name is None:
         return None
-    found = run_named(project, name.strip().lower())
+    found = find_run(project, name.strip().lower())
     if found is None:
         known = "give one that `scrapy dedup runs` lists, or last"
         raise UnknownRunError(f"project {project.name!r} has no run {name!r}: {known}")

@@ -88,7 +88,7 @@ def since(project: ProjectStore, said: str, now: datetime) -> Since:
     """
     word = said.strip().lower()
     ago = _AGO.fullmatch(word)
-    found = None if ago else run_named(project, word)
+    found = None if ago else find_run(project, word)
     if found is not None:
         return Since(found.started_at, found.id)
     if word == LAST:
@@ -105,7 +105,7 @@ def since(project: ProjectStore, said: str, now: datetime) -> Since:
         ) from error
 
 
-def run_named(project: ProjectStore, word: str) -> StoredRun | None:
+def find_run(project: ProjectStore, word: str) -> StoredRun | None:
     """Return the run that `last`, an id or how one begins names; None where there is no such run.
 
     Raises:

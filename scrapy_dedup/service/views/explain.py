@@ -250,7 +250,7 @@ def explain(project: ProjectStore, url: str, settings: Settings) -> Explanation:
     chunks, like = _beside_others(project, keys.page_key, document_key)
     state = project.page_states([keys.page_key]).get(keys.page_key)
     run_id = crawled.run_id if crawled is not None else None
-    run = project.run_named(run_id) if run_id is not None else None
+    run = project.find_run(run_id) if run_id is not None else None
     # Under which the page is known best.
     address = next((one.url for one in (target.document, target.crawled_url, target.source) if one is not None), None)
     removals = own_removals(decisions, document_key)

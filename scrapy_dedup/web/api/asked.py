@@ -6,7 +6,7 @@ from fastapi import Depends, Path, Query, Request
 from fastapi.dependencies.models import Dependant
 from pydantic import BaseModel, ConfigDict, Field
 
-from scrapy_dedup.core.domains import named_domain
+from scrapy_dedup.core.domains import checked_domain
 from scrapy_dedup.web.problems import ProblemError
 from scrapy_dedup.web.server import OpenProject, server_of
 
@@ -43,7 +43,7 @@ def _domain(
     request: Request,
     domain: Annotated[str, Path(description="A domain, in any spelling.", max_length=300, examples=["example.org"])],
 ) -> str:
-    return named_domain(domain, server_of(request).settings.domain_scope)
+    return checked_domain(domain, server_of(request).settings.domain_scope)
 
 
 def _only(
@@ -52,7 +52,7 @@ def _only(
         str | None, Query(description="Only this domain, in any spelling.", max_length=300, examples=["example.org"])
     ] = None,
 ) -> str | None:
-    return named_domain(domain, server_of(request).settings.domain_scope) if domain else None
+    return checked_domain(domain, server_of(request).settings.domain_scope) if domain else None
 
 
 DomainInPath = Annotated[str, Depends(_domain)]

@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from pydantic import Field
 
 from scrapy_dedup.answers import Answer, Count, Id, Instant, Project
-from scrapy_dedup.core.domains import named_domain
+from scrapy_dedup.core.domains import checked_domain
 from scrapy_dedup.service.jobs import Job, JobState
 from scrapy_dedup.web.api.asked import PREFIX, Body, Here, Named, Switch
 from scrapy_dedup.web.problems import AsciiResponse, ProblemError
@@ -80,7 +80,7 @@ def job_started(asked: OpenProject, job: Job) -> Response:
 )
 def refine(asked: Here, body: RefineBody) -> Response:
     """Clean the stored pages again by what is known now, and emit those whose text changes."""
-    words = [f"--domain={named_domain(name, asked.settings.domain_scope)}" for name in body.domains]
+    words = [f"--domain={checked_domain(name, asked.settings.domain_scope)}" for name in body.domains]
     words += ["--dry-run"] if body.dry_run else []
     return job_started(asked, asked.start_verb("refine", *words))
 

@@ -85,7 +85,7 @@ def list_runs(asked: Here, limit: Limit = 10) -> answers.RunsAnswer:
 @runs.get("/runs/{run}", response_description="The run.")
 def show_run(asked: Here, run: RunInPath) -> answers.OneRunAnswer:
     """Return what one run found, or how far it is."""
-    named = changes.run_named(asked.project, run.strip().lower())
+    named = changes.find_run(asked.project, run.strip().lower())
     found = asked.project.run_figures(named.id) if named else None
     if found is None:
         raise ProblemError(404, f"project {asked.project.name!r} has no run {run!r}")

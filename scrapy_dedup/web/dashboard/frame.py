@@ -11,7 +11,7 @@ from fastapi import Depends, Request
 from msgspec import Struct, field
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from scrapy_dedup.core.domains import named_domain
+from scrapy_dedup.core.domains import checked_domain
 from scrapy_dedup.core.urls.seen import Latest
 from scrapy_dedup.report.drawing import draw
 from scrapy_dedup.service.domains.registry import DomainService
@@ -146,7 +146,7 @@ Here = Annotated[Opened, Depends(_opened)]
 
 def _domain(request: Request, domain: str) -> str:
     """Return a domain of the path as the store names it."""
-    return named_domain(domain, server_of(request).settings.domain_scope)
+    return checked_domain(domain, server_of(request).settings.domain_scope)
 
 
 DomainInPath = Annotated[str, Depends(_domain)]
