@@ -26,7 +26,7 @@ from benchmarks.redesigned import with_random_names
 from benchmarks.train import Domain, domains_of, fit, folds, to_json
 from scrapy_dedup.core.boilerplate.verdict_model import VerdictModel, learn
 from scrapy_dedup.core.pages.render import render
-from scrapy_dedup.core.templates.templates import MORE_CAUTION, Template, cut, template_of, thin_pages
+from scrapy_dedup.core.templates.templates import MORE_CAUTION, Template, cut, is_too_thin, template_of, thin_pages
 
 # Known pages, and whether the page at hand is one of them.
 WAYS: Final = {"60": (60, False), "5": (5, False), "5 and the page": (5, True), "1": (0, True)}
@@ -89,9 +89,9 @@ def judged(site: MarkedSite, model: VerdictModel, bench: Bench) -> Iterator[Site
         if template:
             # As in a crawl: cut with more caution, or else one by one.
             observations = [one.observation for one in learned]
-            if 2 * thin_pages(template, observations) > len(observations):
+            if is_too_thin(thin_pages(template, observations), len(observations)):
                 template = _template(learned, model, max(caution, MORE_CAUTION))
-            if 2 * thin_pages(template, observations) > len(observations):
+            if is_too_thin(thin_pages(template, observations), len(observations)):
                 template, learned = None, []
         scores = []
         for page in spread(scored, bench.most) if with_page else scored:

@@ -418,6 +418,11 @@ def certainty_of(template: Template, observations: Sequence[Observation]) -> flo
     return round(right / total, 3) if total else 0.5
 
 
+def is_too_thin(thin: int, pages: int) -> bool:
+    """Say whether a template leaves hardly anything of so many pages that it is of no use."""
+    return 2 * thin > pages
+
+
 def thin_pages(template: Template, observations: Sequence[Observation]) -> int:
     """Return of how many pages hardly anything of the main column is left: what they share is their content.
 

@@ -21,6 +21,7 @@ from scrapy_dedup.core.templates.templates import (
     Template,
     Vision,
     certainty_of,
+    is_too_thin,
     part_of,
     surrounded_on,
     template_of,
@@ -192,7 +193,7 @@ def learn_sample(
     model, more = verdict_model(), max(settings.cut_caution, MORE_CAUTION)
     template = template_of(learn(observations, model, settings.cut_caution, looks, before))
     thin = thin_pages(template, observations)
-    if 2 * thin > len(pages):
+    if is_too_thin(thin, len(pages)):
         template = template_of(learn(observations, model, more, looks, before), least_caution=more)
         thin = thin_pages(template, observations)
     leaders = cluster([page.skeleton for page in pages])
@@ -249,7 +250,7 @@ def _judged(one: LayoutTemplate, pages: Sequence[LearnedPage], shown: SiteSnapsh
     return replace(
         one,
         template=replace(one.template, surrounded=surrounded_on(one.template, observations)),
-        state="probation" if 2 * thin > len(pages) else "live",
+        state="probation" if is_too_thin(thin, len(pages)) else "live",
         reason=reason,
         confidence=certainty,
         vision=shown.vision(_agreement(one.template, shown)),

@@ -22,6 +22,7 @@ from scrapy_dedup.core.templates.templates import (
     TemplateError,
     Why,
     cut,
+    is_too_thin,
     part_of,
     selector,
     selectors,
@@ -142,7 +143,7 @@ def test_main_column_is_thin_where_its_prose_goes(page, left_out, *, thin):
     }
     template = replace(found, verdicts=verdicts, containers=(MAIN,))
 
-    assert (2 * thin_pages(template, seen) > len(seen)) is thin
+    assert is_too_thin(thin_pages(template, seen), len(seen)) is thin
 
 
 @pytest.mark.parametrize("own", [25, 80], ids=["a seventh as much of their own", "less than half as much"])
