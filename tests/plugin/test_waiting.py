@@ -117,6 +117,18 @@ PARK = st.tuples(st.just("park"), st.integers(0, 2), st.integers(0, 7), st.integ
 TICK = st.tuples(st.just("tick"), st.booleans(), st.booleans(), st.booleans())
 
 
+def test_what_takes_most_of_the_room_goes_before_many_that_take_little():
+    large, *small = (Learner(one.domain, "html", RepeatPolicy(), 60) for one in LEARNERS)
+    parked = Parked(batch_pages=9, max_bytes=10_000_000)
+
+    large.count(b"known", {})
+    parked.park(large, size=2_000_000)
+    for learner in small * 3:
+        parked.park(learner, size=40_000)
+
+    assert [domain for domain, _, _ in parked.batches] == [large.domain]
+
+
 @given(st.lists(PARK | TICK, max_size=80), st.integers(1, 6))
 def test_every_page_is_let_go_exactly_once(events, batch_pages):
     parked = Parked(batch_pages)
