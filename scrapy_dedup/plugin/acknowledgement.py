@@ -629,7 +629,7 @@ class Acknowledgement:
         settings = self._crawl.settings
         domain = extract_domain(request.url, settings.domain_scope)
         is_asked = request.method == "GET" and with_request(settings, request) is not None
-        if domain is None or not (is_asked and settings.acts("unchanged")):
+        if domain is None or not (is_asked and "unchanged" in settings.acting):
             return
         key, giver = page_key(request.url, self._rules), self._giver_of(callback_name(request))
         given = self.given.of(key, giver)

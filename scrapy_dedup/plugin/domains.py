@@ -78,7 +78,7 @@ class DomainGuard:
         self._settings = settings = crawl.settings
         self._rules = rules
         self._count = crawl.count
-        self._is_shadow = settings.shadows(LAYER)
+        self._is_shadow = LAYER in settings.shadowing
         self._policy = request_policy(settings)
         self._domains = refused_domains(crawl.store, settings)
         self._asked: dict[str, set[bytes]] = {}

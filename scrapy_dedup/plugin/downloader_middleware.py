@@ -79,7 +79,7 @@ class DedupDownloaderMiddleware:
         if self._runtime.resilience is not None:
             await self._runtime.resilience.before(request)
         if settings.url_enabled and not request.dont_filter:
-            self._look_for_repeat(request, in_shadow=settings.shadows("url"))
+            self._look_for_repeat(request, in_shadow="url" in settings.shadowing)
         try:
             return await self._recrawl.before(request, settings)
         except Exception as error:  # noqa: BLE001 - whatever fails in there, the page is asked for

@@ -197,7 +197,7 @@ class Fingerprinter:
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._settings = settings_of(crawler)
-        self._enabled = self._settings.enabled and self._settings.acts("url")
+        self._enabled = self._settings.enabled and "url" in self._settings.acting
         self._own_rules = url_rules(self._settings)
         self._learns = learns_parameters(self._settings)
         former = load_object(self._settings.fallback_request_fingerprinter_class)
@@ -243,7 +243,7 @@ class Fingerprinter:
         settings = self._settings
         if settings.enabled and "dedup" in request.meta:
             override = with_request(settings, request)
-            return override is not None and override.acts("url")
+            return override is not None and "url" in override.acting
         return self._enabled
 
 

@@ -315,7 +315,7 @@ class DedupPipeline:
         runtime = self._runtime
         asks, gives = runtime.crawler.get_downloader_middleware, runtime.crawler.get_spider_middleware
         if asks(DedupDownloaderMiddleware) is None or gives(DedupSpiderMiddleware) is None:
-            acting = ", ".join(layer for layer in _OF_ITEMS if runtime.settings.acts(layer)) or "none"
+            acting = ", ".join(layer for layer in _OF_ITEMS if layer in runtime.settings.acting) or "none"
             logger.info(
                 "Not all parts of scrapy_dedup are set up. These layers act, on items alone: %s. What acts before that"
                 ' (url on requests, unchanged, domain) needs ADDONS = {"scrapy_dedup.Addon": 700}',
@@ -427,12 +427,12 @@ class DedupPipeline:
             # Perhaps another of its page's items was first.
             if draft.cleaned is None:
                 await runtime.aside.result(runtime.crawl.clean(draft, learner, settings))
-            if learner is not None and settings.acts("boilerplate"):
+            if learner is not None and "boilerplate" in settings.acting:
                 verdict = await self._judged(item_page, learner)
         if verdict is not None:
             why = await maybe_deferred_to_future(verdict)
             draft.released = str(why)
-        if settings.shadows("boilerplate"):
+        if "boilerplate" in settings.shadowing:
             # What the shadow learned proves nothing: it would show on the feed.
             learner = None
         if compares:
@@ -501,14 +501,14 @@ class DedupPipeline:
             return
         if not (self._runtime.crawl.given.setdefault(key, 0) and visit.comes_again):
             return
-        if item_page.settings.shadows("url"):
+        if "url" in item_page.settings.shadowing:
             self._runtime.count("shadow/url/items")
-        elif item_page.settings.acts("url"):
+        elif "url" in item_page.settings.acting:
             self._drop(item_page, "url", Duplicate("page of this run", key))
 
     async def _drop_alias(self, item_page: ItemPage, learner: Learner | None) -> None:
         """Drop an item whose page is another address of one that went out; else note the page's own."""
-        draft, in_shadow, runtime = item_page.draft, item_page.settings.shadows("canonical"), self._runtime
+        draft, in_shadow, runtime = item_page.draft, "canonical" in item_page.settings.shadowing, self._runtime
         aliases, alias = runtime.crawl.aliases, runtime.alias_of(item_page.visit, draft)
         target = alias.target if isinstance(alias, Alias) else None
         candidates = partial(aliases.candidates, draft.page_key, target)
@@ -610,7 +610,7 @@ class DedupPipeline:
         async with runtime.aside.turn(draft.domain):
             learner = crawl.learner(draft.domain, draft.method) or await self._meet(draft)
             await runtime.aside.result(crawl.take_in(draft, learner))
-        if not learner.known and item_page.settings.acts("boilerplate"):
+        if not learner.known and "boilerplate" in item_page.settings.acting:
             why = await maybe_deferred_to_future(self._park(item_page, learner))
             draft.released = str(why)
         return learner

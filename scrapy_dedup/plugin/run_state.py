@@ -198,7 +198,7 @@ def check_feeds(settings: Settings, scrapy_settings: BaseSettings, spider: str, 
     Raises:
         DedupError: a feed would be overwritten; the message has the ways out.
     """
-    if not has_history or not settings.acts("unchanged") or settings.unchanged != "skip":
+    if not has_history or "unchanged" not in settings.acting or settings.unchanged != "skip":
         return
     feeds: dict[Any, Any] = scrapy_settings.getdict("FEEDS")
     for uri, options in feeds.items():

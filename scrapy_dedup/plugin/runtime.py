@@ -344,7 +344,7 @@ class Runtime:
         """Note the addresses that led to a page."""
         for url in urls:
             self.met.redirected.put(page_key(url, self.rules), 0)
-        if not urls or not self.settings.acts("canonical"):
+        if not urls or "canonical" not in self.settings.acting:
             return
         final_key = page_key(final_url, self.rules)
         for alias in redirect_aliases(urls, final_url, self.rules):

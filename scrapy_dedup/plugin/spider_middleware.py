@@ -33,7 +33,7 @@ class DedupSpiderMiddleware:
         self._engine = EngineState(crawler)
         self._readmits = self._runtime.crawl.run.lost_requests
         self._readmitted = KeyTable("B")
-        self._notes_parents = self._runtime.settings.emit_removed and self._runtime.settings.acts("unchanged")
+        self._notes_parents = self._runtime.settings.emit_removed and "unchanged" in self._runtime.settings.acting
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:

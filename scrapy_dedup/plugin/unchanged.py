@@ -130,7 +130,7 @@ class SitemapDates:
     def __init__(self, sites: Sites, settings: Settings, rules: UrlRules, count: Callable[[str, int], None]) -> None:
         self._sites = sites
         self._scope = settings.domain_scope
-        self._keeps_titles = settings.acts("title") and settings.title_trust == "always"
+        self._keeps_titles = "title" in settings.acting and settings.title_trust == "always"
         self._rules = rules
         self._count = count
         self.dates: dict[bytes, datetime] = {}
@@ -231,7 +231,7 @@ class Unchanged:
         plan = await self._plan(request, domain, known, settings, is_met=is_met)
         plan.began, plan.own_cookies, plan.outcome_key = time.monotonic(), own_cookies, outcome_key
         self._runtime.plans[request] = plan
-        if settings.shadows("unchanged"):
+        if "unchanged" in settings.shadowing:
             if isinstance(plan.decision, Skip | Revalidate):
                 self._runtime.count(f"shadow/unchanged/{'skipped' if isinstance(plan.decision, Skip) else 'asked_if'}")
             plan.decision = Fetch(FetchReason.REFRESH)
@@ -305,7 +305,7 @@ class Unchanged:
         if response.status in GONE:
             self._note_answer(request)
         visit = self._runtime.begin_visit(request, response, settings)
-        if visit is not None and settings.acts("unchanged"):
+        if visit is not None and "unchanged" in settings.acting:
             visit.giver = self._runtime.giver_of(visit.callback)
 
     async def _answered_above(self, request: Request, settings: Settings) -> FetchPlan | None:
@@ -367,7 +367,7 @@ class Unchanged:
         judgement.fetched, judgement.began, judgement.depth = plan.fetched, plan.began, request.meta.get("depth")
         parent = parent_of(request)
         judgement.parent = parent if parent != key else None
-        judgement.is_shadow = settings.shadows("unchanged")
+        judgement.is_shadow = "unchanged" in settings.shadowing
         visit = runtime.begin_visit(request, response, settings)
         if visit is None:
             return
@@ -375,7 +375,7 @@ class Unchanged:
         judgement.body = parts_hash(response.body)
         visit.outcome_key = plan.outcome_key
         visit.carried = carried_by(request) if plan.outcome_key else b""
-        if settings.acts("unchanged"):
+        if "unchanged" in settings.acting:
             await self._recall_delivery(visit)
         await self._sitemaps.read(request, response)
         if not visit.is_page:
@@ -492,7 +492,7 @@ class Unchanged:
 
     async def _is_no_content(self, request: Request, response: Response, page: Page, site: Site, visit: Visit) -> bool:
         """Say whether a page is an error page that is to be dropped: its links are followed all the same."""
-        how = "off" if visit.settings.shadows("unchanged") else visit.settings.soft_404
+        how = "off" if "unchanged" in visit.settings.shadowing else visit.settings.soft_404
         if how == "off":
             return False
         if not await self._error_pages.is_one(request, response, page, site):
@@ -704,7 +704,7 @@ class TitleCheck:
 
         A page that stands for itself is fetched: of two that have one title neither would be looked at any more.
         """
-        if settings.title_trust != "always" or not settings.acts(TITLE):
+        if settings.title_trust != "always" or TITLE not in settings.acting:
             return None
         if state is not None and state.document_key in (None, key):
             return None

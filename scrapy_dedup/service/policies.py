@@ -33,7 +33,7 @@ def crawl_rules(settings: Settings) -> UrlRules:
 
 def learns_parameters(settings: Settings) -> bool:
     """Say whether parameters that change nothing are learned and left out of page keys."""
-    return settings.resilience_enabled and settings.learn_parameters and settings.acts("url")
+    return settings.resilience_enabled and settings.learn_parameters and "url" in settings.acting
 
 
 def repeat_policy(settings: Settings) -> RepeatPolicy:

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 from typing import Any, Literal, Self
 
 from scrapy_dedup.settings import parsers
@@ -29,10 +30,11 @@ PARAMETERS = ("threshold_pct", "min_pages", "min_block_chars")
 _OF_COUNTS = "Methods `html` and `text` alone"
 
 ITEM_DETAILS = ("chunks", "removed")
+_ON = "_enabled"
 DISCOVERY = ("sitemaps", "archives", "feeds")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Settings:
     """What the user chose. *write_every* is read from DEDUP_WRITE_EVERY, *stall_after* from DEDUP_STALL["after"]."""
 
@@ -464,13 +466,20 @@ class Settings:
         " or end, so that it can be resumed.",
     )
 
-    def acts(self, layer: str) -> bool:
-        """Whether a layer is on, and not in the shadow."""
-        return getattr(self, f"{layer}_enabled") and layer not in self.shadow
+    @cached_property
+    def layers(self) -> frozenset[str]:
+        """Those that are on, in the shadow or not."""
+        return frozenset(name[: -len(_ON)] for name in FIELDS if name.endswith(_ON) and getattr(self, name))
 
-    def shadows(self, layer: str) -> bool:
-        """Whether a layer is to find out what it would do, and do nothing."""
-        return getattr(self, f"{layer}_enabled") and layer in self.shadow
+    @cached_property
+    def acting(self) -> frozenset[str]:
+        """Layers that are on, and not in the shadow."""
+        return self.layers - self.shadow
+
+    @cached_property
+    def shadowing(self) -> frozenset[str]:
+        """Layers that are to find out what they would do, and do nothing."""
+        return self.layers & self.shadow
 
     @classmethod
     def read(cls, source: Mapping[str, Any]) -> Self:

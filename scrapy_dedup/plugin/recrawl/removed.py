@@ -69,7 +69,7 @@ class RemovedPages:
 
     def watch(self) -> None:
         """Begin to wait for the end."""
-        if not (self._settings.emit_removed and self._settings.acts("unchanged")):
+        if not (self._settings.emit_removed and "unchanged" in self._settings.acting):
             return
         if self._shared:
             logger.warning(

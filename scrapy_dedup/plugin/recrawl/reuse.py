@@ -315,7 +315,7 @@ class Reuse:
 
     async def key_of(self, request: Request, page_key: bytes, settings: Settings) -> bytes:
         """Return under which key the outcome of a request's callback is kept; empty where it is not."""
-        if settings.reuse == "never" or not settings.acts("unchanged") or self._crawler.spider is None:
+        if settings.reuse == "never" or "unchanged" not in settings.acting or self._crawler.spider is None:
             return b""
         async with Turn(self._looking, self._crawler.spider.name):
             await self._look(self._crawler.spider)

@@ -307,7 +307,7 @@ class Crawl:
 
     def clean(self, draft: Draft, learner: Learner | None, settings: Settings) -> Steps[Cleaned]:
         """Cut a page by what is known now."""
-        if settings.shadows("boilerplate") and learner is not None:
+        if "boilerplate" in settings.shadowing and learner is not None:
             # A copy: what the shadow finds out must not show on the item.
             learner.shadowed.append((replace(draft), settings))
             yield from self._judge_shadowed(learner)

@@ -213,7 +213,7 @@ def patterns_of(settings: Settings, config: SiteConfig | None = None, origin: st
     Raises:
         PatternError: a selector or an expression cannot be used; the message names it, its kind and where it stands.
     """
-    acts, shadows = settings.acts(PATTERNS), settings.shadows(PATTERNS)
+    acts, shadows = PATTERNS in settings.acting, PATTERNS in settings.shadowing
     switches = _Switches(acts, shadows, settings.generic_selectors, settings.allow_slow_patterns)
     return _compiled(switches, project_config(settings), config or SiteConfig(), origin)
 

@@ -147,7 +147,7 @@ def _left_out(
     chunk: JudgedChunk, layer: str, reason: str, settings: Settings, *, holder: bytes | None = None
 ) -> JudgedChunk:
     """Return a chunk that a layer leaves out; in the shadow it goes on to the next layer, as if this one were off."""
-    if not settings.acts(layer):
+    if layer not in settings.acting:
         return replace(chunk, shadowed=(*chunk.shadowed, layer))
     return replace(chunk, state="removed", layer=layer, reason=reason, holder=holder)
 

@@ -136,7 +136,7 @@ class DuplicateIndex:
         shadowed: list[Same] = []
         layers = set(asked_layers(settings))
         same = self.same(facts, found, settings, layers)
-        while same is not None and settings.shadows(same.layer):
+        while same is not None and same.layer in settings.shadowing:
             shadowed.append(same)
             layers.discard(same.layer)
             same = self.same(facts, found, settings, layers)
@@ -283,11 +283,8 @@ def _stored(facts: PageFacts, found: Holders, settings: Settings) -> dict[bytes,
 
 def asked_layers(settings: Settings) -> frozenset[str]:
     """Return which layers look for pages that stand for another."""
-    return frozenset(
-        layer
-        for layer in LAYERS
-        if getattr(settings, f"{layer}_enabled") and (layer != NEAR_DUPLICATE or settings.near_duplicate != "off")
-    )
+    off = {NEAR_DUPLICATE} if settings.near_duplicate == "off" else set[str]()
+    return settings.layers.intersection(LAYERS) - off
 
 
 class KeyIndex(Generic[Name]):
@@ -326,13 +323,13 @@ class KeyIndex(Generic[Name]):
 def claims_of(facts: PageFacts, found: Holders, settings: Settings) -> list[ClaimKey]:
     """Return what decides whether a page goes out, as far as the store does not know it yet."""
     texts = {twin.text_hash for twin in found.titles}
-    by_title = settings.acts(TITLE) and facts.title_key and len(texts) < settings.title_common
+    by_title = TITLE in settings.acting and facts.title_key and len(texts) < settings.title_common
     return ([_title(facts)] if by_title else []) + recalled_claims(facts.domain, facts.text_hash, settings)
 
 
 def recalled_claims(domain: str, text_hash: bytes | None, settings: Settings) -> list[ClaimKey]:
     """Return what decides whether a page goes out that did not change."""
-    return [text_claim(domain, text_hash, settings)] if settings.acts(DUPLICATE) and text_hash is not None else []
+    return [text_claim(domain, text_hash, settings)] if DUPLICATE in settings.acting and text_hash is not None else []
 
 
 def with_holders(found: Holders, facts: PageFacts, lost: Lost, settings: Settings) -> Holders:

@@ -132,14 +132,14 @@ class RunOthers:
         """Return what stands for a page by its address; None: its text has to say more."""
         settings, key = self._settings, facts.page_key
         if settings.url_enabled and self._of(key)[0] is not None:
-            if settings.acts("url"):
+            if "url" in settings.acting:
                 return Duplicate("a page of this run", key, "url")
             counts["shadow/url/items"] += 1
         return self._alias(line, facts, counts) if settings.canonical_enabled else None
 
     def _alias(self, line: tasks.CleanedLine, facts: PageFacts, counts: Counter[str]) -> Duplicate | None:
         """Return the page that went out whose other address one is, or the same page's; as in a crawl."""
-        aliases, key, acts, target = self._aliases, facts.page_key, self._settings.acts("canonical"), None
+        aliases, key, acts, target = self._aliases, facts.page_key, "canonical" in self._settings.acting, None
         if line.canonical is None:
             aliases.pages[facts.domain] += 1
         else:

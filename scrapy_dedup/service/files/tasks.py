@@ -154,7 +154,7 @@ def _cleaned(page: InputPage | BadRecord | NoPage, settings: Settings, known: Kn
 
 def site_seen(known: KnownDomains, domain: str, settings: Settings) -> SiteSeen:
     """Return by what it is told which text of a domain's pages is their own; as in a crawl, a shadow proves nothing."""
-    knowledge = known.get(domain) if domain and settings.acts("boilerplate") else None
+    knowledge = known.get(domain) if domain and "boilerplate" in settings.acting else None
     return knowledge.seen if knowledge is not None else SiteSeen()
 
 

@@ -255,7 +255,7 @@ class Refiner:
         Raises:
             NothingToRefineError: there are none, or none of a chosen domain; or the layer does nothing.
         """
-        if not self._settings.acts("boilerplate"):
+        if "boilerplate" not in self._settings.acting:
             raise NothingToRefineError(
                 "the layer boilerplate is off, or in the shadow: pages go out as they came, and nothing can be refined"
             )
