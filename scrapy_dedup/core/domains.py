@@ -58,9 +58,6 @@ class RefusedDomains(Struct, frozen=True):
     blacklisted: Mapping[str, datetime | None] = field(default_factory=dict)
     low_quality: frozenset[str] = frozenset()
 
-    def __bool__(self) -> bool:
-        return bool(self.blacklisted or self.low_quality)
-
     def refuse(self, name: str, at: datetime) -> bool:
         """Return whether a domain is blacklisted at an instant."""
         if name not in self.blacklisted:

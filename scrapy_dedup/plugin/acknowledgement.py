@@ -707,7 +707,7 @@ class Acknowledgement:
 def _stays_left_out(visit: Visit) -> None:
     """Note of a page whose items are those of its last visit, which left them out for another page's, that it did."""
     judgement = visit.judgement
-    state = judgement.state if judgement is not None else None
+    state = judgement.known.state if judgement is not None else None
     if judgement is not None and state is not None and state.document_key not in (None, visit.page_key):
         judgement.duplicate_of, judgement.duplicate_by = state.document_key, state.alias_kind or judgement.duplicate_by
 

@@ -105,7 +105,7 @@ class DomainGuard:
         Raises:
             RefusedDomain: it is not sent.
         """
-        if not self._domains:
+        if not (self._domains.blacklisted or self._domains.low_quality):
             return
         name = _domain_of(request.url, self._settings.domain_scope)
         why = self._refusal(request, name) if name is not None else None
@@ -118,7 +118,7 @@ class DomainGuard:
 
     def passes(self, request: Request) -> bool:
         """Say whether a request that a callback yields would be sent, so that the queue does not fill in vain."""
-        if not self._domains:
+        if not (self._domains.blacklisted or self._domains.low_quality):
             return True
         name = _domain_of(request.url, self._settings.domain_scope)
         if name is None:

@@ -3,12 +3,10 @@
 import logging
 from collections.abc import Set as AbstractSet
 from typing import Any
-from weakref import proxy
 
 from pydispatch.dispatcher import getAllReceivers, liveReceivers
-from scrapy import Request, Selector
+from scrapy import Request
 from scrapy.crawler import Crawler
-from scrapy.http import Response
 
 from scrapy_dedup.plugin.requests import is_known_component
 
@@ -16,31 +14,6 @@ logger = logging.getLogger(__name__)
 
 # Between two looks a callback may still be working on its next requests.
 _QUIET_LOOKS = 3
-# To compare takes 1.5 ms for 50 kB, 10 for 250 kB, during which the reactor waits.
-_LARGE_BYTES = 250_000
-
-
-def untie(response: Response) -> None:
-    """Let a response whose callback has ended go with its last user: its selector holds it, and it the selector.
-
-    Else both, and a tree of ten times the HTML, stay until garbage is collected.
-    """
-    if type(selector := getattr(response, "_cached_selector", None)) is Selector:
-        selector.response = proxy(response)
-
-
-def forget_tree(response: Response) -> None:
-    """Let go of the tree of a response that waits, where Scrapy makes the same again when asked.
-
-    A callback may have taken elements out of it, or named its namespaces, and handed the response on.
-    """
-    known = getattr(response, "_cached_selector", None)
-    # A response of a project's own may make another kind of selector.
-    if type(known) is not Selector or len(response.body) > _LARGE_BYTES:
-        return
-    made = Selector(response)  # type: ignore[arg-type]  # it has a selector
-    if (made.type, made.namespaces, made.get()) == (known.type, known.namespaces, known.get()):
-        response._cached_selector = None  # type: ignore[attr-defined]  # noqa: SLF001 (there is no other way)
 
 
 def only_known_listen(crawler: Crawler, *sent: object) -> bool:

@@ -25,7 +25,6 @@ from scrapy_dedup.core.urls.canonical import Alias
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
 from scrapy_dedup.core.urls.seen import Latest
 from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
-from scrapy_dedup.plugin.engine_state import forget_tree
 from scrapy_dedup.plugin.intake import Intake, ItemPage, ItemSkipReason, SkippedItem
 from scrapy_dedup.plugin.items import (
     CONTENT,
@@ -46,7 +45,7 @@ from scrapy_dedup.plugin.items import (
 )
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
-from scrapy_dedup.plugin.visits import Visit
+from scrapy_dedup.plugin.visits import Visit, forget_tree
 from scrapy_dedup.plugin.waiting import pause
 from scrapy_dedup.service.crawl.crawl import is_shown, load, shown_of
 from scrapy_dedup.service.crawl.drafts import Draft, hold_as_before, is_made_otherwise, provenance, verdict_of
@@ -486,7 +485,7 @@ class DedupPipeline:
     def _has_new_text(self, item: Any, visit: Visit) -> bool:
         """Say whether an item stands for its page, and that has another text now: what is equal is not all of it."""
         judgement, settings = visit.judgement, visit.settings
-        stands = judgement is not None and judgement.is_unchanged and visit.earlier.knows(judgement.state)
+        stands = judgement is not None and judgement.is_unchanged and visit.earlier.knows(judgement.known.state)
         if judgement is not None and stands and not is_made_otherwise(judgement, settings):
             return False
         adapter = ItemAdapter(item)

@@ -13,13 +13,13 @@ from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.core.recrawl.values import encode
 from scrapy_dedup.core.urls.seen import KeyTable
 from scrapy_dedup.plugin.dupefilter import RepeatedLinks
-from scrapy_dedup.plugin.engine_state import EngineState, untie
+from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.plugin.items import detached
 from scrapy_dedup.plugin.overrides import is_left_alone, with_request
 from scrapy_dedup.plugin.recrawl.reuse import watched
 from scrapy_dedup.plugin.requests import READMITTED, carried_by, mark_new, note_parent
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.plugin.visits import Visit
+from scrapy_dedup.plugin.visits import Visit, untie
 from scrapy_dedup.service.crawl.commits import Recorded
 
 

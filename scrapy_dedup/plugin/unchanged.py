@@ -228,7 +228,7 @@ class Unchanged:
         wire = b"" if own_cookies or settings.keep_pages == "none" else wire_key(request.url)
         known = await self._known(AskedPage(key, wire, outcome_key, with_chunks=makes_chunks(settings)))
         is_met = self._is_met(request, key, known)
-        plan = await self._plan(request, domain, known, settings, is_met=is_met)
+        plan = await self._plan(request, key, domain, known, settings, is_met=is_met)
         plan.began, plan.own_cookies, plan.outcome_key = time.monotonic(), own_cookies, outcome_key
         self._runtime.plans[request] = plan
         if "unchanged" in settings.shadowing:
@@ -262,10 +262,10 @@ class Unchanged:
         return known
 
     async def _plan(
-        self, request: Request, domain: str, known: KnownPage, settings: Settings, *, is_met: bool
+        self, request: Request, key: bytes, domain: str, known: KnownPage, settings: Settings, *, is_met: bool
     ) -> FetchPlan:
         """Decide about a request for a page; *is_met*: the run had an answer to it."""
-        lastmod = self._sitemaps.dates.get(page_key(request.url, self._runtime.rules))
+        lastmod = self._sitemaps.dates.get(key)
         trusts_validators, trusts_lastmod = True, False
         if known.state is not None:
             site = await self._runtime.sites.recalled(domain)
@@ -281,7 +281,7 @@ class Unchanged:
             trusts_lastmod=trusts_lastmod,
         )
         decision = decide(request.url, page_state(known), datetime.now(UTC), recrawl_policy(settings), situation)
-        return FetchPlan(known, decision, situation.refresh, lastmod)
+        return FetchPlan(key, known, decision, situation.refresh, lastmod)
 
     # After it.
 
@@ -298,12 +298,12 @@ class Unchanged:
         site.fetches += 1
         if 200 <= response.status < 300:
             await self._received(request, response, settings, plan, site)
-            self._note_answer(request)
+            self._note_answer(plan.page_key)
             return
         if plan.fetched != "skip":
             self._failed(request, response.status, site)
         if response.status in GONE:
-            self._note_answer(request)
+            self._note_answer(plan.page_key)
         visit = self._runtime.begin_visit(request, response, settings)
         if visit is not None and "unchanged" in settings.acting:
             visit.giver = self._runtime.giver_of(visit.callback)
@@ -314,11 +314,10 @@ class Unchanged:
             return None
         key = page_key(request.url, self._runtime.rules)
         known = await self._known(AskedPage(key, with_chunks=makes_chunks(settings)))
-        return FetchPlan(known, Fetch(FetchReason.NOT_HELD), began=time.monotonic())
+        return FetchPlan(key, known, Fetch(FetchReason.NOT_HELD), began=time.monotonic())
 
-    def _note_answer(self, request: Request) -> None:
+    def _note_answer(self, key: bytes) -> None:
         """Remember that a page was answered, unless it is remembered as met."""
-        key = page_key(request.url, self._runtime.rules)
         if key in self._runtime.met:
             self._answered.discard(key)
         else:
@@ -356,7 +355,7 @@ class Unchanged:
         runtime = self._runtime
         key = page_key(response.url, runtime.rules)
         known = plan.known
-        if response.url != request.url and key != page_key(request.url, runtime.rules):
+        if response.url != request.url and key != plan.page_key:
             # A browser ended up elsewhere.
             known = await self._known(AskedPage(key, with_chunks=makes_chunks(settings)))
         if known.state is not None:
@@ -423,7 +422,7 @@ class Unchanged:
             judgement.verdict = Verdict(before, judgement.verdict.change, "as at its first visit in this run")
         met[key] = judgement.verdict.kind
         if first is None and judgement.verdict.kind in (VerdictKind.NEW, VerdictKind.CHANGED):
-            state = judgement.state if judgement.verdict.kind is VerdictKind.CHANGED else None
+            state = judgement.known.state if judgement.verdict.kind is VerdictKind.CHANGED else None
             self._first[key] = _FirstChange(
                 state, judgement.body, judgement.blocks, judgement.verdict, visit.fetched_at
             )
@@ -433,7 +432,7 @@ class Unchanged:
         visit.giver = self._runtime.giver_of(visit.callback)
         if visit.settings.unchanged != "skip" or not self._runtime.crawl.has_history:
             return
-        state = visit.judgement.state if visit.judgement is not None else None
+        state = visit.judgement.known.state if visit.judgement is not None else None
         if state is not None and state.gone_at is not None:
             # It was told as removed: all that it gives is new.
             return
@@ -456,7 +455,7 @@ class Unchanged:
         self, request: Request, response: Response, visit: Visit, judgement: Judgement, site: Site
     ) -> bool:
         """Give a verdict; say whether the page is one."""
-        state, settings = judgement.state, visit.settings
+        state, settings = judgement.known.state, visit.settings
         if (
             state is not None
             and state.gone_at is None
@@ -507,7 +506,7 @@ class Unchanged:
 
     def _check_word(self, site: Site, plan: FetchPlan, judgement: Judgement) -> None:
         """Count how far the site's validators and dates told the truth."""
-        state = judgement.state
+        state = judgement.known.state
         had = (state.etag, state.last_modified) if state is not None else ()
         if any(had) and judgement.fetched == "get" and not plan.asked_if and judgement.is_unchanged:
             site.count_whole(same_validators=had == (judgement.etag, judgement.last_modified))
@@ -603,7 +602,7 @@ class Comparing:
             # Of a domain that is met for the first time nothing is compared.
             await result_of(site.versions.meet(keys))
         judgement.blocks = pack_fingerprints(keys)
-        state = judgement.state
+        state = judgement.known.state
         if state is None or state.gone_at is not None or (state.content_hash is None and state.blocks is None):
             judgement.verdict = _without_a_version(state)
             return
@@ -614,7 +613,7 @@ class Comparing:
     def other(self, response: Response, judgement: Judgement) -> None:
         """Judge what is no page of HTML."""
         judgement.content = hashlib.sha256(response.body).digest()
-        state = judgement.state
+        state = judgement.known.state
         if state is None or state.gone_at is not None or state.content_hash is None:
             judgement.verdict = _without_a_version(state)
         else:

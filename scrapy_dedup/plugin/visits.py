@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urlsplit
-from weakref import ReferenceType, WeakKeyDictionary, WeakValueDictionary, ref
+from weakref import ReferenceType, WeakKeyDictionary, WeakValueDictionary, proxy, ref
 
 from itemadapter import ItemAdapter
-from scrapy import Request
+from scrapy import Request, Selector
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Response, TextResponse
 from scrapy.http.request import NO_CALLBACK
@@ -209,6 +209,33 @@ def received_bytes(response: Response) -> int:
     """Return how many bytes of body came over the network, as far as the server said so."""
     declared = response.headers.get("Content-Length")
     return int(declared) if declared and declared.isdigit() and len(declared) < 16 else len(response.body)
+
+
+# To compare takes 1.5 ms for 50 kB, 10 for 250 kB, during which the reactor waits.
+_LARGE_BYTES: Final = 250_000
+
+
+def untie(response: Response) -> None:
+    """Let a response whose callback has ended go with its last user: its selector holds it, and it the selector.
+
+    Else both, and a tree of ten times the HTML, stay until garbage is collected.
+    """
+    if type(selector := getattr(response, "_cached_selector", None)) is Selector:
+        selector.response = proxy(response)
+
+
+def forget_tree(response: Response) -> None:
+    """Let go of the tree of a response that waits, where Scrapy makes the same again when asked.
+
+    A callback may have taken elements out of it, or named its namespaces, and handed the response on.
+    """
+    known = getattr(response, "_cached_selector", None)
+    # A response of a project's own may make another kind of selector.
+    if type(known) is not Selector or len(response.body) > _LARGE_BYTES:
+        return
+    made = Selector(response)  # type: ignore[arg-type]  # it has a selector
+    if (made.type, made.namespaces, made.get()) == (known.type, known.namespaces, known.get()):
+        response._cached_selector = None  # type: ignore[attr-defined]  # noqa: SLF001 (there is no other way)
 
 
 class Visits:

@@ -334,6 +334,7 @@ def page_state(known: KnownPage) -> PageState | None:
 class FetchPlan(Struct, eq=False):
     """What is done about a request, and what came of it."""
 
+    page_key: bytes
     known: KnownPage
     decision: Fetch | Revalidate | Skip
     is_refresh: bool = False
@@ -407,11 +408,6 @@ class Judgement(Struct):
     """When an earlier visit of this run found the same new version; None: none did."""
 
     @property
-    def state(self) -> StoredState | None:
-        """What the last acknowledged visit left."""
-        return self.known.state
-
-    @property
     def is_unchanged(self) -> bool:
         """Whether the last run's version stands."""
         return self.verdict.kind is VerdictKind.UNCHANGED
@@ -420,12 +416,13 @@ class Judgement(Struct):
     def is_stored(self) -> bool:
         """Whether that version is in the store."""
         stands = self.is_unchanged and not self.is_written_over
-        return stands and self.state is not None and self.state.content_hash is not None
+        state = self.known.state
+        return stands and state is not None and state.content_hash is not None
 
 
 def word_kept(plan: FetchPlan, judgement: Judgement) -> ValidatorRecord | None:
     """Return by how much a visit adds to what a site's validators and dates are worth; None where it says nothing."""
-    state = judgement.state
+    state = judgement.known.state
     before = page_state(plan.known)
     if state is None or before is None or judgement.fetched == "skip":
         # What was not asked for proves nothing.

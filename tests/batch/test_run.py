@@ -14,11 +14,10 @@ from scrapy_dedup.batch.shared_facts import CHUNK, LookupWriter, PageTally, fact
 from scrapy_dedup.batch.steps import PAGE, KnowledgeFile
 from scrapy_dedup.core.duplicates import NO_FIELDS, PageEvidence, blocks_of_text, shingles, sketch_of
 from scrapy_dedup.core.pages.fingerprints import text_hash
-from scrapy_dedup.service.duplicates.chunking import ACROSS, divide
+from scrapy_dedup.service.duplicates.chunking import ACROSS, Stopwatch, divide
 from scrapy_dedup.service.duplicates.page_facts import PageFacts
 from scrapy_dedup.service.files.run import RunOthers
 from scrapy_dedup.service.files.tasks import CleanedLine
-from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings
 

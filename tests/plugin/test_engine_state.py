@@ -3,14 +3,12 @@
 import platform
 from types import SimpleNamespace
 from typing import Any
-from weakref import ref
 
 import pytest
 from scrapy.core.scraper import Slot
-from scrapy.http import HtmlResponse
 from scrapy.settings import Settings
 
-from scrapy_dedup.plugin.engine_state import EngineState, forget_tree, untie
+from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.plugin.run_state import FILE, forget_broken_queues, job_of
 from scrapy_dedup.plugin.runtime import share_heap
 
@@ -89,32 +87,6 @@ def test_scraper_has_room_for_what_is_parked_unless_the_project_says_how_much(gi
     EngineState(crawler).make_room(300)
 
     assert slot.max_active_size == room
-
-
-def a_response() -> HtmlResponse:
-    return HtmlResponse("http://a.example/", body=b"<p>text</p><p>more</p>", encoding="utf-8")
-
-
-def test_response_whose_callback_has_ended_goes_with_its_last_user():
-    response = a_response()
-    paragraphs, gone = response.css("p"), ref(response)
-    untie(response)
-    assert response.selector.response == response
-    del response
-    assert gone() is None, "no garbage was to be collected"
-    assert paragraphs.css("::text").getall() == ["text", "more"]
-
-
-def test_tree_of_a_response_that_waits_goes_where_the_same_is_made_again():
-    plain, cut, named, unread = (a_response() for _ in range(4))
-    assert plain.css("p::text").getall() == ["text", "more"]
-    cut.css("p")[1].drop()
-    named.selector.register_namespace("q", "http://q.example/")
-    for response in (plain, cut, named, unread):
-        forget_tree(response)
-
-    assert [response._cached_selector is None for response in (plain, cut, named, unread)] == [True, False, False, True]
-    assert plain.css("p::text").getall() == ["text", "more"]
 
 
 def test_emptied_folder_is_another_job(tmp_path):

@@ -77,8 +77,8 @@ def test_page_counts_as_changed_where_the_store_does_not_answer(project, path, d
 
 def test_damaged_fingerprints_are_counted(project):
     judgement = stored(project)
-    assert judgement.state is not None
-    damaged = Judgement(KnownPage(replace(judgement.state, blocks=b"\x01\x02\x03")))
+    assert judgement.known.state is not None
+    damaged = Judgement(KnownPage(replace(judgement.known.state, blocks=b"\x01\x02\x03")))
 
     judged = Judged(project, damaged, NEW_TEXT)
 

@@ -11,7 +11,7 @@ from scrapy.http import HtmlResponse, Response, XmlResponse
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.guard import ParseLimits
 from scrapy_dedup.core.urls.normal_form import DEFAULT_RULES
-from scrapy_dedup.plugin.visits import Visit, Visits, is_signpost
+from scrapy_dedup.plugin.visits import Visit, Visits, forget_tree, is_signpost, untie
 from scrapy_dedup.service.crawl.drafts import Draft
 from scrapy_dedup.settings import Settings
 from tests.plugin.builders import a_response
@@ -110,3 +110,29 @@ def test_what_a_visit_waits_for_keeps_no_crawl_in_a_process_that_goes_on():
     gc.collect()
 
     assert gone() is None
+
+
+def a_plain_response() -> HtmlResponse:
+    return HtmlResponse("http://a.example/", body=b"<p>text</p><p>more</p>", encoding="utf-8")
+
+
+def test_response_whose_callback_has_ended_goes_with_its_last_user():
+    response = a_plain_response()
+    paragraphs, gone = response.css("p"), ref(response)
+    untie(response)
+    assert response.selector.response == response
+    del response
+    assert gone() is None, "no garbage was to be collected"
+    assert paragraphs.css("::text").getall() == ["text", "more"]
+
+
+def test_tree_of_a_response_that_waits_goes_where_the_same_is_made_again():
+    plain, cut, named, unread = (a_plain_response() for _ in range(4))
+    assert plain.css("p::text").getall() == ["text", "more"]
+    cut.css("p")[1].drop()
+    named.selector.register_namespace("q", "http://q.example/")
+    for response in (plain, cut, named, unread):
+        forget_tree(response)
+
+    assert [response._cached_selector is None for response in (plain, cut, named, unread)] == [True, False, False, True]
+    assert plain.css("p::text").getall() == ["text", "more"]

@@ -5,10 +5,9 @@ from typing import Any
 
 from scrapy_dedup.core.duplicates import shingles, sketch_of
 from scrapy_dedup.core.pages.fingerprints import text_hash
-from scrapy_dedup.service.duplicates.chunking import divide
+from scrapy_dedup.service.duplicates.chunking import Stopwatch, divide
 from scrapy_dedup.service.duplicates.index import DuplicateIndex, PageComparison
 from scrapy_dedup.service.duplicates.page_facts import PageFacts
-from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import DocumentRecord, Record, SourceRecord
 from scrapy_dedup.store.records.shared import Holders

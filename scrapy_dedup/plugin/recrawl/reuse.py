@@ -515,7 +515,7 @@ def stands(outcome: ExtractionRecord, judgement: Judgement, settings: Settings) 
         return False
     if settings.reuse == "body":
         return outcome.body_hash is not None and outcome.body_hash == judgement.body
-    state = judgement.state
+    state = judgement.known.state
     # Numbers that always differ are no news for a reader; a field may be one of them.
     is_same = judgement.is_unchanged and judgement.verdict.change is not Change.VOLATILE
     return is_same and state is not None and outcome.content_hash == state.content_hash

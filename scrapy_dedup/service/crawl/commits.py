@@ -66,7 +66,7 @@ def commit(
     *recorded* is None where the callback did not run, or where what it yielded is not kept; the *draft* of a page that
     gave no item is as it would have gone out.
     """
-    state = judgement.state
+    state = judgement.known.state
     stands = judgement.is_stored and not _brings_another(draft, judgement)
     content = state.content_hash if stands and state is not None else _content_hash(judgement, draft)
     at_once: list[Record] = []
@@ -131,7 +131,7 @@ def _content_hash(judgement: Judgement, draft: Draft | None) -> bytes | None:
 def _document(
     stay: Stay, judgement: Judgement, draft: Draft | None, content: bytes | None, settings: Settings, at: datetime
 ) -> DocumentRecord:
-    state = judgement.state
+    state = judgement.known.state
     cleaned = draft.cleaned if draft is not None else None
     changed = judgement.verdict.kind is VerdictKind.CHANGED
     shown = cleaned if draft is not None and not draft.bare else None
@@ -167,7 +167,7 @@ def _document(
 
 
 def _seen(stay: Stay, judgement: Judgement, settings: Settings) -> SeenRecord:
-    state = judgement.state
+    state = judgement.known.state
     assert state is not None
     return SeenRecord(
         page_key=stay.page_key,
@@ -192,7 +192,7 @@ def _word(judgement: Judgement) -> Any:
 
 
 def _interval(judgement: Judgement, settings: Settings) -> float | None:
-    state = judgement.state
+    state = judgement.known.state
     last = state.interval_seconds if state else None
     policy = adaptive_policy(settings)
     if policy is None or judgement.fetched == "skip":

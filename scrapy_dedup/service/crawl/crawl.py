@@ -37,6 +37,7 @@ from scrapy_dedup.service.cut.reading import Reading
 from scrapy_dedup.service.cut.removals import removal_decisions, shadow_decision
 from scrapy_dedup.service.cut.site_cleaning import SiteCut, cut_page
 from scrapy_dedup.service.cut.site_patterns import patterns_of
+from scrapy_dedup.service.duplicates.chunking import Stopwatch
 from scrapy_dedup.service.duplicates.index import DuplicateIndex
 from scrapy_dedup.service.duplicates.page_facts import Aliases, PageFacts
 from scrapy_dedup.service.learning import (
@@ -50,7 +51,6 @@ from scrapy_dedup.service.learning import (
     to_rest,
 )
 from scrapy_dedup.service.policies import repeat_policy
-from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.service.templates.site_records import site_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import (

@@ -17,6 +17,7 @@ from scrapy_dedup.service.cut.cleaning import Cleaned, as_asked
 from scrapy_dedup.service.cut.site_cleaning import How, SiteCut
 from scrapy_dedup.service.duplicates.chunking import (
     PageChunks,
+    Stopwatch,
     as_before,
     chunks_as_asked,
     divide,
@@ -27,7 +28,6 @@ from scrapy_dedup.service.duplicates.index import PageComparison
 from scrapy_dedup.service.duplicates.page_facts import Duplicate
 from scrapy_dedup.service.model_file import model_hash
 from scrapy_dedup.service.recrawl import Judgement
-from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.pages.contents import HeldText
@@ -114,7 +114,7 @@ class Draft(Struct):
     @property
     def is_new(self) -> bool:
         """Whether it is surely met for the first time."""
-        return self.judgement is not None and self.judgement.state is None
+        return self.judgement is not None and self.judgement.known.state is None
 
     @property
     def text_hash(self) -> bytes | None:
@@ -210,7 +210,7 @@ def recalled(held: HeldText) -> Recalled | None:
 
 def usable_text(judgement: Judgement, settings: Settings) -> Recalled | None:
     """Return what was cut from a page that did not change, where nothing that made it has changed."""
-    state, held = judgement.state, judgement.known.text
+    state, held = judgement.known.state, judgement.known.text
     if held is None or state is None or state.stale is not None or state.document_key not in (None, state.page_key):
         return None
     if held.fetched_at != state.last_changed_at:
@@ -230,10 +230,10 @@ def hold_as_before(draft: Draft, settings: Settings) -> None:
     judgement, cleaned, page = draft.judgement, draft.cleaned, draft.page
     if judgement is None or not judgement.is_unchanged or cleaned is None or page is None or not draft.of_response:
         return
-    if judgement.state is None or (known := judgement.known.text) is None:
+    if judgement.known.state is None or (known := judgement.known.text) is None:
         return
     before = usable_text(judgement, settings)
-    if before is None or (page.title, page.lang or None) != (judgement.state.title, known.report.get("lang")):
+    if before is None or (page.title, page.lang or None) != (judgement.known.state.title, known.report.get("lang")):
         return
     if known.cleaned_content != cleaned.content:
         if not known.cleaned_content.strip():
@@ -325,7 +325,7 @@ def _cleaned_again(draft: Draft, settings: Settings) -> dict[str, Any]:
 
 def is_made_otherwise(judgement: Judgement, settings: Settings) -> bool:
     """Say whether a person's decision or a setting cuts a page's text otherwise than the one that is held."""
-    held, state = judgement.known.text, judgement.state
+    held, state = judgement.known.text, judgement.known.state
     was_stale = state is not None and state.stale is not None
     return was_stale or (held is not None and held.report.get("made_by") != text_version(settings))
 
@@ -342,7 +342,7 @@ def place_among_others(comparison: PageComparison, settings: Settings) -> dict[s
 
 def verdict_of(judgement: Judgement) -> dict[str, Any]:
     """Return what became of a page since its last visit."""
-    verdict, state = judgement.verdict, judgement.state
+    verdict, state = judgement.verdict, judgement.known.state
     found: dict[str, Any] = {
         "verdict": verdict.kind.value,
         "change": verdict.change.value,

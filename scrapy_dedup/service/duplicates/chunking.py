@@ -1,7 +1,9 @@
 """A page's text as chunks: which of them go out, which are left out, and by which layer."""
 
+import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,7 +13,6 @@ from msgspec.structs import replace
 from scrapy_dedup.core.chunks.chunks import GIVEN, Chunk, ChunkPolicy, ChunkState, StoredChunk, once, split_into_chunks
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.service.policies import imported
-from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
 
 if TYPE_CHECKING:
@@ -108,6 +109,22 @@ class PageChunks(Struct, frozen=True):
             for layer, (chunks, chars) in self.left_out(in_shadow=in_shadow).items():
                 found |= {f"{prefix}{layer}/chunks": chunks, f"{prefix}{layer}/chars": chars}
         return found
+
+
+class Stopwatch(dict[str, float]):
+    """How many seconds of this thread's CPU time layers took, by the names of stats without `dedup/`.
+
+    Each thread has its own, or one waits for the other.
+    """
+
+    @contextmanager
+    def on(self, layer: str) -> Iterator[None]:
+        """Count what is done meanwhile for a layer."""
+        name, began = f"seconds/{layer}", time.thread_time()
+        try:
+            yield
+        finally:
+            self[name] = self.get(name, 0.0) + time.thread_time() - began
 
 
 def makes_chunks(settings: Settings) -> bool:

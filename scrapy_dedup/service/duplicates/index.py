@@ -30,9 +30,8 @@ from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.core.pages.render import plain
 from scrapy_dedup.core.urls.seen import Latest
 from scrapy_dedup.service.cut.removals import ACTION, SHADOW
-from scrapy_dedup.service.duplicates.chunking import PageChunks, across
+from scrapy_dedup.service.duplicates.chunking import PageChunks, Stopwatch, across
 from scrapy_dedup.service.duplicates.page_facts import PageFacts
-from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.codec import Packer, unpack_text
 from scrapy_dedup.store.records.records import (

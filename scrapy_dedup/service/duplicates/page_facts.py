@@ -25,8 +25,7 @@ from scrapy_dedup.core.urls.canonical import (
 from scrapy_dedup.core.urls.normal_form import UrlRules
 from scrapy_dedup.core.urls.seen import KeyTable, Latest
 from scrapy_dedup.service.cut.cleaning import Cleaned, markdown_of
-from scrapy_dedup.service.duplicates.chunking import JudgedChunk, divide, makes_chunks
-from scrapy_dedup.service.stopwatch import Stopwatch
+from scrapy_dedup.service.duplicates.chunking import JudgedChunk, Stopwatch, divide, makes_chunks
 from scrapy_dedup.settings import Settings
 
 # So many pages with different contents may declare one page canonical before it comes; a bound for templates' mistakes.

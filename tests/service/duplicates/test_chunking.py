@@ -14,6 +14,7 @@ from scrapy_dedup.service.duplicates.chunking import (
     GONE,
     JudgedChunk,
     PageChunks,
+    Stopwatch,
     TokenizerError,
     across,
     chunks_report,
@@ -21,7 +22,6 @@ from scrapy_dedup.service.duplicates.chunking import (
     makes_chunks,
     measure_of,
 )
-from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
 from tests.hospital.words import prose
 from tests.service.known_facts import a_paragraph
