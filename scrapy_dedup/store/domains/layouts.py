@@ -4,11 +4,12 @@ Of the versions of a layout's template at most one is live.
 """
 
 import uuid
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 from sqlalchemy import (
     ColumnClause,
     ColumnElement,
@@ -220,31 +221,23 @@ def put_picture(connection: Connection, project_id: uuid.UUID, picture: StoredPi
     upsert(connection, LayoutPictureRow, ("project_id", "domain", "layout"), [row])
 
 
-class _Layout(Struct):
-    """What is found of a layout, one table after the other."""
-
-    sums: Any = None
-    runs: dict[MetRun, int] = field(default_factory=dict)
-    example_url: str | None = None
-    template: TemplateFigures | None = None
-
-
 def layouts_of(connection: Connection, project_id: uuid.UUID, domain: Domains = None) -> list[LayoutFigures]:
     """Return the layouts of a domain, of some or of all: in the order of domains, those with most visits first."""
-    found: dict[tuple[str, int], _Layout] = {}
+    found: defaultdict[tuple[str, int], dict[str, Any]] = defaultdict(lambda: {"runs": {}})
     for row in connection.execute(_signature_sums(project_id, domain)):
-        found.setdefault((row.domain, row.layout), _Layout()).sums = row
+        layout = found[row.domain, row.layout]
+        layout |= {name: getattr(row, name) for name in ("signatures", "first_seen_at", "last_seen_at")}
+        layout["visits"] = int(row.visits)  # PostgreSQL's sums of integers are decimals
     for row in connection.execute(_run_counts(project_id, domain)):
-        layout = found.setdefault((row.domain, row.layout), _Layout())
-        run = MetRun(row.id, row.started_at)
-        layout.runs[run] = layout.runs.get(run, 0) + int(row.pages)
+        layout, run = found[row.domain, row.layout], MetRun(row.id, row.started_at)
+        layout["runs"][run] = layout["runs"].get(run, 0) + int(row.pages)
         # That of the newest run: older addresses may be gone.
-        layout.example_url = row.first_url
+        layout["example_url"] = row.first_url
     for version in template_figures(connection, project_id, domain):
-        layout = found.setdefault((version.domain, version.layout), _Layout())
-        if layout.template is None or layout.template.state != "live":
-            layout.template = version
-    figures = [_figures(*names, layout) for names, layout in found.items()]
+        layout = found[version.domain, version.layout]
+        if "template" not in layout or layout["template"].state != "live":
+            layout["template"] = version
+    figures = [LayoutFigures(*names, **known) for names, known in found.items()]
     return sorted(figures, key=lambda each: (each.domain, -each.visits, each.layout))
 
 
@@ -284,22 +277,6 @@ def _run_counts(project_id: uuid.UUID, domain: Domains) -> Any:
         .outerjoin(CrawlRun, same_run)
         .where(*_of(LayoutRun, project_id, domain))
         .order_by(func.coalesce(CrawlRun.started_at, LayoutRun.counted_at), LayoutRun.run_id)
-    )
-
-
-def _figures(domain: str, layout: int, found: _Layout) -> LayoutFigures:
-    sums = found.sums
-    return LayoutFigures(
-        domain,
-        layout,
-        signatures=sums.signatures if sums else 0,
-        # PostgreSQL's sums of integers are decimals.
-        visits=int(sums.visits) if sums else 0,
-        first_seen_at=sums.first_seen_at if sums else None,
-        last_seen_at=sums.last_seen_at if sums else None,
-        runs=found.runs,
-        example_url=found.example_url,
-        template=found.template,
     )
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from operator import itemgetter
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import asdict
 from sqlalchemy import (
     ColumnClause,
@@ -26,7 +26,7 @@ from sqlalchemy import (
 )
 
 from scrapy_dedup.core.domains import DomainStanding, DomainStatus, after_run, is_pattern, name_pattern, twin_of
-from scrapy_dedup.store.engine.codec import column_text
+from scrapy_dedup.store.engine.codec import column_text, row_of
 from scrapy_dedup.store.records.lookups import values_of
 from scrapy_dedup.store.records.records import ConfidenceRecord
 from scrapy_dedup.store.records.stored import SILENT_AFTER
@@ -86,15 +86,7 @@ class StoredDomain(Struct, frozen=True):
     @property
     def standing(self) -> DomainStanding:
         """What stands about it."""
-        before = self.status_before
-        return DomainStanding(
-            DomainStatus(self.status),
-            DomainStatus(before) if before else None,
-            self.blacklisted_at,
-            self.blacklisted_by,
-            self.blacklist_reason,
-            self.blacklist_expires_at,
-        )
+        return convert(self, DomainStanding, from_attributes=True)
 
 
 class TwinPair(Struct, frozen=True):
@@ -237,14 +229,7 @@ def set_standings(
     connection: Connection, rows: Sequence[StoredDomain], standings: Sequence[DomainStanding], at: datetime
 ) -> None:
     """Let other things stand about domains, one for each."""
-    change(connection, {row.domain_id: _columns(one) for row, one in zip(rows, standings, strict=True)}, at)
-
-
-def _columns(standing: DomainStanding) -> dict[str, Any]:
-    return asdict(standing) | {
-        "status": standing.status.value,
-        "status_before": standing.status_before.value if standing.status_before else None,
-    }
+    change(connection, {row.domain_id: row_of(one) for row, one in zip(rows, standings, strict=True)}, at)
 
 
 def blacklisted(

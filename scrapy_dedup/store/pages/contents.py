@@ -4,9 +4,9 @@ Originals and answers count for the size bound, which is held here; and it is no
 """
 
 import uuid
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 from sqlalchemy import (
@@ -47,14 +47,6 @@ _KEYS = ("project_id", "page_key")
 # When the bound is passed, what is kept shrinks to this share of it, so that the next time is some pages away.
 _ROOM = 0.9
 _DROPPED_AT_ONCE = 500
-
-
-class HeldContent(Struct, frozen=True):
-    """What a page's row holds before a write."""
-
-    fetched_at: datetime
-    content_bytes: int
-    cleaned_bytes: int
 
 
 def write(connection: Connection, project_id: uuid.UUID, batch: Batch, stored_bytes: int, keep: KeepPolicy) -> None:
@@ -119,17 +111,18 @@ def set_cleaned(
     return sum(size - held[key].cleaned_bytes for key, size in sizes.items())
 
 
-def _held(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]) -> dict[bytes, HeldContent]:
+def _held(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]) -> dict[bytes, Any]:
+    """Return what the rows of pages hold before a write: fetched_at, content_bytes, cleaned_bytes."""
     columns = (SourceRow.page_key, SourceRow.fetched_at, SourceRow.content_bytes, SourceRow.cleaned_bytes)
     of_project = select(*columns).where(SourceRow.project_id == project_id)
-    return {key: HeldContent(*held) for key, *held in rows_in(connection, of_project, SourceRow.page_key, keys)}
+    return {row.page_key: row for row in rows_in(connection, of_project, SourceRow.page_key, keys)}
 
 
 def _keep_versions(
     connection: Connection,
     project_id: uuid.UUID,
     replaced: Mapping[bytes, Row],
-    held: Mapping[bytes, HeldContent],
+    held: Mapping[bytes, Any],
     versions: int,
 ) -> int:
     """Keep what is about to be replaced, as far as so many versions allow; return the growth in bytes."""
@@ -140,7 +133,7 @@ def _keep_versions(
 
 
 def _move_to_versions(
-    connection: Connection, project_id: uuid.UUID, replaced: Mapping[bytes, Row], held: Mapping[bytes, HeldContent]
+    connection: Connection, project_id: uuid.UUID, replaced: Mapping[bytes, Row], held: Mapping[bytes, Any]
 ) -> int:
     """Copy originals that differ from the new ones; a page that came again as it was is no new version."""
     later = [key for key, row in replaced.items() if row["fetched_at"] > held[key].fetched_at]
@@ -194,62 +187,42 @@ def count_bytes(connection: Connection, project_id: uuid.UUID, stored_bytes: int
     connection.execute(update(Project).where(Project.id == project_id).values(stored_bytes=stored_bytes))
 
 
+_EMPTIED = update(SourceRow).values(
+    {"content": None, "content_bytes": 0, "cleaned_content": None, "cleaned_bytes": 0, "report": None}
+)
+# What the size bound drops: in which order, what a row counts, how it goes, and which do.
+_DROPPED: Final[Sequence[Any]] = (
+    ((SourceVersion.fetched_at, SourceVersion.page_key), SourceVersion.content_bytes, delete(SourceVersion)),
+    ((Response.received_at, Response.wire_key), Response.body_bytes, delete(Response)),
+    (
+        (SourceRow.fetched_at, SourceRow.page_key),
+        SourceRow.content_bytes + SourceRow.cleaned_bytes,
+        *(_EMPTIED, SourceRow.content.is_not(None)),
+    ),
+)
+
+
 def drop_oldest(connection: Connection, project_id: uuid.UUID, excess: int) -> int:
     """Free at least so many bytes, older versions first, then answers, then the pages fetched longest ago.
 
     Returns how many.
     """
     freed = 0
-    for drop in (_drop_oldest_versions, _drop_oldest_responses, _empty_oldest_pages):
-        while freed < excess:
-            some = drop(connection, project_id, excess - freed)
-            if not some:
-                break
-            freed += some
-    return freed
-
-
-def _drop_oldest_versions(connection: Connection, project_id: uuid.UUID, excess: int) -> int:
-    oldest = (
-        select(SourceVersion.page_key, SourceVersion.fetched_at, SourceVersion.content_bytes)
-        .where(SourceVersion.project_id == project_id)
-        .order_by(SourceVersion.fetched_at, SourceVersion.page_key)
-        .limit(_DROPPED_AT_ONCE)
-    )
-    dropped, freed = _first_of(connection, oldest, excess)
-    _delete_versions(connection, project_id, [(key, fetched_at) for key, fetched_at, _ in dropped])
-    return freed
-
-
-def _empty_oldest_pages(connection: Connection, project_id: uuid.UUID, excess: int) -> int:
-    oldest = (
-        select(SourceRow.page_key, SourceRow.content_bytes + SourceRow.cleaned_bytes)
-        .where(SourceRow.project_id == project_id, SourceRow.content.is_not(None))
-        .order_by(SourceRow.fetched_at, SourceRow.page_key)
-        .limit(_DROPPED_AT_ONCE)
-    )
-    emptied, freed = _first_of(connection, oldest, excess)
-    empty_pages(connection, project_id, [key for key, _ in emptied])
+    for order, size, change, *chosen in _DROPPED:
+        here = (order[0].table.c.project_id == project_id, *chosen)
+        oldest = select(*order, size).where(*here).order_by(*order).limit(_DROPPED_AT_ONCE)
+        while freed < excess and (rows := connection.execute(oldest).all()):
+            for row in rows:
+                freed += row[-1]
+                if freed >= excess:
+                    break
+            connection.execute(change.where(*here, tuple_(*order) <= tuple_(*row[:-1])))
     return freed
 
 
 def empty_pages(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]) -> None:
     """Set the contents of pages to NULL; the rows stay, with URL, title and time."""
-    nothing = {"content": None, "content_bytes": 0, "cleaned_content": None, "cleaned_bytes": 0, "report": None}
-    without = update(SourceRow).where(SourceRow.project_id == project_id).values(nothing)
-    change_in(connection, without, SourceRow.page_key, keys)
-
-
-def _first_of(connection: Connection, oldest: Any, excess: int) -> tuple[list[Any], int]:
-    """Return the first rows of a statement whose last column, a size, comes to so many bytes, and to how many."""
-    found: list[Any] = []
-    freed = 0
-    for row in connection.execute(oldest).all():
-        if freed >= excess:
-            break
-        found.append(row)
-        freed += row[-1]
-    return found, freed
+    change_in(connection, _EMPTIED.where(SourceRow.project_id == project_id), SourceRow.page_key, keys)
 
 
 _RESPONSE_KEYS = ("project_id", "wire_key")
@@ -331,20 +304,6 @@ def write_others(connection: Connection, project_id: uuid.UUID, batch: Batch) ->
         ]
         connection.execute(update(table).where(of_key), rows)
     upsert(connection, DeliveryRow, ("project_id", "page_key", "giver"), list(batch.deliveries.values()))
-
-
-def _drop_oldest_responses(connection: Connection, project_id: uuid.UUID, excess: int) -> int:
-    """Drop the answers that came longest ago, so many bytes of them; return how many bytes went."""
-    oldest = (
-        select(Response.wire_key, Response.body_bytes)
-        .where(Response.project_id == project_id)
-        .order_by(Response.received_at, Response.wire_key)
-        .limit(_DROPPED_AT_ONCE)
-    )
-    dropped, freed = _first_of(connection, oldest, excess)
-    of_project = delete(Response).where(Response.project_id == project_id)
-    change_in(connection, of_project, Response.wire_key, [key for key, _ in dropped])
-    return freed
 
 
 def deliveries(connection: Connection, project_id: uuid.UUID, page_key: bytes) -> dict[bytes, DeliveryRecord]:

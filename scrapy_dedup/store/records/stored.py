@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from scrapy_dedup.store.records import records
 
@@ -238,13 +238,13 @@ class LayoutFigures(Struct, frozen=True):
 
     domain: str
     layout: int
-    signatures: int
-    visits: int
-    first_seen_at: datetime | None
-    last_seen_at: datetime | None
-    runs: Mapping[MetRun, int]
-    example_url: str | None
-    template: TemplateFigures | None
+    signatures: int = 0
+    visits: int = 0
+    first_seen_at: datetime | None = None
+    last_seen_at: datetime | None = None
+    runs: Mapping[MetRun, int] = field(default_factory=dict)
+    example_url: str | None = None
+    template: TemplateFigures | None = None
 
 
 class StoredAlarm(records.AlarmRecord, frozen=True, kw_only=True):
