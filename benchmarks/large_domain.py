@@ -197,12 +197,15 @@ def _count_by_epochs(pages: int) -> dict[str, Any]:
 def _redesign_in_a_crawl() -> dict[str, Any]:
     """Return after how many pages of a new design a crawl's learner raised its alarm, and when pages fitted again.
 
-    What it holds is bounded, and watches the last ten pages: how many came before does not matter.
+    The crawl knows the site from an earlier one. What it holds is bounded, and watches the last ten pages: how many
+    came before does not matter.
     """
     learner = SiteLearner("site.example", Settings())
     at = datetime.now(UTC)
     alarm = fits_from = None
     for number in range(_LEARNED + _WATCHED):
+        if number == _LEARNED and learner.knowledge is not None:
+            learner.recall(learner.knowledge)
         key, url, html, page = _page(number, is_new=number >= _LEARNED)
         learner.see(key, url, html, page)
         if number + 1 in (5, 20, 60):

@@ -77,8 +77,9 @@ _PAGES_OF_TEMPLATES: Final = 8
 class SiteLearner:
     """Learns from the first pages of a domain, and later from pages that no template fits.
 
-    Where these are few they are of layouts that the first pages did not have. Where they are most pages of late, the
-    site was redesigned: an alarm is raised, and from then on it is learned anew, from those pages and all that follow.
+    Where these are few, or of no layout in a run that learned the site itself, they are of layouts that the first pages
+    did not have. Else, where they are most pages of late, the site was redesigned: an alarm is raised, and from then on
+    it is learned anew, from those pages and all that follow.
     """
 
     def __init__(self, domain: str, settings: Settings) -> None:
@@ -99,6 +100,8 @@ class SiteLearner:
         self._late: list[LearnedPage | None] = []
         """The last pages, None where nothing about them is in doubt."""
         self._watch = DriftWatch()
+        self._is_recalled = False
+        """What is known is of an earlier run."""
         self._records: list[LayoutKnowledge] = []
         self._pages: Counter[int] = Counter()
         self._signatures: Counter[tuple[int, int, int]] = Counter()
@@ -111,7 +114,7 @@ class SiteLearner:
 
     def recall(self, knowledge: SiteKnowledge) -> None:
         """Start from what was learned before."""
-        self.knowledge = knowledge
+        self.knowledge, self._is_recalled = knowledge, True
 
     @property
     def is_settled(self) -> bool:
@@ -153,6 +156,7 @@ class SiteLearner:
     def _learn_all(self, at: datetime) -> Steps[None]:
         newer = yield self._learned_from(self._sample, with_snapshots=True)
         yield from self._keep(newer.with_snapshots_of(self.knowledge), at)
+        self._is_recalled = False
 
     def _learned_from(
         self, sample: SiteSample, *, with_snapshots: bool, former: SiteKnowledge | None = None
@@ -216,14 +220,17 @@ class SiteLearner:
             return False
         # Where no template is live yet, none of them ceased to fit.
         what = found.doubt if found.misfit == NO_LAYOUT else found.misfit or found.doubt
-        look = Look(page_key, found.layout, what, at, hash(tuple(page.fingerprints)) if what else 0)
+        # Of a layout that had too few pages for a template nothing is known.
+        layout = found.layout if found.layout in self.knowledge.templates else REST
+        look = Look(page_key, layout, what, at, hash(tuple(page.fingerprints)) if what else 0)
         is_wanted = bool(look.what) or self._former is not None
         learned = learned_page(page_key, url, page) if is_wanted else None
         self._late = [*self._late, learned][-WINDOW:]
         drift = self._watch.note(look)
         if drift is not None:
             watch, self._watch = self._watch, DriftWatch()
-            if (yield from self._learn_more(at)):
+            # Of a run that learned the site itself pages of no layout are of a kind that its first pages were not.
+            if (yield from self._learn_more(at)) or (drift.layout == REST and not self._is_recalled):
                 drift = None
             else:
                 self._watch = watch
