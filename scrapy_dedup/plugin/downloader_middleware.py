@@ -24,7 +24,7 @@ from scrapy_dedup.core.urls.seen import KeyTable
 from scrapy_dedup.plugin.domains import RefusedDomain
 from scrapy_dedup.plugin.dupefilter import request_url
 from scrapy_dedup.plugin.engine_state import EngineState
-from scrapy_dedup.plugin.overrides import is_left_alone, with_request
+from scrapy_dedup.plugin.overrides import META_KEY, is_left_alone, with_request
 from scrapy_dedup.plugin.recrawl.reuse import RUNNING
 from scrapy_dedup.plugin.requests import redirected_from
 from scrapy_dedup.plugin.runtime import Runtime
@@ -150,7 +150,8 @@ class DedupDownloaderMiddleware:
         """Return what holds for a request; None for those that are left alone."""
         if request.method != "GET" or request.callback is NO_CALLBACK:
             return None
-        return with_request(self._runtime.settings, request)
+        settings = self._runtime.settings
+        return with_request(settings, request) if META_KEY in request.meta else settings
 
 
 def _rendering(runtime: Runtime) -> "Rendering | None":

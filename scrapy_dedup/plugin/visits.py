@@ -193,8 +193,7 @@ def is_signpost(request: Request, response: Response) -> bool:
 
 def is_html(response: TextResponse) -> bool:
     """Say whether a response is HTML, by its class or its declared type."""
-    declared = content_type_of(response) or ""
-    return isinstance(response, HtmlResponse) or "html" in declared
+    return isinstance(response, HtmlResponse) or "html" in (content_type_of(response) or "")
 
 
 def content_type_of(response: Response) -> str | None:

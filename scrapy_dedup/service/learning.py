@@ -172,7 +172,7 @@ class SiteLearner:
     @property
     def is_judging(self) -> bool:
         """Whether the last pages may be of a new design: pages wait until that is known."""
-        return self._watch.is_judging
+        return self._watch.asked > 0
 
     def is_drifting(self, layout: int) -> bool:
         """Whether the last alarm was of a layout, and the new design is still learned."""

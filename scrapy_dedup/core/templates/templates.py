@@ -581,15 +581,10 @@ class DriftWatch:
     def __init__(self) -> None:
         self._looks: list[Look] = []
         """No deque: crawls of many small domains hold one watch each, and a deque takes 600 bytes."""
-        self._asked = self._doubtful = 0
+        self.asked = self._doubtful = 0
         """Pages since the question is open, and those of them that are in doubt."""
         self.raised = False
         """An alarm is open."""
-
-    @property
-    def is_judging(self) -> bool:
-        """Whether the question is open."""
-        return self._asked > 0
 
     def note(self, look: Look) -> Drift | None:
         """Take in a page; return the alarm that it raises."""
@@ -603,7 +598,7 @@ class DriftWatch:
             self._ask(is_doubtful=bool(look.what))
             return None
         self.raised = True
-        self._asked = self._doubtful = 0
+        self.asked = self._doubtful = 0
         causes = [(one.layout, one.what) for one in found]
         # Of equally frequent ones the first.
         layout, what = max(causes, key=lambda cause: (causes.count(cause), -causes.index(cause)))
@@ -625,11 +620,11 @@ class DriftWatch:
         return [one for one in looks if one.what and (one.layout or new >= 2 * go_on)]
 
     def _ask(self, *, is_doubtful: bool) -> None:
-        if self._asked or is_doubtful:
-            self._asked += 1
+        if self.asked or is_doubtful:
+            self.asked += 1
             self._doubtful += is_doubtful
-        if self._doubtful + WINDOW - self._asked < ENOUGH or self._asked >= WINDOW:
-            self._asked = self._doubtful = 0
+        if self._doubtful + WINDOW - self.asked < ENOUGH or self.asked >= WINDOW:
+            self.asked = self._doubtful = 0
 
     def cleared(self) -> bool:
         """Return whether an alarm is over: enough pages fit since; asked once, it is closed."""
@@ -641,4 +636,4 @@ class DriftWatch:
     def relearned(self) -> None:
         """Forget the pages that did not fit: what was learned from them is what counts now."""
         self._looks.clear()
-        self._asked = self._doubtful = 0
+        self.asked = self._doubtful = 0

@@ -34,7 +34,7 @@ from scrapy_dedup.service.crawl.commits import alias_kind
 from scrapy_dedup.service.crawl.drafts import Draft, source_record
 from scrapy_dedup.service.cut.cleaning import Cleaned, counts_of
 from scrapy_dedup.service.cut.reading import Reading
-from scrapy_dedup.service.cut.removals import removal_decisions, shadow_decision
+from scrapy_dedup.service.cut.removals import removal_decisions, shadow_decisions
 from scrapy_dedup.service.cut.site_cleaning import SiteCut, cut_page
 from scrapy_dedup.service.cut.site_patterns import patterns_of
 from scrapy_dedup.service.duplicates.chunking import Stopwatch
@@ -394,7 +394,7 @@ class Crawl:
                 self.count("shadow/boilerplate/pages", 1)
                 self.count("shadow/boilerplate/blocks", len(cleaned.removed))
                 self.count("shadow/boilerplate/chars", cleaned.chars_removed)
-                self.rows.append(shadow_decision(draft.page_key, cleaned, at))
+                self.rows += shadow_decisions(draft.page_key, cleaned, at)
 
     def _cut(
         self, draft: Draft, learner: Learner | None, settings: Settings, watch: Stopwatch | None = None

@@ -1,5 +1,6 @@
 """One page to its cleaned text, with what was removed and why, as items say it."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from functools import cached_property
@@ -69,8 +70,13 @@ class Cleaned(Struct, frozen=True, dict=True):
             "cleaned_hash": self.cleaned_hash.hex(),
             "chars_in": self.chars_in,
             "chars_out": self.chars_out,
-            "removed": [_left_out(rule, own) for rule, own in by_rule(self.removed).items()],
+            "removed": [told for _, told in self.groups],
         }
+
+    @cached_property
+    def groups(self) -> list[tuple[RemovalRule, dict[str, Any]]]:
+        """What was left out, by the rule that left it out, as the report has it."""
+        return groups_of(self.removed)
 
     @property
     def chars_removed(self) -> int:
@@ -91,8 +97,8 @@ def method_of(settings: Settings, *, has_html: bool) -> Literal["template", "htm
     return "template" if chosen == "auto" else chosen
 
 
-def by_rule(removed: Sequence[Removed]) -> dict[RemovalRule, list[Removed]]:
-    """Return removed blocks by the rule that they share, in the order in which the rules come first."""
+def groups_of(removed: Sequence[Removed]) -> list[tuple[RemovalRule, dict[str, Any]]]:
+    """Return what is told of removed blocks by the rule that they share, in the order in which the rules come first."""
     groups: dict[RemovalRule, list[Removed]] = {}
     # Neighbours mostly share it, and to look a rule up costs more than all else here.
     last: RemovalRule | None = None
@@ -102,7 +108,19 @@ def by_rule(removed: Sequence[Removed]) -> dict[RemovalRule, list[Removed]]:
         if rule is not last:
             last, own = rule, groups.setdefault(rule, [])
         own.append(one)
-    return groups
+    return [
+        (
+            rule,
+            {
+                "layer": rule.layer,
+                "reason": f"{rule.name}: {rule.evidence}" if rule.path else rule.evidence,
+                "chars": sum([len(one.text) for one in own]),
+                "blocks": in_hex([one.removal.fingerprint for one in own]),
+                **({"path": rule.path} if rule.path else {}),
+            },
+        )
+        for rule, own in groups.items()
+    ]
 
 
 def clean_html(
@@ -304,17 +322,13 @@ def _without_patterns(
 
 def counts_of(cleaned: Cleaned) -> dict[str, int]:
     """Return by how much a cleaned page adds to the stats, by their names without `dedup/`."""
-    found = {"pages/chars_in": cleaned.chars_in, "pages/chars_out": cleaned.chars_out}
-    for prefix, removed in (("", cleaned.removed), ("shadow/", cleaned.shadowed)):
-        for layer in LAYERS:
-            own = [one for one in removed if one.removal.rule.layer == layer]
-            if own:
-                found |= {
-                    f"{prefix}{layer}/pages": 1,
-                    f"{prefix}{layer}/blocks": len(own),
-                    f"{prefix}{layer}/chars": sum(len(one.text) for one in own),
-                }
-    return found
+    found = Counter({"pages/chars_in": cleaned.chars_in, "pages/chars_out": cleaned.chars_out})
+    for prefix, groups in (("", cleaned.groups), ("shadow/", groups_of(cleaned.shadowed))):
+        for rule, told in groups:
+            found[f"{prefix}{rule.layer}/pages"] = 1
+            found[f"{prefix}{rule.layer}/blocks"] += len(told["blocks"])
+            found[f"{prefix}{rule.layer}/chars"] += told["chars"]
+    return dict(found)
 
 
 def as_asked(report: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
@@ -328,13 +342,3 @@ def as_asked(report: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
         layer["blocks"] += len(group["blocks"])
         layer["chars"] += group["chars"]
     return {**report, "removed": layers}
-
-
-def _left_out(rule: RemovalRule, removed: list[Removed]) -> dict[str, Any]:
-    told = {
-        "layer": rule.layer,
-        "reason": f"{rule.name}: {rule.evidence}" if rule.path else rule.evidence,
-        "chars": sum([len(one.text) for one in removed]),
-        "blocks": in_hex([one.removal.fingerprint for one in removed]),
-    }
-    return told | {"path": rule.path} if rule.path else told

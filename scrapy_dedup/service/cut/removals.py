@@ -1,15 +1,15 @@
 """How the removed blocks of a page are written down, and read back."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from msgspec.structs import replace
 
 from scrapy_dedup.core.boilerplate.repeats import Removal, RemovalRule
-from scrapy_dedup.core.pages.fingerprints import from_hex, in_hex
-from scrapy_dedup.service.cut.cleaning import LAYER, LAYERS, Cleaned, Removed, by_rule
+from scrapy_dedup.core.pages.fingerprints import from_hex
+from scrapy_dedup.service.cut.cleaning import LAYER, LAYERS, Cleaned, groups_of
 from scrapy_dedup.store.records.records import DecisionRecord
 from scrapy_dedup.store.records.stored import StoredDecision
 
@@ -20,45 +20,41 @@ SHADOW = "shadow"
 _BLOCKS = re.compile(r"([0-9]+) blocks?, ")
 
 
-def shadow_decision(page_key: bytes, cleaned: Cleaned, at: datetime) -> DecisionRecord:
-    """Return the decision of the layer `boilerplate` about a page that would have lost at least one block."""
-    own = {rule: removed for rule, removed in by_rule(cleaned.removed).items() if rule.layer == LAYER}
-    return _decision(page_key, (LAYER, SHADOW), own, cleaned.chars_in, at)
+def shadow_decisions(page_key: bytes, cleaned: Cleaned, at: datetime) -> Iterator[DecisionRecord]:
+    """Yield the decision of the layer `boilerplate` about a page that would have lost at least one block."""
+    return _decisions(page_key, SHADOW, (LAYER,), cleaned.groups, cleaned.chars_in, at)
 
 
 def removal_decisions(page_key: bytes, cleaned: Cleaned, at: datetime) -> list[DecisionRecord]:
     """Return a decision of each layer that left out blocks of a page; where a layer is in the shadow, what it would."""
+    shadowed = groups_of(cleaned.shadowed)
     return [
-        _decision(page_key, (layer, done), own, cleaned.chars_in, at)
-        for removed, done in ((by_rule(cleaned.removed), ACTION), (by_rule(cleaned.shadowed), SHADOW))
-        for layer in LAYERS
-        if (own := {rule: blocks for rule, blocks in removed.items() if rule.layer == layer})
+        *_decisions(page_key, ACTION, LAYERS, cleaned.groups, cleaned.chars_in, at),
+        *_decisions(page_key, SHADOW, LAYERS, shadowed, cleaned.chars_in, at),
     ]
 
 
-def _decision(
+def _decisions(
     page_key: bytes,
-    said: tuple[str, str],
-    removed: Mapping[RemovalRule, Sequence[Removed]],
+    action: str,
+    layers: Sequence[str],
+    groups: Sequence[tuple[RemovalRule, Mapping[str, Any]]],
     chars_in: int,
     at: datetime,
-) -> DecisionRecord:
-    layer, action = said
-    blocks = [one for own in removed.values() for one in own]
-    places = [place for place, own in enumerate(removed.values()) for _ in own]
-    digits = in_hex([one.removal.fingerprint for one in blocks])
-    chars = sum([len(one.text) for one in blocks])
-    return DecisionRecord(
-        page_key=page_key,
-        layer=layer,
-        action=action,
-        reason=f"{len(blocks)} block{'s' * (len(blocks) != 1)}, {chars} of {chars_in} characters",
-        decided_at=at,
-        detail={
-            "rules": [[rule.name, rule.evidence, rule.on_pages, rule.of_pages, rule.path] for rule in removed],
-            "blocks": dict(zip(digits, places, strict=True)),
-        },
-    )
+) -> Iterator[DecisionRecord]:
+    for layer in layers:
+        rules: list[list[Any]] = []
+        places: dict[str, int] = {}
+        blocks = chars = 0
+        for rule, told in groups:
+            if rule.layer == layer:
+                places.update(dict.fromkeys(told["blocks"], len(rules)))
+                rules.append([rule.name, rule.evidence, rule.on_pages, rule.of_pages, rule.path])
+                blocks += len(told["blocks"])
+                chars += told["chars"]
+        if rules:
+            reason = f"{blocks} block{'s' * (blocks != 1)}, {chars} of {chars_in} characters"
+            yield DecisionRecord(page_key, layer, action, reason, at, {"rules": rules, "blocks": places})
 
 
 def blocks_in(reason: str) -> int:

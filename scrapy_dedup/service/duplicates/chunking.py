@@ -1,7 +1,7 @@
 """A page's text as chunks: which of them go out, which are left out, and by which layer."""
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -87,16 +87,18 @@ class PageChunks(Struct, frozen=True):
         """Return those that go out."""
         return [one for one in self.chunks if one.is_given]
 
-    def left_out(self, *, in_shadow: bool = False) -> dict[str, tuple[int, int]]:
-        """Return how many chunks, and characters, each layer left out, or would have."""
-        counts: Counter[str] = Counter()
-        chars: Counter[str] = Counter()
+    def left_out(self) -> list[tuple[str, str, int, int]]:
+        """Return of each layer how many chunks, and characters, it left out, behind its name.
+
+        First "", or "shadow/" for what it would have left out.
+        """
+        texts: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
         for one in self.chunks:
-            acting = (one.layer,) if one.layer is not None else ()
-            for layer in one.shadowed if in_shadow else acting:
-                counts[layer] += 1
-                chars[layer] += len(one.chunk.text)
-        return {layer: (counts[layer], chars[layer]) for layer in (CHUNK, LANGUAGE) if counts[layer]}
+            if one.layer is not None:
+                texts["", one.layer].append(len(one.chunk.text))
+            for layer in one.shadowed:
+                texts["shadow/", layer].append(len(one.chunk.text))
+        return [(prefix, layer, len(chars), sum(chars)) for (prefix, layer), chars in sorted(texts.items())]
 
     def counts(self) -> dict[str, int]:
         """Return by how much they add to the stats, by their names without `dedup/`."""
@@ -105,9 +107,8 @@ class PageChunks(Struct, frozen=True):
             found |= {"chunks/in": len(self.chunks), "chunks/out": len(self.given)}
         if self.gone:
             found["chunks/gone"] = len(self.gone)
-        for prefix, in_shadow in (("", False), ("shadow/", True)):
-            for layer, (chunks, chars) in self.left_out(in_shadow=in_shadow).items():
-                found |= {f"{prefix}{layer}/chunks": chunks, f"{prefix}{layer}/chars": chars}
+        for prefix, layer, chunks, chars in self.left_out():
+            found |= {f"{prefix}{layer}/chunks": chunks, f"{prefix}{layer}/chars": chars}
         return found
 
 

@@ -5,7 +5,7 @@ be left out.
 """
 
 from collections import OrderedDict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Final, Generic, TypeVar
 
@@ -177,7 +177,7 @@ class DuplicateIndex:
 
     def with_text(self, page_key: bytes, domain: str, text_hash: bytes | None, settings: Settings) -> list[bytes]:
         """Return the other pages of this run that go out with the text of one, on any domain or on its own."""
-        found = set(self._texts.of(text_hash)) - {page_key} if text_hash is not None else ()
+        found = self._texts.of([text_hash]) - {page_key} if text_hash is not None else ()
         of_project = settings.near_duplicate_scope == "project"
         return sorted(key for key in found if of_project or self._recent[key].facts.domain == domain)
 
@@ -197,16 +197,16 @@ class DuplicateIndex:
         """Return pages of this run that have something of a page, in the order of their keys."""
         keys = set(self.with_text(facts.page_key, facts.domain, facts.text_hash, settings))
         if facts.title_key is not None:
-            keys.update(self._titles.of((facts.domain, facts.title_key)))
-        for band in facts.sketch.bands if facts.sketch is not None else ():
-            keys.update(self._bands.of(band))
+            keys |= self._titles.of([(facts.domain, facts.title_key)])
+        if facts.sketch is not None:
+            keys |= self._bands.of(facts.sketch.bands)
         return {key: self._recent[key] for key in sorted(keys - {facts.page_key})}
 
     def chunks(self, facts: PageFacts, found: Holders, settings: Settings) -> PageChunks:
         """Return what becomes of the page's chunks."""
         holders: dict[bytes, list[bytes]] = {}
         for one in facts.chunks:
-            of_run = set(self._chunks.of(one.key)) - {facts.page_key}
+            of_run = self._chunks.of([one.key]) - {facts.page_key}
             stored = set(found.holders.get(one.key, ())) - of_run - {facts.page_key}
             # Those of the run first: they surely give it.
             holders[one.key] = [*sorted(of_run), *sorted(key for key in stored if self._may_hold(key, one.key))]
@@ -233,15 +233,13 @@ class DuplicateIndex:
         self._recent[key] = _Recent(light, packed, chars, same, dropped, texts)
         self._chars += chars
         if facts.title_key is not None:
-            self._titles.add((facts.domain, facts.title_key), key)
+            self._titles.add([(facts.domain, facts.title_key)], key)
         if not dropped:
-            self._texts.add(facts.text_hash, key)
+            self._texts.add([facts.text_hash], key)
             self._holds[key] = frozenset(one.key for one in chunks.chunks if one.state in HOLDING)
-            for held in self._holds[key]:
-                self._chunks.add(held, key)
+            self._chunks.add(self._holds[key], key)
             if same is None and facts.sketch is not None:
-                for band in facts.sketch.bands:
-                    self._bands.add(band, key)
+                self._bands.add(facts.sketch.bands, key)
         while len(self._recent) > _RECENT_PAGES or (self._chars > _RECENT_CHARS and len(self._recent) > 1):
             self.knows_all = False
             self.forget(next(iter(self._recent)))
@@ -260,12 +258,11 @@ class DuplicateIndex:
         facts = recent.facts
         self._chars -= recent.chars
         if facts.title_key is not None:
-            self._titles.discard((facts.domain, facts.title_key), key)
-        self._texts.discard(facts.text_hash, key)
-        for band in facts.sketch.bands if facts.sketch is not None else ():
-            self._bands.discard(band, key)
-        for held in self._holds.pop(key, ()):
-            self._chunks.discard(held, key)
+            self._titles.discard([(facts.domain, facts.title_key)], key)
+        self._texts.discard([facts.text_hash], key)
+        if facts.sketch is not None:
+            self._bands.discard(facts.sketch.bands, key)
+        self._chunks.discard(self._holds.pop(key, ()), key)
 
 
 def _stored(facts: PageFacts, found: Holders, settings: Settings) -> dict[bytes, _Other]:
@@ -293,30 +290,36 @@ class KeyIndex(Generic[Name]):
         # A page key alone costs the garbage collector nothing; a set of one is looked at each time.
         self._keys: dict[Name, bytes | set[bytes]] = {}
 
-    def add(self, name: Name, key: bytes) -> None:
-        """Note that a page has it."""
-        held = self._keys.setdefault(name, key)
-        if isinstance(held, set):
-            held.add(key)
-        elif held != key:
-            self._keys[name] = {held, key}
+    def add(self, names: Iterable[Name], key: bytes) -> None:
+        """Note what a page has."""
+        for name in names:
+            held = self._keys.setdefault(name, key)
+            if isinstance(held, set):
+                held.add(key)
+            elif held != key:
+                self._keys[name] = {held, key}
 
-    def discard(self, name: Name, key: bytes) -> None:
-        """Note that a page has it no more."""
-        held = self._keys.get(name)
-        if isinstance(held, set):
-            held.discard(key)
-            if len(held) == 1:
-                self._keys[name] = held.pop()
-        elif held == key:
-            del self._keys[name]
+    def discard(self, names: Iterable[Name], key: bytes) -> None:
+        """Note what a page has no more."""
+        for name in names:
+            held = self._keys.get(name)
+            if isinstance(held, set):
+                held.discard(key)
+                if len(held) == 1:
+                    self._keys[name] = held.pop()
+            elif held == key:
+                del self._keys[name]
 
-    def of(self, name: Name) -> Collection[bytes]:
-        """Return the pages that have it."""
-        held = self._keys.get(name)
-        if held is None:
-            return ()
-        return held if isinstance(held, set) else (held,)
+    def of(self, names: Iterable[Name]) -> set[bytes]:
+        """Return the pages that have any of them."""
+        found = set[bytes]()
+        for name in names:
+            held = self._keys.get(name)
+            if isinstance(held, set):
+                found |= held
+            elif held is not None:
+                found.add(held)
+        return found
 
 
 def claims_of(facts: PageFacts, found: Holders, settings: Settings) -> list[ClaimKey]:
@@ -404,10 +407,9 @@ class PageComparison(Struct, frozen=True):
         if self.same is not None and not self.dropped:
             detail = {"keeper": self.same.keeper.hex(), "jaccard": self.same.jaccard}
             found.append(DecisionRecord(key, self.same.layer, MARKED, self.same.reason, at, detail))
-        for action, in_shadow in ((ACTION, False), (SHADOW, True)):
-            for layer, (chunks, chars) in self.chunks.left_out(in_shadow=in_shadow).items():
-                reason = f"{chunks} chunk{'s' if chunks > 1 else ''}, {chars} characters"
-                found.append(DecisionRecord(key, layer, action, reason, at))
+        for prefix, layer, chunks, chars in self.chunks.left_out():
+            reason = f"{chunks} chunk{'s' if chunks > 1 else ''}, {chars} characters"
+            found.append(DecisionRecord(key, layer, SHADOW if prefix else ACTION, reason, at))
         return found
 
     def counts(self) -> dict[str, float]:

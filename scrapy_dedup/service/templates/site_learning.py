@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from scrapy_dedup.core.teacher import NumberedPage, SeenPage, Snapshot
 
 _TITLE_CHARS: Final = 200
+_TURNED: Final = bytes(range(255, -1, -1))
+"""Each byte with all bits turned."""
 
 FEWEST_PAGES: Final = 5
 """A site is learned from."""
@@ -81,7 +83,7 @@ class SiteSample:
         """Whether a page would be among those that are learned from; a page that is there already would not."""
         if page_key in self._pages:
             return False
-        return len(self._pages) < self.most or page_key < _turned(self._largest[0])
+        return len(self._pages) < self.most or page_key < self._largest[0].translate(_TURNED)
 
     def add(self, page: LearnedPage) -> bool:
         """Take in a page, where it is wanted; say whether there are more pages by it."""
@@ -89,10 +91,10 @@ class SiteSample:
         if not self.wants(key):
             return False
         if before < self.most:
-            heappush(self._largest, _turned(key))
+            heappush(self._largest, key.translate(_TURNED))
         else:
-            gone = _turned(heapreplace(self._largest, _turned(key)))
-            del self._pages[gone]
+            gone = heapreplace(self._largest, key.translate(_TURNED))
+            del self._pages[gone.translate(_TURNED)]
         self._pages[key] = page
         return len(self._pages) > before
 
@@ -105,10 +107,6 @@ class SiteSample:
     def pages(self) -> list[LearnedPage]:
         """Return the pages, by their keys."""
         return [self._pages[key] for key in sorted(self._pages)]
-
-
-def _turned(key: bytes) -> bytes:
-    return bytes(255 - value for value in key)
 
 
 class PageSnapshot(Struct, frozen=True):

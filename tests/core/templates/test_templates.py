@@ -288,7 +288,7 @@ def test_question_is_open_until_it_is_answered(pages, judging):
 
     for number, page in enumerate(pages):
         noted(watch, look(number, page))
-        found += "?" if watch.is_judging else "-"
+        found += "?" if watch.asked else "-"
 
     assert found == judging
 

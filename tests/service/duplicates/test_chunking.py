@@ -96,7 +96,7 @@ class TestBesideOthers:
 
         found = across(chunks, holders, (), settings)
 
-        left_out = sum(number for number, _ in found.left_out().values())
+        left_out = sum(number for prefix, _, number, _ in found.left_out() if not prefix)
         assert len(found.given) + left_out == len(found.chunks) == len(chunks)
         texts = [one.key for one in found.given]
         assert len(texts) == len(set(texts))

@@ -7,7 +7,7 @@ from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.report.values import Report, ShadowedPage
 from scrapy_dedup.service.cut.cleaning import Cleaned, Removed
 from scrapy_dedup.service.cut.reading import read_again
-from scrapy_dedup.service.cut.removals import SHADOW, shadow_decision
+from scrapy_dedup.service.cut.removals import SHADOW, shadow_decisions
 from scrapy_dedup.service.report.overview import make_report
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import DecisionRecord
@@ -32,7 +32,7 @@ def shadowed_run(project: ProjectStore, days: int = 0, **stats: int) -> StoredRu
         banner = next(block for block in reading.blocks() if block.text == BANNER)
         removed = [Removed(Removal(banner.fingerprint, RULE), banner.path, BANNER)]
         cleaned = Cleaned("", chars_in=200, chars_out=200 - len(BANNER), removed=removed)
-        project.write([shadow_decision(page_key(a_url(number)), cleaned, NOON)])
+        project.write([*shadow_decisions(page_key(a_url(number)), cleaned, NOON)])
     counted = {f"dedup/shadow/boilerplate/{name}": number for name, number in stats.items()}
     project.end_run(run.id, status="finished", reason="finished", stats=counted, finished_at=NOON)
     return project.last_runs(1)[0]
