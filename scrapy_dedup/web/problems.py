@@ -20,7 +20,7 @@ from scrapy_dedup.store.engine.errors import StoreError
 PROBLEM: Final = "application/problem+json"
 _DETAIL_CHARS: Final = 2_000
 _ERRORS_SHOWN: Final = 20
-_METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+_METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
 class AsciiResponse(JSONResponse):
@@ -114,7 +114,7 @@ async def _of_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     headers = dict(error.headers or {})
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED and (methods := _methods(request)):
-        headers["Allow"] = ", ".join(methods)
+        headers["Allow"] = ", ".join(methods).replace("GET", "GET, HEAD")
     return refused(request.url.path, Problem(error.status_code, str(error.detail), headers))
 
 

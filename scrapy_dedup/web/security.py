@@ -300,7 +300,9 @@ class AccessGate:
                 else:
                     receive = replayed(body, receive)
                     response = await self._judge_session(request, session, body)
-        await (response or self._app)(scope, receive, answer.send)
+        # RFC 9110, section 9.3.2: HEAD is answered as GET is; the HTTP server leaves the body out.
+        asked = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+        await (response or self._app)(asked, receive, answer.send)
 
     def _refused_too_often(
         self, request: Request, session: Session | None, form: bytes | UnreadBody | None

@@ -225,9 +225,18 @@ def test_a_misspelt_dry_run_deletes_nothing(served):
 
 
 def test_a_refused_method_is_told_which_are_answered(reader):
-    assert reader.patch(f"/api/v1/projects/{PROJECT}/blacklist").headers["allow"] == "GET, POST, DELETE"
+    assert reader.patch(f"/api/v1/projects/{PROJECT}/blacklist").headers["allow"] == "GET, HEAD, POST, DELETE"
     assert reader.put("/static/dashboard.css").headers["allow"] == "GET, HEAD"
-    assert reader.post("/").headers["allow"] == "GET"
+    assert reader.post("/").headers["allow"] == "GET, HEAD"
+    assert reader.head(f"{API}/cache/clean").headers["allow"] == "POST"
+
+
+@pytest.mark.parametrize("path", ["/", "/nowhere", "/static/dashboard.css", API, f"{API}/pages?limit=2", f"{API}/nope"])
+def test_what_can_be_read_can_be_asked_for_its_head(reader, path):
+    whole, head = reader.get(path), reader.head(path)
+
+    assert (head.status_code, head.content) == (whole.status_code, b"")
+    assert head.headers == whole.headers
 
 
 def test_what_cannot_be_written_as_utf8_is_told_all_the_same(reader):
