@@ -135,4 +135,9 @@ async def _of_validation(request: Request, error: Exception) -> Response:
         for one in error.errors()[:_ERRORS_SHOWN]
     ]
     detail = "; ".join(f"{one['at']}: {one['message']}" for one in found)
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    is_of_body = any(one["at"].startswith("body") for one in found)
+    if is_of_body and not kind.endswith("json") and request.url.path.startswith("/api/"):
+        # What `curl -d` sends is declared as a form.
+        detail = f"the body has to be JSON, with Content-Type: application/json ({detail})"
     return refused(request.url.path, Problem(422, detail, more={"errors": found}))

@@ -207,6 +207,15 @@ def test_a_project_is_deleted_with_all_its_rows(served):
     assert client.get(API).status_code == 404
 
 
+@pytest.mark.parametrize("sent", [{}, {"data": {"domains": "a.example"}}, {"content": b'{"domains": ["a.example"]}'}])
+def test_a_body_that_is_not_declared_as_json_is_told_so(reader, sent):
+    """As `curl -d` declares it."""
+    answer = reader.post(f"{API}/domains", **sent)
+
+    assert answer.status_code == 422
+    assert "with Content-Type: application/json" in answer.json()["detail"]
+
+
 @table("web/errors_are_problems")
 def test_an_error_is_a_problem(reader, method, path, status):
     answer = reader.request(method, path)
