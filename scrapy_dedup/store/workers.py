@@ -220,11 +220,11 @@ def bury(connection: Connection, run_id: uuid.UUID) -> int:
 
 def renew(
     connection: Connection, run_id: uuid.UUID, worker_id: uuid.UUID, *, lease: timedelta, stats: Mapping[str, Any]
-) -> bool:
-    """Note that a worker lives, and how it stands; say whether it was thought to be lost."""
+) -> None:
+    """Note that a worker lives, and how it stands."""
     before = connection.scalar(select(RunWorker.status).where(RunWorker.id == worker_id).with_for_update())
     if before not in ("running", "lost", "resumed"):
-        return False
+        return
     heard = {"lease_until": _now(connection) + lease, "status": "running", "finished_at": None}
     mine = update(RunWorker).where(RunWorker.id == worker_id)
     connection.execute(mine.values(**heard, stats={str(name): value for name, value in stats.items()}))
@@ -232,7 +232,6 @@ def renew(
         # Others may have ended the run meanwhile: it goes on.
         ended = update(CrawlRun).where(CrawlRun.id == run_id, CrawlRun.status != "running")
         connection.execute(ended.values(status="running", reason=None, finished_at=None))
-    return bool(before != "running")
 
 
 def leave(connection: Connection, worker_id: uuid.UUID, **ending: Unpack[Ending]) -> None:

@@ -42,15 +42,15 @@ class Packer:
 
     def text(self, text: str) -> bytes:
         """Return the packed text; NUL characters and lone surrogates survive."""
-        return self._pack(text.encode("utf-8", "surrogatepass"))
+        return self.body(text.encode("utf-8", "surrogatepass"))
 
     def body(self, raw: bytes) -> bytes:
         """Return the packed bytes."""
-        return self._pack(raw)
+        return self._compressor.compress(raw, zstd.ZstdCompressor.FLUSH_FRAME)
 
     def json(self, value: object) -> bytes:
         """Return the packed compact JSON of a plain value; what JSON does not know becomes its `str`."""
-        return self._pack(to_json(value).encode("utf-8", "surrogatepass"))
+        return self.text(to_json(value))
 
     def plain_json(self, value: object) -> bytes:
         """Return the packed compact JSON of a value that must come back as it is.
@@ -60,9 +60,6 @@ class Packer:
         """
         raw = _STRICT.encode(value).encode("utf-8", "surrogatepass")
         return self._quick.compress(raw, zstd.ZstdCompressor.FLUSH_FRAME)
-
-    def _pack(self, raw: bytes) -> bytes:
-        return self._compressor.compress(raw, zstd.ZstdCompressor.FLUSH_FRAME)
 
 
 def pack_checked(text: str) -> bytes:
@@ -83,8 +80,8 @@ def unpack_text(packed: bytes) -> str:
         DamagedError: the bytes are damaged.
     """
     try:
-        return zstd.decompress(packed).decode("utf-8", "surrogatepass")
-    except (zstd.ZstdError, UnicodeDecodeError) as error:
+        return unpack_bytes(packed).decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
         raise DamagedError(f"a stored content cannot be unpacked ({error})") from error
 
 
@@ -97,7 +94,7 @@ def unpack_bytes(packed: bytes) -> bytes:
     try:
         return zstd.decompress(packed)
     except zstd.ZstdError as error:
-        raise DamagedError(f"a stored body cannot be unpacked ({error})") from error
+        raise DamagedError(f"a stored content cannot be unpacked ({error})") from error
 
 
 def unpack_json(packed: bytes) -> Any:

@@ -15,6 +15,7 @@ from scrapy_dedup.core.runs import LedgerDomain
 from scrapy_dedup.store.engine.codec import column_text, unpack_json
 from scrapy_dedup.store.records import lookups
 from scrapy_dedup.store.records.lookups import read, read_evidence
+from scrapy_dedup.store.records.records import BoilerplateRecord
 from scrapy_dedup.store.records.stored import DomainFigures, RepeatedBlock, StoredDecision
 from scrapy_dedup.store.tables.columns import by_code_point
 from scrapy_dedup.store.tables.models import (
@@ -150,22 +151,15 @@ class Reads:
         )
 
     def _blocks(self, domain: str | None) -> Iterator[RepeatedBlock]:
-        columns = (
-            DomainBoilerplate.domain,
-            DomainBoilerplate.method,
-            DomainBoilerplate.pages_analyzed,
-            DomainBoilerplate.boilerplate_hashes,
-            DomainBoilerplate.evidence,
-        )
-        rows = select(*columns).where(DomainBoilerplate.project_id == self._project_id)
+        rows = lookups.values_of(DomainBoilerplate, BoilerplateRecord, self._project_id)
         if domain is not None:
             rows = rows.where(DomainBoilerplate.domain == domain)
-        for name, method, pages_analyzed, hashes, packed in self._session.execute(rows):
-            evidence = read_evidence(packed) if packed is not None else {}
-            for fingerprint in hashes:
+        for row in self._session.execute(rows):
+            evidence = read_evidence(row.evidence) if row.evidence is not None else {}
+            for fingerprint in row.boilerplate_hashes:
                 if fingerprint in evidence:
                     pages, path, sample = evidence[fingerprint]
-                    yield RepeatedBlock(name, method, fingerprint, pages, pages_analyzed, path, sample)
+                    yield RepeatedBlock(row.domain, row.method, fingerprint, pages, row.pages_analyzed, path, sample)
 
     def _kept(self) -> Select[Any]:
         is_kept = (SourceRow.content.is_not(None), Document.chars_in > 0)
@@ -293,26 +287,18 @@ class Reads:
             .order_by(holds, DocumentChunk.page_key, DocumentChunk.position)
             .limit(_SHARE_PLACES)
         ).all()
-        found = {url: state in HOLDING for url, state, *_ in reversed(rows)}
-        first = rows[0] if rows else None
-        urls = dict.fromkeys(row[0] for row in rows)
-        return StoredShare(
-            content_hash=content_hash,
-            pages=pages,
-            sample=first[2] if first else "",
-            chars=first[3] if first else 0,
-            places=tuple((url, found[url]) for url in urls),
-        )
+        places: dict[str, bool] = {}
+        for url, state, *_ in rows:
+            places.setdefault(url, state in HOLDING)
+        sample, chars = rows[0][2:] if rows else ("", 0)
+        return StoredShare(content_hash, pages, sample, chars, tuple(places.items()))
 
     def likeness(self, page_key: bytes) -> StoredLikeness | None:
         """Return which page stands for one, or which one it is nearly like."""
         asked = select(PageSignature.keeper, PageSignature.layer, PageSignature.jaccard)
-        row = self._session.execute(
-            asked.where(PageSignature.project_id == self._project_id, PageSignature.page_key == page_key)
-        ).first()
-        if row is None or row[0] is None:
-            return None
-        return StoredLikeness(row[0], row[1], row[2])
+        of_page = (PageSignature.project_id == self._project_id, PageSignature.page_key == page_key)
+        row = self._session.execute(asked.where(*of_page, PageSignature.keeper.is_not(None))).first()
+        return read(row, StoredLikeness) if row else None
 
     def urls(self, keys: Collection[bytes]) -> dict[bytes, str]:
         """Return the URLs of some pages, by key."""
@@ -324,14 +310,11 @@ class Reads:
 
     def removals(self, layers: Sequence[str], domain: str | None = None) -> Iterator[tuple[str, StoredDecision]]:
         """Iterate over the decisions by which some layers removed blocks, each with its page's domain."""
-        chosen = [Decision.layer.in_(layers), Decision.action == "removed", Document.status == "completed"]
-        chosen.append(Decision.project_id == self._project_id)
-        if domain is not None:
-            chosen.append(Document.domain == column_text(domain))
+        chosen = (Decision.layer.in_(layers), Decision.action == "removed", Document.status == "completed")
         found = (
             select(Document.domain.label("of_domain"), *_DECISION)
             .join(Document, same_page(Document, Decision))
-            .where(*chosen)
+            .where(*chosen, Decision.project_id == self._project_id, *lookups.named(Document.domain, domain))
         )
         ordered = found.order_by(by_code_point(Document.domain), Decision.page_key, Decision.layer)
         for row in self._session.execute(ordered.execution_options(yield_per=_ROWS_AT_ONCE)):

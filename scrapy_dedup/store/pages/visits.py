@@ -60,21 +60,17 @@ _GONE = (404, 410)
 _ROWS_AT_ONCE = 1_000
 
 _DOCUMENT = table_of(Document)
+_SEEN = ("run_id", "verdict", "etag", "last_modified", "interval_seconds", "parent_key")
 _SEEN_AGAIN = (
     update(_DOCUMENT)
     .where(_DOCUMENT.c.project_id == bindparam("of_project"), _DOCUMENT.c.page_key == bindparam("of_page"))
     .values(
-        run_id=bindparam("run_id"),
+        **{name: bindparam(name) for name in _SEEN},
         status="completed",
         error=None,
-        verdict=bindparam("verdict"),
         updated_at=bindparam("seen_at"),
         last_seen_at=bindparam("seen_at"),
         first_seen_at=func.coalesce(_DOCUMENT.c.first_seen_at, bindparam("seen_at", type_=_DOCUMENT.c.updated_at.type)),
-        etag=bindparam("etag"),
-        last_modified=bindparam("last_modified"),
-        interval_seconds=bindparam("interval_seconds"),
-        parent_key=bindparam("parent_key"),
         visits_count=case(
             (_DOCUMENT.c.visits_count > bindparam("visits_count"), _DOCUMENT.c.visits_count),
             else_=bindparam("visits_count"),

@@ -61,7 +61,7 @@ from scrapy_dedup.store.tables.models import (
     SeenUrl,
     VisitRow,
 )
-from scrapy_dedup.store.tables.statements import Row, change_in, chunks, insert_into, table_of
+from scrapy_dedup.store.tables.statements import change_in, chunks, insert_into, table_of
 from scrapy_dedup.store.writer import ProjectStore
 
 _AT_ONCE: Final = 250
@@ -147,10 +147,13 @@ def erase(
         with project.transaction(write=True) as connection:
             contents.lock_project(connection, project.id)
             _forget_requests(connection, project.id, keys, fingerprint)
-            delivered = _delivered(connection, project.id, keys) if announce else []
+            if announce:
+                columns = (Document.project_id, Document.page_key)
+                of_pages = (Document.project_id == project.id, Document.page_key.in_(keys))
+                delivered = select(*columns).where(*of_pages, Document.last_seen_at.is_not(None), *THERE)
+                told_later = insert_into(connection, Forgotten).from_select(["project_id", "page_key"], delivered)
+                connection.execute(told_later.on_conflict_do_nothing())
             some = delete_pages(connection, project.id, keys)
-            if delivered:
-                connection.execute(insert_into(connection, Forgotten).on_conflict_do_nothing(), delivered)
         gone += some
         told(some.total())
     with project.transaction(write=True) as connection:
@@ -233,14 +236,6 @@ def _pages(project: ProjectStore, chosen: ChosenRows) -> Iterator[list[bytes]]:
                 break
             yield keys
             after = keys[-1]
-
-
-def _delivered(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]) -> list[Row]:
-    there = (Document.project_id == project_id, Document.page_key.in_(keys), Document.last_seen_at.is_not(None), *THERE)
-    return [
-        {"project_id": project_id, "page_key": key}
-        for key in connection.scalars(select(Document.page_key).where(*there))
-    ]
 
 
 def _in_parts(project: ProjectStore, table: Table, rows: ColumnElement[bool]) -> Iterator[int]:
