@@ -21,7 +21,7 @@ from pydantic import BaseModel, Field, TypeAdapter, create_model
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from scrapy_dedup.answers import Answer, Domain, Project, Switch
+from scrapy_dedup.answers import Answer, Domain, OfProject, Switch
 from scrapy_dedup.answers.domains import DomainAnswer
 from scrapy_dedup.answers.pages import ChangesAnswer, ExplanationAnswer, SearchAnswer
 from scrapy_dedup.answers.projects import AnalysisAnswer, StatsAnswer
@@ -85,10 +85,9 @@ class AskingError(DedupError):
     """What was asked for cannot be answered; the message says why, and what to do."""
 
 
-class DomainStatusAnswer(Answer):
+class DomainStatusAnswer(OfProject):
     """What the registry knows of a domain."""
 
-    project: Project
     domain: Domain
     registered: Switch
     entry: DomainAnswer | None

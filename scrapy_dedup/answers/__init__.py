@@ -68,3 +68,15 @@ class Answer(BaseModel):
         names = [name for name in cls.model_fields if name not in more]
         said = {name: getattr(one, name) for one in reversed(found) for name in names if hasattr(one, name)}
         return cls.model_validate(said | more)
+
+
+class OfProject(Answer):
+    """An answer about one project."""
+
+    project: Project
+
+
+class OfWrite(OfProject):
+    """What was changed in a project; in a dry run, what would be."""
+
+    dry_run: Switch

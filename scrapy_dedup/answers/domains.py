@@ -15,7 +15,8 @@ from scrapy_dedup.answers import (
     Instant,
     MaybeId,
     MaybeUrl,
-    Project,
+    OfProject,
+    OfWrite,
     Share,
     Switch,
     Title,
@@ -67,10 +68,9 @@ class DomainAnswer(Answer):
     updated_at: Instant
 
 
-class DomainListAnswer(Answer):
+class DomainListAnswer(OfProject):
     """Some of the registered domains, and how many there are."""
 
-    project: Project
     domains: list[DomainAnswer]
     next: Cursor
     total: Count
@@ -80,23 +80,20 @@ class DomainListAnswer(Answer):
     joined: Count
 
 
-class ChangedDomainsAnswer(Answer):
+class ChangedDomainsAnswer(OfWrite):
     """The domains that were changed, or would be; new are those that were not registered.
 
     No domain fits what is unmatched, and nothing is kept of it for names to come.
     """
 
-    project: Project
-    dry_run: Switch
     domains: list[DomainAnswer]
     new: Annotated[Sequence[str], Field(examples=[["new.example"]])]
     unmatched: Annotated[Sequence[str], Field(examples=[["*.spam.example"]])]
 
 
-class BlacklistAnswer(Answer):
+class BlacklistAnswer(OfProject):
     """Some of the domains that are not crawled."""
 
-    project: Project
     domains: list[DomainAnswer]
     next: Cursor
 
@@ -145,11 +142,9 @@ class TwinsAnswer(Answer):
     reason: Annotated[str, Field(examples=["too few pages of both are known"])]
 
 
-class PairsAnswer(Answer):
+class PairsAnswer(OfWrite):
     """Domains that count as one, or do not."""
 
-    project: Project
-    dry_run: Switch
     pairs: list[TwinsAnswer]
 
 
@@ -160,11 +155,9 @@ class RefusedAnswer(Answer):
     reason: Annotated[str, Field(examples=["'a b' is no domain"])]
 
 
-class ImportAnswer(Answer):
+class ImportAnswer(OfWrite):
     """What became of a list of domains."""
 
-    project: Project
-    dry_run: Switch
     new: Count
     known: Count
     refused: list[RefusedAnswer]
@@ -188,11 +181,9 @@ class JudgedAnswer(Answer):
     reason: Annotated[str, Field(description="Of an invalid one.", examples=[""])]
 
 
-class CandidatesAnswer(Answer):
+class CandidatesAnswer(OfWrite):
     """What became of search results: URLs by outcome, and the first of them."""
 
-    project: Project
-    dry_run: Switch
     interrupted: Switch
     session: SessionAnswer
     read: Count
@@ -258,10 +249,9 @@ class ConfigAnswer(Answer):
         return cls.of(domain=domain, version=version, config=config, updated_at=updated_at)
 
 
-class ConfigsAnswer(Answer):
+class ConfigsAnswer(OfProject):
     """What is decided about all domains."""
 
-    project: Project
     domains: list[ConfigAnswer]
 
     @classmethod

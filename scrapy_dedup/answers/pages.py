@@ -18,7 +18,7 @@ from scrapy_dedup.answers import (
     Key,
     MaybeId,
     MaybeUrl,
-    Project,
+    OfProject,
     Size,
     Status,
     Switch,
@@ -52,10 +52,9 @@ class ListedPageAnswer(Answer):
     gone_at: Instant | None
 
 
-class PageListAnswer(Answer):
+class PageListAnswer(OfProject):
     """Pages, those that were written last first; total is null where they are many, or were chosen."""
 
-    project: Project
     pages: list[ListedPageAnswer]
     next: Cursor
     total: Annotated[int | None, Field(examples=[12])]
@@ -68,10 +67,9 @@ class FoundPageAnswer(ListedPageAnswer):
     snippet: Annotated[str, Field(examples=["green tea from"])]
 
 
-class SearchAnswer(Answer):
+class SearchAnswer(OfProject):
     """What a search found; stopped tells by which bound it ended early: go on at `next`."""
 
-    project: Project
     words: Annotated[list[str], Field(examples=[["tea"]])]
     pages: list[FoundPageAnswer]
     looked_at: Annotated[int, Field(description="How many pages were looked at.", ge=0, examples=[12])]
@@ -187,10 +185,9 @@ class ChunkAnswer(Answer):
     holder: Annotated[str, Field(validation_alias="holder_url", examples=[""])]
 
 
-class ExplanationAnswer(Answer):
+class ExplanationAnswer(OfProject):
     """What is known of a URL, what the layers decided about it, oldest first, and which blocks were left out."""
 
-    project: Project
     url: Url
     normal_url: Url
     page_key: Key
@@ -293,10 +290,9 @@ class OneRunAnswer(RunAnswer):
         return cls.of(RunAnswer.made(figures), silent_seconds=silent_seconds, stats=stats)
 
 
-class RunsAnswer(Answer):
+class RunsAnswer(OfProject):
     """The last runs of a project, newest first."""
 
-    project: Project
     runs: list[RunAnswer]
 
 
@@ -343,10 +339,9 @@ class ChangeAnswer(Answer):
     no_diff: Annotated[str | None, Field(examples=[None])]
 
 
-class ChangesAnswer(Answer):
+class ChangesAnswer(OfProject):
     """Which pages were found new, changed or removed; next is null where all of them stand here."""
 
-    project: Project
     since: SinceAnswer
     counts: Annotated[CountsAnswer, Field(description="Of all changes.")]
     changes: list[ChangeAnswer]

@@ -6,7 +6,20 @@ from typing import Annotated, Any, Self
 from msgspec import to_builtins
 from pydantic import ConfigDict, Field
 
-from scrapy_dedup.answers import Answer, Chars, Count, Domain, Id, Instant, Project, Share, Switch, Url
+from scrapy_dedup.answers import (
+    Answer,
+    Chars,
+    Count,
+    Domain,
+    Id,
+    Instant,
+    OfProject,
+    OfWrite,
+    Project,
+    Share,
+    Switch,
+    Url,
+)
 from scrapy_dedup.answers.pages import CrawledRunAnswer
 from scrapy_dedup.core.boilerplate.repeats import ProjectAnalysisResult
 from scrapy_dedup.report.values import Report
@@ -32,10 +45,9 @@ class ProjectsAnswer(Answer):
     projects: list[ProjectAnswer]
 
 
-class DeletionAnswer(Answer):
+class DeletionAnswer(OfProject):
     """What the removal of a project takes away: rows by table."""
 
-    project: Project
     deleted: Switch
     rows: Annotated[Mapping[str, int], Field(examples=[{"documents": 12}])]
     total: Count
@@ -77,17 +89,15 @@ class LearnedAnswer(Answer):
     updated_at: Instant
 
 
-class BoilerplateStatsAnswer(Answer):
+class BoilerplateStatsAnswer(OfProject):
     """What is known of each domain."""
 
-    project: Project
     domains: list[LearnedAnswer]
 
 
-class StatsAnswer(Answer):
+class StatsAnswer(OfProject):
     """The figures of a project's domains, those with the largest share of boilerplate first."""
 
-    project: Project
     domains: list[DomainFiguresAnswer]
     total: TotalAnswer
     domains_above_10_percent: Count
@@ -120,11 +130,9 @@ class DomainAnalysisAnswer(Answer):
     bytes_removed_total: Chars
 
 
-class AnalysisAnswer(Answer):
+class AnalysisAnswer(OfWrite):
     """What repeats on the stored pages of each domain."""
 
-    project: Project
-    dry_run: Switch
     parameters: ParametersAnswer
     domains_analyzed: Count
     domains_with_boilerplate: Count
@@ -147,12 +155,11 @@ class AnalysisAnswer(Answer):
         return cls.of(result, project=project, dry_run=dry_run, parameters=parameters)
 
 
-class ReportAnswer(Answer):
+class ReportAnswer(OfProject):
     """What was fetched, dropped and kept: the fields of a report, without its pictures."""
 
     model_config = ConfigDict(extra="allow")
 
-    project: Project
     generated_at: Instant
     pages_fetched: Count
     domains: list[dict[str, Any]]
@@ -194,10 +201,9 @@ class MemosAnswer(Answer):
     size_bytes: Chars
 
 
-class CacheStatsAnswer(Answer):
+class CacheStatsAnswer(OfProject):
     """What the last run spared; without a run, what all visits did that are kept."""
 
-    project: Project
     run: CrawledRunAnswer | None
     total: DomainCacheAnswer
     domains: list[DomainCacheAnswer]

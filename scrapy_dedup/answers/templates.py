@@ -15,7 +15,7 @@ from scrapy_dedup.answers import (
     MaybeId,
     MaybeUrl,
     NumberOf,
-    Project,
+    OfProject,
     Reason,
     Share,
     Switch,
@@ -83,10 +83,9 @@ class DomainLayoutsAnswer(Answer):
     alarms: list[AlarmAnswer]
 
 
-class LayoutsAnswer(Answer):
+class LayoutsAnswer(OfProject):
     """The layouts of domains, by name."""
 
-    project: Project
     domains: list[DomainLayoutsAnswer]
     next: Cursor = None
 
@@ -107,10 +106,9 @@ class TemplateFiguresAnswer(_TemplateFigures):
     versions: Count
 
 
-class TemplatesAnswer(Answer):
+class TemplatesAnswer(OfProject):
     """The present version of each template."""
 
-    project: Project
     templates: list[TemplateFiguresAnswer]
     next: Cursor
 
@@ -152,10 +150,9 @@ class TemplateAnswer(_TemplateFigures):
         return cls.of(each, each.stored, versions=versions)
 
 
-class ShownTemplatesAnswer(Answer):
+class ShownTemplatesAnswer(OfProject):
     """Templates as a person reads them."""
 
-    project: Project
     templates: list[TemplateAnswer]
 
     @classmethod

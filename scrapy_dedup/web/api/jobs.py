@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path
 from fastapi.responses import Response
 from pydantic import Field
 
-from scrapy_dedup.answers import Answer, Count, Id, Instant, Project
+from scrapy_dedup.answers import Answer, Count, Id, Instant, OfProject, Project
 from scrapy_dedup.core.domains import checked_domain
 from scrapy_dedup.service.jobs import Job, JobState
 from scrapy_dedup.web.api.asked import PREFIX, Body, Here, Named, Switch
@@ -36,10 +36,9 @@ class JobAnswer(Answer):
     ended_at: Instant | None
 
 
-class JobsAnswer(Answer):
+class JobsAnswer(OfProject):
     """The jobs of a project, newest first."""
 
-    project: Project
     jobs: list[JobAnswer]
 
 
