@@ -12,7 +12,9 @@ number; REST stands for the pages of a domain that are of no known layout.
 """
 
 import uuid
+from copy import copy
 from datetime import datetime
+from inspect import get_annotations
 from typing import Any, ClassVar, get_args
 
 from sqlalchemy import (
@@ -70,8 +72,11 @@ class Base:
     __table__: ClassVar[Table]
 
     def __init_subclass__(cls) -> None:
-        """Make the table; the class then has its columns as attributes."""
-        columns = [_made(name, hint, cls.__dict__.get(name)) for name, hint in cls.__annotations__.items()]
+        """Make the table, with the columns that several have in common first; the class has them as attributes."""
+        if "__tablename__" not in cls.__dict__:
+            return
+        bases = [one for one in reversed(cls.__mro__) if issubclass(one, Base) and one is not Base]
+        columns = [_made(*one, vars(of).get(one[0])) for of in bases for one in get_annotations(of).items()]
         given = cls.__table_args__
         parts, options = ((), given) if isinstance(given, dict) else (given, {})
         cls.__table__ = Table(cls.__tablename__, cls.metadata, *columns, *parts, **options)
@@ -103,10 +108,32 @@ def _made(name: str, hint: Any, said: tuple[tuple[Any, ...], dict[str, Any]] | N
     if is_null:
         kind = next(one for one in kinds if one is not type(None))
     # One that refers to another has that one's type.
-    return Column(name, *(parts or (_TYPES[kind],)), nullable=is_null, **options)
+    return Column(name, *(map(copy, parts) if parts else (_TYPES[kind],)), nullable=is_null, **options)
 
 
-__all__ = ["NO_RUN", "Base", "of_project"]
+class OfProject(Base):
+    """What is of a project, by its key."""
+
+    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
+
+
+class OfPage(OfProject):
+    """What is of one of its pages."""
+
+    page_key: ColumnClause[bytes] = column(Key, primary_key=True)
+
+
+class OfDomain(OfProject):
+    """What is of one of its domains."""
+
+    domain: ColumnClause[str] = column(primary_key=True)
+
+
+class Numbered(Base):
+    """What is of a project, by a number of its own."""
+
+    id: ColumnClause[int] = column(RowNumber, primary_key=True)
+    project_id: ColumnClause[uuid.UUID] = of_project()
 
 
 class RunWorker(Base):
@@ -147,14 +174,12 @@ class Claim(Base):
     is_out: ColumnClause[bool]
 
 
-class SeenScope(Base):
+class SeenScope(Numbered):
     """A queue whose URLs are remembered."""
 
     __tablename__ = "seen_scopes"
     __table_args__ = (UniqueConstraint("project_id", "name"),)
 
-    id: ColumnClause[int] = column(RowNumber, primary_key=True)
-    project_id: ColumnClause[uuid.UUID] = of_project()
     # A JOBDIR, or a run.
     name: ColumnClause[str]
     begun_at: ColumnClause[datetime]
@@ -217,7 +242,7 @@ class CrawlRun(Base):
     seen_at: ColumnClause[datetime | None]
 
 
-class SourceRow(Base):
+class SourceRow(Numbered):
     """The newest original of a page, as it came."""
 
     __tablename__ = "sources"
@@ -230,8 +255,6 @@ class SourceRow(Base):
         Index("ix_sources_oldest", "project_id", "fetched_at", "page_key", sqlite_where=text("content IS NOT NULL")),
     )
 
-    id: ColumnClause[int] = column(RowNumber, primary_key=True)
-    project_id: ColumnClause[uuid.UUID] = of_project()
     page_key: ColumnClause[bytes] = column(Key)
     url: ColumnClause[str]
     domain: ColumnClause[str]
@@ -248,14 +271,13 @@ class SourceRow(Base):
     report: ColumnClause[bytes | None] = column(LargeBinary)
 
 
-class Response(Base):
+class Response(OfProject):
     """The newest answer to one URL as it came over the wire, to stand for a 304."""
 
     __tablename__ = "responses"
     # What the size bound drops next.
     __table_args__ = (Index("ix_responses_oldest", "project_id", "received_at", "wire_key"),)
 
-    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
     wire_key: ColumnClause[bytes] = column(Key, primary_key=True)
     url: ColumnClause[str]
     domain: ColumnClause[str]
@@ -274,13 +296,11 @@ class Response(Base):
     body: ColumnClause[bytes] = column(LargeBinary)
 
 
-class DeliveryRow(Base):
+class DeliveryRow(OfPage):
     """Which items the visits of a page in the last run gave, by one spider."""
 
     __tablename__ = "deliveries"
 
-    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
-    page_key: ColumnClause[bytes] = column(Key, primary_key=True)
     # Of spider and callback.
     giver: ColumnClause[bytes] = column(Key, primary_key=True)
     domain: ColumnClause[str]
@@ -291,29 +311,24 @@ class DeliveryRow(Base):
     left_out: ColumnClause[bytes] = column(LargeBinary)
 
 
-class Forgotten(Base):
+class Forgotten(OfPage):
     """A page that was delivered before all that is known of it was erased: its key, until a crawl has told that."""
 
     __tablename__ = "forgotten"
 
-    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
-    page_key: ColumnClause[bytes] = column(Key, primary_key=True)
 
-
-class SourceVersion(Base):
+class SourceVersion(OfPage):
     """An older original of a page, kept when DEDUP_KEEP_PAGES is a number above 1."""
 
     __tablename__ = "source_versions"
     __table_args__ = (Index("ix_source_versions_oldest", "project_id", "fetched_at", "page_key"),)
 
-    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
-    page_key: ColumnClause[bytes] = column(Key, primary_key=True)
     fetched_at: ColumnClause[datetime] = column(primary_key=True)
     content: ColumnClause[bytes] = column(LargeBinary)
     content_bytes: ColumnClause[int]
 
 
-class Document(Base):
+class Document(OfPage):
     """What became of a page's content, and the state of its last acknowledged visit."""
 
     __tablename__ = "documents"
@@ -325,8 +340,6 @@ class Document(Base):
         Index("ix_documents_newest", "project_id", "updated_at", "page_key"),
     )
 
-    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
-    page_key: ColumnClause[bytes] = column(Key, primary_key=True)
     url: ColumnClause[str]
     domain: ColumnClause[str]
     run_id: ColumnClause[uuid.UUID | None]
@@ -362,7 +375,7 @@ class Document(Base):
     stale: ColumnClause[str | None]
 
 
-class CrawledUrl(Base):
+class CrawledUrl(OfPage):
     """The present state of one URL; an alias has its own row."""
 
     __tablename__ = "crawled_urls"
@@ -371,8 +384,6 @@ class CrawledUrl(Base):
         Index(None, "project_id", "document_key", sqlite_where=text("document_key <> page_key")),
     )
 
-    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
-    page_key: ColumnClause[bytes] = column(Key, primary_key=True)
     url: ColumnClause[str]
     domain: ColumnClause[str]
     status: ColumnClause[str] = column(String(16))
@@ -383,14 +394,12 @@ class CrawledUrl(Base):
     alias_kind: ColumnClause[str | None] = column(String(16))
 
 
-class Decision(Base):
+class Decision(OfPage):
     """What a layer decided about a page, and why."""
 
     __tablename__ = "decisions"
     __table_args__ = (Index("ix_decisions_oldest", "project_id", "decided_at", "page_key", "layer"),)
 
-    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
-    page_key: ColumnClause[bytes] = column(Key, primary_key=True)
     layer: ColumnClause[str] = column(String(32), primary_key=True)
     run_id: ColumnClause[uuid.UUID | None]
     action: ColumnClause[str] = column(String(32))
@@ -399,7 +408,7 @@ class Decision(Base):
     decided_at: ColumnClause[datetime]
 
 
-class VisitRow(Base):
+class VisitRow(Numbered):
     """One visit of a page, which may have been a 304 or none at all."""
 
     __tablename__ = "visits"
@@ -410,8 +419,6 @@ class VisitRow(Base):
         Index("ix_visits_oldest", "project_id", "at", "id", "verdict"),
     )
 
-    id: ColumnClause[int] = column(RowNumber, primary_key=True)
-    project_id: ColumnClause[uuid.UUID] = of_project()
     # NO_RUN outside of one: two NULLs would not be equal.
     run_id: ColumnClause[uuid.UUID]
     page_key: ColumnClause[bytes] = column(Key)
@@ -426,7 +433,7 @@ class VisitRow(Base):
     fetched: ColumnClause[str] = column(String(16))
 
 
-class Extraction(Base):
+class Extraction(OfProject):
     """What a callback yielded for one content of a page: enough to do without the callback next time."""
 
     __tablename__ = "extractions"
@@ -436,7 +443,6 @@ class Extraction(Base):
         Index("ix_extractions_waiting", "run_id", sqlite_where=text("NOT is_usable")),
     )
 
-    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
     memo_key: ColumnClause[bytes] = column(Key, primary_key=True)
     page_key: ColumnClause[bytes] = column(Key)
     url: ColumnClause[str]
@@ -455,14 +461,13 @@ class Extraction(Base):
     items: ColumnClause[bytes | None] = column(LargeBinary)
 
 
-class Memo(Base):
+class Memo(OfProject):
     """What a costly function made of one text."""
 
     __tablename__ = "memos"
     # Covers what the bound of their bytes asks: how many there are, and which go first.
     __table_args__ = (Index("ix_memos_oldest", "project_id", "created_at", "key", "size_bytes"),)
 
-    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
     key: ColumnClause[bytes] = column(LargeBinary(32), primary_key=True)
     # For people; it is part of the key.
     function: ColumnClause[str]
@@ -471,13 +476,11 @@ class Memo(Base):
     result: ColumnClause[bytes] = column(LargeBinary)
 
 
-class DomainValidators(Base):
+class DomainValidators(OfDomain):
     """How far a domain's ETag and Last-Modified, and the dates in its sitemaps, can be trusted."""
 
     __tablename__ = "domain_validators"
 
-    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
-    domain: ColumnClause[str] = column(primary_key=True)
     sent: ColumnClause[int] = column(BigInteger)
     not_modified: ColumnClause[int] = column(BigInteger)
     useless: ColumnClause[int] = column(BigInteger)
@@ -509,13 +512,11 @@ class DomainBoilerplate(Base):
     updated_at: ColumnClause[datetime] = column(default=now)
 
 
-class LayoutSignature(Base):
+class LayoutSignature(OfDomain):
     """A signature that pages of a domain have, and the layout that it belongs to."""
 
     __tablename__ = "layout_signatures"
 
-    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
-    domain: ColumnClause[str] = column(primary_key=True)
     level: ColumnClause[int] = column(primary_key=True, autoincrement=False)
     signature_hash: ColumnClause[int] = column(BigInteger, primary_key=True, autoincrement=False)
     # The layout, whose template it maps to; NULL where no layout is near.
@@ -526,13 +527,11 @@ class LayoutSignature(Base):
     algorithm_version: ColumnClause[int]
 
 
-class LayoutRun(Base):
+class LayoutRun(OfDomain):
     """How many pages of a layout a run met."""
 
     __tablename__ = "layout_runs"
 
-    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
-    domain: ColumnClause[str] = column(primary_key=True)
     layout: ColumnClause[int] = column(BigInteger, primary_key=True, autoincrement=False)
     # NO_RUN outside of one.
     run_id: ColumnClause[uuid.UUID] = column(primary_key=True)
@@ -541,7 +540,7 @@ class LayoutRun(Base):
     counted_at: ColumnClause[datetime]
 
 
-class LayoutTemplateRow(Base):
+class LayoutTemplateRow(Numbered):
     """A version of how the pages of a layout are cut."""
 
     __tablename__ = "layout_templates"
@@ -551,8 +550,6 @@ class LayoutTemplateRow(Base):
         Index("ix_layout_templates_live", "project_id", "domain", "layout", unique=True, sqlite_where=IS_LIVE),
     )
 
-    id: ColumnClause[int] = column(RowNumber, primary_key=True)
-    project_id: ColumnClause[uuid.UUID] = of_project()
     domain: ColumnClause[str]
     layout: ColumnClause[int] = column(BigInteger)
     structure: ColumnClause[int] = column(BigInteger)
@@ -576,7 +573,7 @@ class LayoutTemplateRow(Base):
     body: ColumnClause[bytes] = column(LargeBinary)
 
 
-class LayoutAlarm(Base):
+class LayoutAlarm(OfDomain):
     """That a layout's template ceased to fit its pages, and until when."""
 
     __tablename__ = "layout_alarms"
@@ -585,8 +582,6 @@ class LayoutAlarm(Base):
         Index("ix_layout_alarms_open", "project_id", "domain", "layout", unique=True, sqlite_where=IS_OPEN),
     )
 
-    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
-    domain: ColumnClause[str] = column(primary_key=True)
     layout: ColumnClause[int] = column(BigInteger, primary_key=True, autoincrement=False)
     raised_at: ColumnClause[datetime] = column(primary_key=True)
     cause: ColumnClause[str]
@@ -596,13 +591,11 @@ class LayoutAlarm(Base):
     cleared_at: ColumnClause[datetime | None]
 
 
-class LayoutPictureRow(Base):
+class LayoutPictureRow(OfDomain):
     """How a page of a layout looks, and what stands where on it; the newest one alone."""
 
     __tablename__ = "layout_pictures"
 
-    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
-    domain: ColumnClause[str] = column(primary_key=True)
     layout: ColumnClause[int] = column(BigInteger, primary_key=True, autoincrement=False)
     url: ColumnClause[str]
     made_at: ColumnClause[datetime]
@@ -614,13 +607,11 @@ class LayoutPictureRow(Base):
     picture: ColumnClause[bytes] = column(LargeBinary)
 
 
-class UrlParameter(Base):
+class UrlParameter(OfDomain):
     """How often pages of a domain were the same, and were not, with and without a parameter, or with other values."""
 
     __tablename__ = "url_parameters"
 
-    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
-    domain: ColumnClause[str] = column(primary_key=True)
     name: ColumnClause[str] = column(primary_key=True)
     same: ColumnClause[int]
     different: ColumnClause[int]
@@ -629,7 +620,7 @@ class UrlParameter(Base):
     seen_at: ColumnClause[datetime]
 
 
-class PageSignature(Base):
+class PageSignature(Numbered):
     """By what a page that went out, or was dropped for another, is found again by others.
 
     It belongs to the page's version that its document is in work with, or completed.
@@ -642,8 +633,6 @@ class PageSignature(Base):
         Index("ix_page_signatures_text", "project_id", "text_hash"),
     )
 
-    id: ColumnClause[int] = column(RowNumber, primary_key=True)
-    project_id: ColumnClause[uuid.UUID] = of_project()
     page_key: ColumnClause[bytes] = column(Key)
     domain: ColumnClause[str]
     title_key: ColumnClause[bytes | None] = column(Key)
@@ -674,7 +663,7 @@ class NearDuplicate(Base):
     page: ColumnClause[int] = column(BigInteger, primary_key=True, autoincrement=False)
 
 
-class DocumentChunk(Base):
+class DocumentChunk(OfPage):
     """A chunk of a page's text, given or left out."""
 
     __tablename__ = "document_chunks"
@@ -682,8 +671,6 @@ class DocumentChunk(Base):
     # takes a project for few rows, and looked for the chunks of some pages in all that an index had of it.
     __table_args__ = (Index("ix_document_chunks_content", "content_hash", "project_id", "state", "page_key"),)
 
-    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
-    page_key: ColumnClause[bytes] = column(Key, primary_key=True)
     position: ColumnClause[int] = column(primary_key=True, autoincrement=False)
     chunk_id: ColumnClause[str] = column(String(16))
     # The first 16 bytes of its SHA-256.
@@ -701,13 +688,11 @@ class DocumentChunk(Base):
     sample: ColumnClause[str]
 
 
-class SiteConfigRow(Base):
+class SiteConfigRow(OfDomain):
     """What a person decided about a domain's pages: selectors, expressions, and what is to stay."""
 
     __tablename__ = "site_config"
 
-    project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
-    domain: ColumnClause[str] = column(primary_key=True)
     version: ColumnClause[int]
     config: ColumnClause[dict[str, Any]] = column(JSON)
     updated_at: ColumnClause[datetime] = column(default=now)
@@ -774,7 +759,7 @@ class Domain(Base):
     updated_at: ColumnClause[datetime] = column(default=now)
 
 
-class CandidateRow(Base):
+class CandidateRow(Numbered):
     """A URL that a search engine proposed, and that was worth a look when it was."""
 
     __tablename__ = "candidates"
@@ -783,8 +768,6 @@ class CandidateRow(Base):
         Index("ix_candidates_session_id", "project_id", "session_id", "id"),
     )
 
-    id: ColumnClause[int] = column(RowNumber, primary_key=True)
-    project_id: ColumnClause[uuid.UUID] = of_project()
     url: ColumnClause[str]
     engine: ColumnClause[str]
     session_id: ColumnClause[uuid.UUID]
