@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from datetime import UTC, datetime
 from io import BufferedReader, FileIO
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final
 from weakref import WeakSet
 
 from itemadapter import ItemAdapter
@@ -291,7 +291,7 @@ class Delivery:
                 self._released.append(self._held.pop(slots))
 
 
-_KINDS: dict[str, Any] = {kind.__name__: kind for kind in (*get_args(Record), Recleaned)}
+_KINDS: dict[str, Any] = {kind.__name__: kind for kind in Record.__subclasses__()} | {"Recleaned": Recleaned}
 # So many are held in memory, and written at once: encoding them holds the reactor for some milliseconds.
 _IN_MEMORY = 250
 # Where the file cannot grow. Beyond this all is given up: half of what says that a page was seen is worse than nothing.

@@ -15,7 +15,11 @@ from scrapy_dedup.core.chunks.chunks import StoredChunk
 from scrapy_dedup.core.duplicates import Sketch
 
 
-class SignatureRecord(Struct, frozen=True, tag=True):
+class Record(Struct, frozen=True):
+    """Base of what one write may hold; what is read back has fields more."""
+
+
+class SignatureRecord(Record, frozen=True, tag=True):
     """A page as others may find it; it replaces what is stored of the page.
 
     Pages with a keeper are not found by their sketch, only keepers are: so the pages of a cluster share one row a band,
@@ -38,7 +42,7 @@ class SignatureRecord(Struct, frozen=True, tag=True):
         return self.sketch.bands if self.sketch is not None and self.keeper is None else ()
 
 
-class ChunksRecord(Struct, frozen=True, tag=True):
+class ChunksRecord(Record, frozen=True, tag=True):
     """All chunks of a page; they replace those of an earlier version.
 
     Attributes:
@@ -50,7 +54,7 @@ class ChunksRecord(Struct, frozen=True, tag=True):
     most_holders: int = 1
 
 
-class ForgetRecord(Struct, frozen=True, tag=True):
+class ForgetRecord(Record, frozen=True, tag=True):
     """A page's text does not count any more: its items failed, or another page stands for it.
 
     Attributes:
@@ -77,7 +81,7 @@ class ClaimKey(NamedTuple):
     key: bytes
 
 
-class ReleaseRecord(Struct, frozen=True):
+class ReleaseRecord(Record, frozen=True):
     """What a page claimed is free again; without effect on what another page has."""
 
     claim: ClaimKey
@@ -146,7 +150,7 @@ def from_digits(digits: str) -> int:
     return number - 2**_BITS if number >= 2 ** (_BITS - 1) else number
 
 
-class LayoutSignatureRecord(Struct, frozen=True):
+class LayoutSignatureRecord(Record, frozen=True):
     """Pages of a domain had a signature; counts twice when written twice, as `ValidatorRecord` does.
 
     Attributes:
@@ -163,7 +167,7 @@ class LayoutSignatureRecord(Struct, frozen=True):
     algorithm_version: int = 1
 
 
-class LayoutRunRecord(Struct, frozen=True):
+class LayoutRunRecord(Record, frozen=True):
     """A run met pages of a layout; counts twice when written twice.
 
     Attributes:
@@ -177,7 +181,7 @@ class LayoutRunRecord(Struct, frozen=True):
     first_url: str
 
 
-class TemplateRecord(Struct, frozen=True):
+class TemplateRecord(Record, frozen=True):
     """How the pages of a layout are cut, as a whole; the store gives it the next version number.
 
     What equals the newest version in body, overrides and state makes no new one: kind, url_pattern, structure, paths,
@@ -216,7 +220,7 @@ class TemplateRecord(Struct, frozen=True):
     algorithm_version: int = 1
 
 
-class TemplateStateRecord(Struct, frozen=True):
+class TemplateStateRecord(Record, frozen=True):
     """A version of a template changes its state; without effect where there is none, or where it has that state.
 
     Attributes:
@@ -231,7 +235,7 @@ class TemplateStateRecord(Struct, frozen=True):
     at: datetime
 
 
-class AlarmRecord(Struct, frozen=True):
+class AlarmRecord(Record, frozen=True):
     """A layout's template ceased to fit its pages, or fits them again.
 
     Attributes:
@@ -270,7 +274,7 @@ ChangeClass = Literal["content", "title", "numbers", "files", "links", "volatile
 Fetched = Literal["get", "304", "skip"]
 
 
-class ConfidenceRecord(Struct, frozen=True):
+class ConfidenceRecord(Record, frozen=True):
     """How good items of a domain were; written twice, it counts twice.
 
     Attributes:
@@ -300,7 +304,7 @@ class ConfidenceRecord(Struct, frozen=True):
         )
 
 
-class SourceRecord(Struct, frozen=True, forbid_unknown_fields=True):
+class SourceRecord(Record, frozen=True, forbid_unknown_fields=True):
     """A page's original at one fetch; it replaces an older one, never a newer one."""
 
     page_key: bytes
@@ -316,7 +320,7 @@ class SourceRecord(Struct, frozen=True, forbid_unknown_fields=True):
     report: Mapping[str, Any] | None = None
 
 
-class ResponseRecord(Struct, frozen=True):
+class ResponseRecord(Record, frozen=True):
     """An answer as it came over the wire.
 
     Attributes:
@@ -343,14 +347,14 @@ class ResponseRecord(Struct, frozen=True):
     body: bytes
 
 
-class ValidatedRecord(Struct, frozen=True):
+class ValidatedRecord(Record, frozen=True):
     """A held answer still holds; without effect where it is not held any more."""
 
     wire_key: bytes
     validated_at: datetime
 
 
-class DeliveryRecord(Struct, frozen=True):
+class DeliveryRecord(Record, frozen=True):
     """What the items of a page's visits in one run were, delivered or left out.
 
     Attributes:
@@ -369,7 +373,7 @@ class DeliveryRecord(Struct, frozen=True):
     left_out: bytes = b""
 
 
-class CleanedRecord(Struct, frozen=True):
+class CleanedRecord(Record, frozen=True):
     """What is left of a stored page; without effect when its original is not kept."""
 
     page_key: bytes
@@ -377,7 +381,7 @@ class CleanedRecord(Struct, frozen=True):
     report: Mapping[str, Any] | None = None
 
 
-class DocumentRecord(Struct, frozen=True, forbid_unknown_fields=True):
+class DocumentRecord(Record, frozen=True, forbid_unknown_fields=True):
     """What became of a page's content.
 
     A completed document replaces everything that is stored, the state of the last acknowledged visit included. One that
@@ -430,7 +434,7 @@ class DocumentRecord(Struct, frozen=True, forbid_unknown_fields=True):
     parent_key: bytes | None = None
 
 
-class SeenRecord(Struct, frozen=True):
+class SeenRecord(Record, frozen=True):
     """A page was seen again, and its document stays as it is; without effect where there is none.
 
     It is completed in this run, no longer missing, and not gone.
@@ -456,14 +460,14 @@ class SeenRecord(Struct, frozen=True):
     is_renewed: bool = False
 
 
-class GoneRecord(Struct, frozen=True):
+class GoneRecord(Record, frozen=True):
     """A page was removed from its site; without effect where that is known."""
 
     page_key: bytes
     at: datetime
 
 
-class VisitRecord(Struct, frozen=True):
+class VisitRecord(Record, frozen=True):
     """One visit of a page; unique by run, page_key and time.
 
     Attributes:
@@ -485,7 +489,7 @@ class VisitRecord(Struct, frozen=True):
     callback_run: bool = False
 
 
-class ExtractionRecord(Struct, frozen=True, forbid_unknown_fields=True):
+class ExtractionRecord(Record, frozen=True, forbid_unknown_fields=True):
     """What a callback yielded for one content of a page, as it is written and as it is read.
 
     Values are plain JSON: what is not raises TypeError when it is written. A
@@ -512,7 +516,7 @@ class ExtractionRecord(Struct, frozen=True, forbid_unknown_fields=True):
     body_hash: bytes | None = None
 
 
-class ValidatorRecord(Struct, frozen=True):
+class ValidatorRecord(Record, frozen=True):
     """By how much a domain's counts of trust grew; written twice, it counts twice.
 
     Attributes:
@@ -533,7 +537,7 @@ class ValidatorRecord(Struct, frozen=True):
     lastmod_wrong: int = 0
 
 
-class CrawledUrlRecord(Struct, frozen=True):
+class CrawledUrlRecord(Record, frozen=True):
     """The whole present state of a URL; document_key is the page_key of the document that it stands for."""
 
     page_key: bytes
@@ -546,7 +550,7 @@ class CrawledUrlRecord(Struct, frozen=True):
     alias_kind: AliasKind | None = None
 
 
-class DecisionRecord(Struct, frozen=True, forbid_unknown_fields=True):
+class DecisionRecord(Record, frozen=True, forbid_unknown_fields=True):
     """What a layer decided about a page; a page has one decision of each layer."""
 
     page_key: bytes
@@ -588,7 +592,7 @@ class BlockEvidence(NamedTuple):
     sample: str
 
 
-class BoilerplateRecord(Struct, frozen=True):
+class BoilerplateRecord(Record, frozen=True):
     """What repeats on a domain; without hashes it says that the domain is known and nothing repeats.
 
     boilerplate_hashes and the keys of evidence are 16 lower-case hex digits.
@@ -607,30 +611,7 @@ class BoilerplateRecord(Struct, frozen=True):
     evidence: Mapping[str, BlockEvidence] | None = None
 
 
-class LeaseRecord(Struct, frozen=True):
+class LeaseRecord(Record, frozen=True):
     """A request of a shared queue, to be given back once the records before this one are written; nothing is stored."""
 
     token: str
-
-
-Record = (
-    SourceRecord
-    | CleanedRecord
-    | DocumentRecord
-    | SeenRecord
-    | GoneRecord
-    | CrawledUrlRecord
-    | VisitRecord
-    | ExtractionRecord
-    | DecisionRecord
-    | BoilerplateRecord
-    | ValidatorRecord
-    | ConfidenceRecord
-    | LayoutKnowledge
-    | PageKnowledge
-    | ReleaseRecord
-    | LeaseRecord
-    | ResponseRecord
-    | ValidatedRecord
-    | DeliveryRecord
-)

@@ -85,3 +85,9 @@ class Body(BaseModel):
     """What a client sends; a misspelt member is an error."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+class WriteBody(Body):
+    """Whether it is only to be said what would be done."""
+
+    dry_run: Switch = False

@@ -11,7 +11,7 @@ from scrapy_dedup.service.cache import cache
 from scrapy_dedup.service.jobs import Progress
 from scrapy_dedup.store.records.stored import ExtractionChoice
 from scrapy_dedup.store.upkeep.cache import StoredCache
-from scrapy_dedup.web.api.asked import LONGEST, Body, Here, Named, Switch
+from scrapy_dedup.web.api.asked import LONGEST, Body, Here, Named, Switch, WriteBody
 from scrapy_dedup.web.api.jobs import JobAnswer, job_started
 from scrapy_dedup.web.problems import ProblemError
 from scrapy_dedup.web.server import OpenProject
@@ -20,22 +20,15 @@ router = APIRouter(prefix="/projects/{project}/cache", tags=["cache"])
 _REMOVED: Final = "What was deleted, or would be."
 
 
-class InvalidateBody(Body):
+class InvalidateBody(WriteBody):
     """Which pages are extracted anew: exactly one of urls, domain, all."""
 
     urls: Annotated[list[Annotated[str, Field(max_length=LONGEST)]] | None, Field(max_length=1_000)] = None
     domain: Annotated[Named | None, Field(examples=["example.org"])] = None
     all: Switch = False
-    dry_run: Switch = False
 
 
-class CacheCleanBody(Body):
-    """Whether it is only to be said what would be deleted."""
-
-    dry_run: Switch = False
-
-
-class ExpireBody(CacheCleanBody):
+class ExpireBody(WriteBody):
     """Before which instant the extractions were made that are deleted."""
 
     before: Annotated[AwareDatetime, Field(examples=["2026-03-01T12:00:00+00:00"])]
@@ -73,7 +66,7 @@ def expire_cache(asked: Here, body: ExpireBody) -> CacheRemovalAnswer:
 
 
 @router.post("/clean", response_description=_REMOVED)
-def clean_cache(asked: Here, body: CacheCleanBody) -> CacheRemovalAnswer:
+def clean_cache(asked: Here, body: WriteBody) -> CacheRemovalAnswer:
     """Delete extractions of contents that their pages no longer have."""
     return _remove(asked, ExtractionChoice(outdated=True), dry_run=body.dry_run)
 

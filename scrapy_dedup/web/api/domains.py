@@ -14,7 +14,7 @@ from scrapy_dedup.service.domains.candidates import candidates_of
 from scrapy_dedup.service.domains.registry import ChosenDomains, DomainService, UnknownDomainError
 from scrapy_dedup.store.domains.lists import DomainChoice, DomainSort
 from scrapy_dedup.store.tables.columns import now
-from scrapy_dedup.web.api.asked import LONGEST, After, Body, DomainInPath, DryRun, Here, Limit, Named, Switch
+from scrapy_dedup.web.api.asked import LONGEST, After, Body, DomainInPath, DryRun, Here, Limit, Named, WriteBody
 from scrapy_dedup.web.problems import ProblemError
 from scrapy_dedup.web.server import OpenProject
 
@@ -28,7 +28,7 @@ class RegisterBody(Body):
     domains: Names
 
 
-class BlacklistBody(Body):
+class BlacklistBody(WriteBody):
     """Domains to blacklist; one with `*` or `?` stands for all registered ones that it fits."""
 
     domains: Names
@@ -37,7 +37,6 @@ class BlacklistBody(Body):
     expires_at: Annotated[
         datetime | None, Field(description="From then on it holds no more.", examples=["2027-01-01T00:00:00+00:00"])
     ] = None
-    dry_run: Switch = False
 
 
 @router.get("/domains", response_description="Some of the domains, and how many there are of which kind.")

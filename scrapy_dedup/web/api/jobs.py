@@ -10,7 +10,7 @@ from pydantic import Field
 from scrapy_dedup.answers import Answer, Count, Id, Instant, OfProject, Project
 from scrapy_dedup.core.domains import checked_domain
 from scrapy_dedup.service.jobs import Job, JobState
-from scrapy_dedup.web.api.asked import PREFIX, Body, Here, Named, Switch
+from scrapy_dedup.web.api.asked import PREFIX, Here, Named, WriteBody
 from scrapy_dedup.web.problems import AsciiResponse, ProblemError
 from scrapy_dedup.web.server import OpenProject
 
@@ -42,14 +42,13 @@ class JobsAnswer(OfProject):
     jobs: list[JobAnswer]
 
 
-class RefineBody(Body):
+class RefineBody(WriteBody):
     """Which stored pages are cleaned again."""
 
     domains: Annotated[tuple[Named, ...], Field(max_length=1_000, examples=[["example.org"]])] = ()
-    dry_run: Switch = False
 
 
-class LearnBody(Body):
+class LearnBody(WriteBody):
     """Which domain is learned by the browser."""
 
     target: Annotated[
@@ -57,7 +56,6 @@ class LearnBody(Body):
         Field(description="A domain, or a page's address.", min_length=1, max_length=2_000, examples=["example.org"]),
     ]
     all: Annotated[bool, Field(description="Show pages of layouts that are sure, too.", examples=[False])] = False
-    dry_run: Switch = False
 
 
 def prefers_async(prefer: str | None) -> bool:

@@ -21,7 +21,7 @@ from scrapy_dedup.web.api.asked import (
     Here,
     LayoutInPath,
     Limit,
-    Switch,
+    WriteBody,
 )
 from scrapy_dedup.web.problems import ProblemError
 from scrapy_dedup.web.server import OpenProject
@@ -46,18 +46,16 @@ class DecisionBody(Body):
     selector: Selector
 
 
-class OverrideBody(Body):
+class OverrideBody(WriteBody):
     """Decisions, in their order; of two that meet the later one counts."""
 
     decisions: Annotated[list[DecisionBody], Field(min_length=1, max_length=100)]
-    dry_run: Switch = False
 
 
-class RollbackBody(Body):
+class RollbackBody(WriteBody):
     """The version to go back to; null: the last one that was live before the present one."""
 
     version: Annotated[int | None, Field(ge=0, le=10**9, examples=[2])] = None
-    dry_run: Switch = False
 
 
 @router.get("/layouts", response_description="By domain, those with most pages first.")
