@@ -34,7 +34,7 @@ from scrapy_dedup.service.duplicates.chunking import divide
 from scrapy_dedup.service.duplicates.index import DuplicateIndex
 from scrapy_dedup.service.duplicates.page_facts import facts_of
 from scrapy_dedup.service.learning import SiteLearner
-from scrapy_dedup.service.templates.site_learning import learn_sample
+from scrapy_dedup.service.templates.site_knowledge import learn_sample
 from scrapy_dedup.store.records.batch import pack
 from scrapy_dedup.store.writer import ProjectStore
 

@@ -19,7 +19,7 @@ from time import process_time
 from benchmarks import corpus, results
 from benchmarks.clean_speed import SETTINGS, Page, sample_of
 from scrapy_dedup.service.cut.page_cleaning import clean_page
-from scrapy_dedup.service.templates.site_learning import learn_site
+from scrapy_dedup.service.templates.site_knowledge import learn_site
 
 MB = 1_000_000
 _SPEED_PAGES = 300

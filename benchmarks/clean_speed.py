@@ -24,8 +24,7 @@ from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.cut.page_cleaning import CleanedPage, clean_page
 from scrapy_dedup.service.cut.site_cleaning import How
 from scrapy_dedup.service.model_file import verdict_model
-from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
-from scrapy_dedup.service.templates.site_learning import learn_site
+from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge, learn_site
 from scrapy_dedup.settings import Settings
 
 OURS, ALONE, PARSE, BLOCKS, FINGERPRINTS = (

@@ -23,7 +23,7 @@ from selectolax.lexbor import LexborHTMLParser
 from benchmarks.corpus import decode, sites
 from scrapy_dedup.core.duplicates import promising, resemblance, shingles, sketch_of
 from scrapy_dedup.service.cut.page_cleaning import clean_page
-from scrapy_dedup.service.templates.site_learning import learn_site
+from scrapy_dedup.service.templates.site_knowledge import learn_site
 from scrapy_dedup.settings import Settings
 
 THRESHOLDS = (0.8, 0.9)

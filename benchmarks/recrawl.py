@@ -32,8 +32,7 @@ from scrapy_dedup.core.recrawl.verdicts import (
     repeats_of,
 )
 from scrapy_dedup.service.cut.site_cleaning import frames_of
-from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
-from scrapy_dedup.service.templates.site_learning import learn_site
+from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge, learn_site
 from scrapy_dedup.settings import Settings
 
 LEARN_PAGES = 60

@@ -29,7 +29,7 @@ from scrapy_dedup.core.boilerplate.verdict_model import VerdictModel, learn
 from scrapy_dedup.core.teacher import numbered
 from scrapy_dedup.core.templates.templates import cut, template_of
 from scrapy_dedup.service.model_file import verdict_model
-from scrapy_dedup.service.templates.site_learning import seen_page
+from scrapy_dedup.service.templates.site_knowledge import seen_page
 from scrapy_dedup.teacher import RenderedPage, Resource, Showing, WantedResource
 from scrapy_dedup.teacher.browser import Browser
 

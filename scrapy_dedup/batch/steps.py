@@ -22,8 +22,7 @@ from scrapy_dedup.service.duplicates.chunking import across, chunks_report, make
 from scrapy_dedup.service.files.inputs_records import BadRecord, InputPage, in_lots
 from scrapy_dedup.service.files.tasks import CleanedLine, Result, clean_records, named
 from scrapy_dedup.service.policies import url_rules
-from scrapy_dedup.service.templates.site_knowledge import RecentKnowledge, SiteKnowledge
-from scrapy_dedup.service.templates.site_learning import learn_site
+from scrapy_dedup.service.templates.site_knowledge import RecentKnowledge, SiteKnowledge, learn_site
 from scrapy_dedup.settings import Settings
 
 # Of the smallest keys that one task holds; beyond it they go on, and more of them than needed come together.

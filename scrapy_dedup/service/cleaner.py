@@ -12,7 +12,7 @@ from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.service.cut.page_cleaning import clean_page, clean_pdf
 from scrapy_dedup.service.cut.site_patterns import patterns_of
 from scrapy_dedup.service.files.inputs_records import InputPage, page_of
-from scrapy_dedup.service.templates.site_learning import SiteSample, learn_sample, sample_page
+from scrapy_dedup.service.templates.site_knowledge import SiteSample, learn_sample, sample_page
 from scrapy_dedup.settings import Settings
 
 

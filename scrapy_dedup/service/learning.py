@@ -17,12 +17,13 @@ from scrapy_dedup.core.pages.fingerprints import from_hex, to_hex
 from scrapy_dedup.core.templates.layouts import VERSION
 from scrapy_dedup.core.templates.templates import WINDOW, Drift, DriftWatch, Look
 from scrapy_dedup.service.cut.site_cleaning import NO_LAYOUT, SiteCut
-from scrapy_dedup.service.templates.site_knowledge import REST, SiteKnowledge
-from scrapy_dedup.service.templates.site_learning import (
+from scrapy_dedup.service.templates.site_knowledge import (
     FEWEST_PAGES,
     FEWEST_SHOWN,
+    REST,
     LearnedPage,
     PageSnapshot,
+    SiteKnowledge,
     SiteSample,
     learn_sample,
     learned_page,

@@ -16,7 +16,7 @@ from scrapy_dedup.core.urls.normal_form import DEFAULT_RULES
 from scrapy_dedup.plugin.domains import Site, Sites
 from scrapy_dedup.plugin.unchanged import Comparing, SitemapDates
 from scrapy_dedup.service.recrawl import NOT_KEPT, Judgement, KnownPage, SiteVersions
-from scrapy_dedup.service.templates.site_learning import learn_site
+from scrapy_dedup.service.templates.site_knowledge import learn_site
 from scrapy_dedup.service.templates.site_records import template_record
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.codec import pack_fingerprints

@@ -2,7 +2,7 @@
 
 from html import escape
 
-from scrapy_dedup.service.templates.site_learning import learn_site
+from scrapy_dedup.service.templates.site_knowledge import learn_site
 from scrapy_dedup.service.templates.site_records import template_record
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import LayoutRunRecord, LayoutSignatureRecord

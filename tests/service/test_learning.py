@@ -23,8 +23,7 @@ from scrapy_dedup.service.learning import (
     at_once,
     to_rest,
 )
-from scrapy_dedup.service.templates.site_knowledge import REST
-from scrapy_dedup.service.templates.site_learning import LearnedPage
+from scrapy_dedup.service.templates.site_knowledge import REST, LearnedPage
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import AlarmRecord, LayoutKnowledge, TemplateRecord, TemplateStateRecord
 from tests.service.site_pages import DOMAIN, article, own_text, page_of, url_of

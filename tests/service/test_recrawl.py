@@ -37,8 +37,7 @@ from scrapy_dedup.service.recrawl import (
     was_met,
     wire_key,
 )
-from scrapy_dedup.service.templates.site_knowledge import REST
-from scrapy_dedup.service.templates.site_learning import learn_site
+from scrapy_dedup.service.templates.site_knowledge import REST, learn_site
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import DeliveryRecord, Record
 from scrapy_dedup.store.records.stored import Run

@@ -11,8 +11,14 @@ from msgspec import Struct, field
 from scrapy_dedup.core.boilerplate.repeats import Removal, RemovalRule
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.fingerprints import from_hex
-from scrapy_dedup.core.pages.marking import Marking, SelectorError, check_any_selector, mark
-from scrapy_dedup.core.pages.tag_selectors import GENERIC_SELECTORS, TagSelectors
+from scrapy_dedup.core.pages.marking import (
+    GENERIC_SELECTORS,
+    Marking,
+    SelectorError,
+    TagSelectors,
+    check_any_selector,
+    mark,
+)
 from scrapy_dedup.core.patterns import (
     Expressions,
     HeldBack,

@@ -34,8 +34,7 @@ from scrapy_dedup.service.files import tasks
 from scrapy_dedup.service.files.inputs import FileRecord, Inputs, LineRecord
 from scrapy_dedup.service.files.inputs_records import BadRecord, Found, InputPage, NoPage, in_lots
 from scrapy_dedup.service.policies import canonical_policy, url_rules
-from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
-from scrapy_dedup.service.templates.site_learning import FEWEST_PAGES
+from scrapy_dedup.service.templates.site_knowledge import FEWEST_PAGES, SiteKnowledge
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import DocumentRecord, KeepPolicy, Record, SourceRecord
 from scrapy_dedup.store.scratch import DomainPages, Samples, ShownPages

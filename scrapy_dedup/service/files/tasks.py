@@ -20,8 +20,7 @@ from scrapy_dedup.service.duplicates.page_facts import PageFacts, declaration_of
 from scrapy_dedup.service.files.inputs_records import BadRecord, Found, InputPage, NoPage
 from scrapy_dedup.service.pdf.reading import pdf_text
 from scrapy_dedup.service.policies import url_rules
-from scrapy_dedup.service.templates.site_knowledge import RecentKnowledge, SiteKnowledge
-from scrapy_dedup.service.templates.site_learning import learn_site
+from scrapy_dedup.service.templates.site_knowledge import RecentKnowledge, SiteKnowledge, learn_site
 from scrapy_dedup.settings import Settings
 
 # Of the process, since a shelf comes anew with each task.

@@ -31,8 +31,7 @@ from scrapy_dedup.service.cut.removals import removal_decisions
 from scrapy_dedup.service.cut.site_patterns import patterns_of
 from scrapy_dedup.service.learning import SAMPLE_CHARS, Sample, record_of
 from scrapy_dedup.service.policies import repeat_policy
-from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
-from scrapy_dedup.service.templates.site_learning import SiteSample, learn_sample, learned_page
+from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge, SiteSample, learn_sample, learned_page
 from scrapy_dedup.service.templates.site_records import new_templates
 from scrapy_dedup.settings import COUNTING, PARAMETERS, Settings
 from scrapy_dedup.store.pages import site_configs

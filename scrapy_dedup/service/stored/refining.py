@@ -34,8 +34,7 @@ from scrapy_dedup.service.learning import knowledge_of
 from scrapy_dedup.service.model_file import model_hash
 from scrapy_dedup.service.patterns import stored_config
 from scrapy_dedup.service.policies import url_rules
-from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
-from scrapy_dedup.service.templates.site_learning import SiteSample, learn_sample, learned_page
+from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge, SiteSample, learn_sample, learned_page
 from scrapy_dedup.service.templates.site_records import changes, site_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.codec import column_text

@@ -14,7 +14,7 @@ from scrapy_dedup.core.templates.layouts import cluster
 from scrapy_dedup.service.cut.site_cleaning import cut_page
 from scrapy_dedup.service.teacher.layout_picture import ShownPage, boxes_of
 from scrapy_dedup.service.teacher.teaching import LayoutSeen, PageToShow, reason_to_show
-from scrapy_dedup.service.templates import site_learning
+from scrapy_dedup.service.templates import site_knowledge
 from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, SiteKnowledge
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains.layouts import StoredPicture
@@ -42,10 +42,10 @@ class Course(Struct):
     """What is to be learned of one domain, and from what."""
 
     domain: str
-    sample: site_learning.SiteSample
+    sample: site_knowledge.SiteSample
     known: SiteKnowledge | None
     lessons: tuple[Lesson, ...] = ()
-    snapshots: list[site_learning.PageSnapshot] = field(default_factory=list)
+    snapshots: list[site_knowledge.PageSnapshot] = field(default_factory=list)
 
     @property
     def pages_to_show(self) -> int:
@@ -66,11 +66,11 @@ def plan_course(
 
     *drifting* are layouts with an open alarm; *shows_all*: show pages of every layout that has enough of them.
     """
-    sample = site_learning.SiteSample(settings.learn_pages)
+    sample = site_knowledge.SiteSample(settings.learn_pages)
     kept: dict[bytes, PageToShow] = {}
     for each in pages:
         if sample.wants(each.page_key):
-            sample.add(site_learning.learned_page(each.page_key, each.url, each.page))
+            sample.add(site_knowledge.learned_page(each.page_key, each.url, each.page))
             kept[each.page_key] = each
     course = Course(domain, sample, known)
     left = settings.teacher_domain_pages
@@ -88,7 +88,7 @@ def plan_course(
 
 
 def _by_layout(
-    sample: site_learning.SiteSample, pages: Mapping[bytes, PageToShow], settings: Settings
+    sample: site_knowledge.SiteSample, pages: Mapping[bytes, PageToShow], settings: Settings
 ) -> list[tuple[int, list[PageToShow]]]:
     """Return the pages of each layout, most pages first; those of layouts with few pages are of the rest."""
     learned = sample.pages()
@@ -106,7 +106,7 @@ def _why(
 ) -> str:
     """Say why pages of a layout are to be shown, as a crawl would; empty where they need not be."""
     if known is None:
-        return "nothing is known of its domain" if len(pages) >= site_learning.FEWEST_SHOWN else ""
+        return "nothing is known of its domain" if len(pages) >= site_knowledge.FEWEST_SHOWN else ""
     if settings.teacher == "off":
         # Who calls for lessons wants them, whatever crawls do.
         settings = replace(settings, teacher="unsure")
@@ -116,7 +116,7 @@ def _why(
 
 def learn_course(course: Course, settings: Settings) -> SiteKnowledge:
     """Return what is known of the domain after its pages were shown; what a person decided stays."""
-    newer = site_learning.learn_sample(course.domain, course.sample, settings, course.snapshots)
+    newer = site_knowledge.learn_sample(course.domain, course.sample, settings, course.snapshots)
     older = course.known
     if older is not None and older.pages > newer.pages:
         newer = older.merged(newer, replaces_rest=False)
@@ -141,7 +141,7 @@ class LookedAtPage(Struct, frozen=True):
     """A page that was shown, and what is to be learned from it."""
 
     shown: ShownPage
-    snapshot: site_learning.PageSnapshot
+    snapshot: site_knowledge.PageSnapshot
     picture: bytes | None
     """PNG."""
 
@@ -152,6 +152,6 @@ def see(page: PageToShow, numbered: NumberedPage, shown: RenderedPage) -> Looked
     share = shown.snapshot.js_share if page.needs_scripts else None
     return LookedAtPage(
         ShownPage(page.url, page.html, page.page, numbered, shown.snapshot, height, share),
-        site_learning.seen_page(page.page_key, page.url, page.page, numbered, shown.snapshot),
+        site_knowledge.seen_page(page.page_key, page.url, page.page, numbered, shown.snapshot),
         shown.picture,
     )

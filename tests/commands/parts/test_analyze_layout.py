@@ -9,7 +9,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.teacher import numbered
-from scrapy_dedup.service.templates.site_learning import learn_site
+from scrapy_dedup.service.templates.site_knowledge import learn_site
 from scrapy_dedup.service.templates.site_records import template_record
 from scrapy_dedup.settings import Settings
 from tests.browser import Scheme, opened, shared_chromium

@@ -3,8 +3,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.core.pages.marking import SelectorError, check_any_selector, check_selector, mark, marked_blocks
-from scrapy_dedup.core.pages.tag_selectors import GENERIC_SELECTORS, TagSelectors
+from scrapy_dedup.core.pages.marking import (
+    GENERIC_SELECTORS,
+    SelectorError,
+    TagSelectors,
+    check_any_selector,
+    check_selector,
+    mark,
+    marked_blocks,
+)
 from tests.core.builders import parsed
 from tests.core.html_soup import anything
 from tests.tables import table

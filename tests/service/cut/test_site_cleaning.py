@@ -6,8 +6,7 @@ from msgspec import structs
 from scrapy_dedup.core.recrawl.verdicts import VerdictKind, compare, main_text, repeats_of
 from scrapy_dedup.service.cut.page_cleaning import clean_page
 from scrapy_dedup.service.cut.site_cleaning import How, cut_page, frames_of
-from scrapy_dedup.service.templates.site_knowledge import LayoutTemplate, Override, SiteKnowledge
-from scrapy_dedup.service.templates.site_learning import learn_site
+from scrapy_dedup.service.templates.site_knowledge import LayoutTemplate, Override, SiteKnowledge, learn_site
 from scrapy_dedup.settings import Settings
 from tests.service.site_pages import DOMAIN, article, listing, own_text, page_of, pages, url_of, words
 

@@ -11,8 +11,7 @@ from scrapy_dedup.service.cut.page_cleaning import clean_page
 from scrapy_dedup.service.cut.reading import read_again
 from scrapy_dedup.service.model_file import model_hash
 from scrapy_dedup.service.stored.refining import DomainChurn, PassedOver, Refinement, Refiner, recleaned, write_refined
-from scrapy_dedup.service.templates.site_knowledge import REST
-from scrapy_dedup.service.templates.site_learning import learn_site
+from scrapy_dedup.service.templates.site_knowledge import REST, learn_site
 from scrapy_dedup.service.templates.site_records import template_record
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import (

@@ -15,8 +15,7 @@ from scrapy_dedup.report.values import BoxKind, PictureBox
 from scrapy_dedup.service.cut.site_cleaning import cut_page
 from scrapy_dedup.service.report.overview import PICTURE_BYTES, PICTURES, shown_layouts
 from scrapy_dedup.service.teacher.layout_picture import boxes_of, reasons_of
-from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
-from scrapy_dedup.service.templates.site_learning import learn_site
+from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge, learn_site
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains.layouts import StoredPicture
 from scrapy_dedup.store.writer import ProjectStore

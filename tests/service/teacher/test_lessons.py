@@ -6,8 +6,7 @@ from msgspec.structs import replace
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.teacher.lessons import learn_course, plan_course
 from scrapy_dedup.service.teacher.teaching import SURE, PageToShow
-from scrapy_dedup.service.templates.site_knowledge import REST, Override, SiteKnowledge
-from scrapy_dedup.service.templates.site_learning import learn_site
+from scrapy_dedup.service.templates.site_knowledge import REST, Override, SiteKnowledge, learn_site
 from scrapy_dedup.service.templates.site_records import new_templates
 from scrapy_dedup.settings import Settings
 from tests.service.site_pages import DOMAIN, page_of, pages

@@ -8,9 +8,10 @@ from scrapy_dedup.core.teacher import SeenPage
 from scrapy_dedup.core.templates.layouts import skeleton_of
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.cut.page_cleaning import clean_page
-from scrapy_dedup.service.templates.site_knowledge import REST, SiteKnowledge
-from scrapy_dedup.service.templates.site_learning import (
+from scrapy_dedup.service.templates.site_knowledge import (
+    REST,
     PageSnapshot,
+    SiteKnowledge,
     SiteSample,
     learn_sample,
     learn_site,
