@@ -90,6 +90,8 @@ class SiteLearner:
         """Of this run, in order."""
         self._settings = settings
         self._sample = SiteSample(settings.learn_pages)
+        self._whole: SiteKnowledge | None = None
+        """What those pages taught, until a browser shows one of them."""
         self._young: dict[bytes, bytes] = {}
         """HTML of the first few pages, packed, for a browser to show them."""
         self._strays = SiteSample(settings.learn_pages)
@@ -149,7 +151,8 @@ class SiteLearner:
         known = self.knowledge
         if len(self._sample) < FEWEST_PAGES or (known and known.pages > len(self._sample)):
             return False
-        yield from self._learn_all(at)
+        if known is None or known is not self._whole or known.pages < len(self._sample):
+            yield from self._learn_all(at)
         if self.is_settled and not self.is_taught:
             self._sample = SiteSample(self._settings.learn_pages)
         return True
@@ -158,6 +161,7 @@ class SiteLearner:
         newer = yield self._learned_from(self._sample, with_snapshots=True)
         yield from self._keep(newer.with_snapshots_of(self.knowledge), at)
         self._is_recalled = False
+        self._whole = self.knowledge
 
     def _learned_from(
         self, sample: SiteSample, *, with_snapshots: bool, former: SiteKnowledge | None = None
@@ -185,6 +189,7 @@ class SiteLearner:
         What was learned from more pages than are here waits until there are as many.
         """
         self._snapshots[snapshot.page_key] = snapshot
+        self._whole = None
         known = self.knowledge
         if self._former is not None:
             yield from self._learn_anew(self._former, at)

@@ -303,6 +303,15 @@ def test_a_new_layout_is_learned_from_five_pages(known):
     assert found[-1].layout != REST
 
 
+def test_the_same_pages_are_learned_from_once():
+    watched = Watched()
+    watched.take(range(10))
+    watched.learn()
+    once = [*watched.records]
+    watched.learn()
+    assert watched.records == once
+
+
 def test_a_settled_site_keeps_nothing_of_a_page(learned):
     learned.take(range(100, 150))
 
