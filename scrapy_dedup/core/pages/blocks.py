@@ -255,7 +255,7 @@ def _links(body: LexborNode) -> tuple[str, ...]:
 def _gather(source: str, page: Page, limits: ParseLimits) -> bool:
     """Take in what stands in a serialised body; False where the body has grown beyond its limit."""
     # Formatting elements that stay open multiply; a page that did is not worth its walk.
-    if source.count("<") > 2 * limits.elements:
+    if len(source) > 2 * limits.elements < source.count("<"):
         return False
     gatherer = Gatherer()
     gatherer.over(source)

@@ -12,6 +12,7 @@ TEXT_BYTES = 16
 _ASCII = bytes(range(128))
 # What `str.split` parts words by.
 _ASCII_SPACES = bytes.maketrans(b"\t\n\v\f\r\x1c\x1d\x1e\x1f", b" " * 9)
+_SEVERAL_SPACES = re.compile(b"  +")
 _OTHER_SPACE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 
 
@@ -31,9 +32,7 @@ def _folded(text: str) -> bytes:
     for space in () if text.isascii() else set(_OTHER_SPACE.findall(beyond_ascii(raw))):
         raw = raw.replace(space.encode(), b" ")
     raw = raw.translate(_ASCII_SPACES)
-    while b"  " in raw:
-        raw = raw.replace(b"  ", b" ")
-    return raw.strip()
+    return (_SEVERAL_SPACES.sub(b" ", raw) if b"  " in raw else raw).strip()
 
 
 def _in_lower_case(raw: bytes) -> bytes:

@@ -132,7 +132,8 @@ _EMPTY_ELEMENT = re.compile(
 
 def as_html(html: str) -> str:
     """Return XHTML with end tags for elements that end where they begin: HTML would hide a page behind `<title/>`."""
-    if not _XHTML.match(html[:_XHTML_HEAD_CHARS].lstrip("\ufeff")):
+    head = html[:_XHTML_HEAD_CHARS]
+    if "xml" not in head or not _XHTML.match(head.lstrip("\ufeff")):
         return html
     return _EMPTY_ELEMENT.sub(_with_end_tag, html)
 
@@ -153,7 +154,7 @@ def refuse(html: str, limits: ParseLimits) -> UnparsedReason | None:
     tags = html.count("<")
     if tags > 2 * limits.elements:
         return UnparsedReason.TOO_MANY_ELEMENTS
-    if tags <= limits.depth and not _may_clone(html, tags) and not _may_have_attributes(html, limits.attributes):
+    if tags <= limits.depth and not _may_clone(html, tags) and not _may_have_attributes(html, tags, limits.attributes):
         return None
     found = survey(html)
     if found.depth > limits.depth or found.depth * tags > _MOST_COMPARISONS or found.formatting * tags > _MOST_CLONES:
@@ -178,8 +179,8 @@ def _may_clone(html: str, tags: int) -> bool:
     return _MOST_OF_A_KIND * kinds * tags > _MOST_CLONES
 
 
-def _may_have_attributes(html: str, most: int) -> bool:
-    """Tell whether tags can have so many attributes; each takes two characters at least (`a b`).
+def _may_have_attributes(html: str, in_all: int, most: int) -> bool:
+    """Tell whether this many tags can have so many attributes; each takes two characters at least (`a b`).
 
     A tag ends at its first ">" unless that stands in a quoted value. Where some do, all that stands between two ">"
     may be part of one tag.
@@ -187,7 +188,7 @@ def _may_have_attributes(html: str, most: int) -> bool:
     most_names = _MOST_NAMES * most
     begun_in_all = _most_begun(html) if len(html) > 3 * most else 0
     # Most pages have fewer in all than one tag may have.
-    if begun_in_all <= most and begun_in_all + html.count("<") <= most_names:
+    if begun_in_all <= most and begun_in_all + in_all <= most_names:
         return False
     quoted_ends = len(_QUOTED_END.findall(html))
     # A page has few of what stands before them, or its tags have.
