@@ -85,11 +85,12 @@ def observe(page: Page) -> Observation:
     """Return what a page shows."""
     blocks = page.blocks
     stride = -(-len(blocks) // MOST_BLOCKS) or 1
-    known: dict[str, int] = {}
     title = frozenset(_WORD.findall(page.title.lower()[:_TITLE_CHARS])) if page.title else frozenset()
     shown = blocks[::stride]
     rows = list(map(_row, shown, links_of(shown), repeat(title)))
-    at = array("H", (known.setdefault(block.path, len(known)) for block in shown))
+    paths = [block.path for block in shown]
+    known = {path: number for number, path in enumerate(dict.fromkeys(paths))}
+    at = array("H", map(known.__getitem__, paths))
     counted, hints = _elements(page)
     for path in counted:
         if len(known) < _MOST_PATHS:

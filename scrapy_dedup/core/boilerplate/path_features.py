@@ -177,7 +177,7 @@ def survey(observations: Sequence[Observation]) -> PathSurvey:
 
 def _first_headings(seen: Observation) -> set[int]:
     """Return the texts of a page's h1."""
-    within = {at for at, path in enumerate(seen.paths) if _H1.search(path)}
+    within = {at for at, path in enumerate(seen.paths) if ">h1" in path and _H1.search(path)}
     return {text for at, text in zip(seen.at, seen.texts, strict=True) if at in within} if within else set()
 
 
@@ -305,7 +305,7 @@ class _Tree:
             masked = masks[mask]
             if masked > 1:
                 sums.masked += chars * (masked - 1) / others
-            if 0 < headed[text] <= few and text not in own_headings:
+            if text in headed and headed[text] <= few and text not in own_headings:
                 sums.heading += chars
             rest = unique = 0
             if pages_with < needed:

@@ -280,14 +280,15 @@ def links_of(blocks: Iterable[Block]) -> list[tuple[int, int, int]]:
             continue
         links = _links_in(source) if source is not None else []
         if linked := len(" ".join(plain(TAGS.sub("", "".join([text for _, text in links]))).split())):
-            link = inline_token(links[0][0]).tag
+            start = links[0][0]
+            # Most begin so, and each leads elsewhere: to read them all would take longer than the rest.
+            href = start.removeprefix(_HREF) if start.startswith(_HREF) else _leads_to(inline_token(start).tag)
         elif linked := block.link_chars:
             starts = (piece for piece in block.pieces if type(piece) is Tag and piece.name == "a" and not piece.closing)
-            link = next(starts, _NO_LINK)
+            href = _leads_to(next(starts, _NO_LINK))
         else:
             found.append(_NOWHERE)
             continue
-        href = dict(link.attributes).get("href", "")
         within = linked if href.startswith("#") else 0
         found.append((linked, within, linked if href.startswith(("http:", "https:", "//")) else 0))
     return found
@@ -307,6 +308,11 @@ def _links_in(source: str) -> list[tuple[str, str]]:
 _LINK: Final = re.compile(r"<(a(?: [^>]*+)?+)>((?:[^<]++|<(?!/a>))*+)</a>")
 _NOWHERE: Final = (0, 0, 0)
 _NO_LINK: Final = Tag("a")
+_HREF: Final = 'a href="'
+
+
+def _leads_to(link: Tag) -> str:
+    return dict(link.attributes).get("href", "")
 
 
 def inline_token(source: str) -> Token:

@@ -84,6 +84,11 @@ class PathLookup:
         verdict = self.verdicts.get(self._reach(upper_part(path)).path)
         return verdict.probability if verdict is not None else 0.5
 
+    def keeps(self, path: str) -> bool:
+        """Return whether what stands on a path stays, without saying why."""
+        verdict = self.verdicts.get(self._reach(upper_part(path)).path)
+        return verdict is None or verdict.keep
+
     def why_text(self, block: Block, on_pages: int, *, surrounds: bool = False) -> Why:
         """Return why a text is left out for itself: many pages have it, or it surrounds the content elsewhere."""
         told = f"the same text {'was left out of' if surrounds else 'on'} {on_pages} of {self.pages} pages"
@@ -430,7 +435,7 @@ def thin_pages(template: Template, observations: Sequence[Observation]) -> int:
     """
     lookup, inside = template.lookup, f"{template.containers[0]}>"
     is_within = cache(lambda path: f"{lookup.folding.path(path)}>".startswith(inside))
-    is_kept = cache(lambda path: lookup.standing(path).why is None)
+    is_kept = cache(lookup.keeps)
     thin = 0
     for seen in observations:
         within, keeps = [*map(is_within, seen.paths)], [*map(is_kept, seen.paths)]

@@ -382,7 +382,7 @@ def learn_site(domain: str, pages: Iterable[tuple[str, str]], settings: Settings
 def sample_page(sample: SiteSample, url: str, html: str, settings: Settings) -> None:
     """Let a site be learned from a page, too, where the sample wants it and it can be parsed."""
     key = page_key(url, url_rules(settings))
-    page = parse_page(html, parse_limits(settings)) if sample.wants(key) else None
+    page = parse_page(html, parse_limits(settings), with_links=False) if sample.wants(key) else None
     if isinstance(page, Page):
         sample.add(learned_page(key, url, page))
 
