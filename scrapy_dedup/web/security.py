@@ -77,12 +77,17 @@ def login_page(path: str, query: str, *, wrong: bool = False, status: int = 401)
     return HTMLResponse(html, status, {"Cache-Control": "no-store"})
 
 
+def fields_of(body: bytes, most: int) -> dict[str, list[str]]:
+    """Return the fields of a form, each with all of its values; none where it is no form, or has more than so many."""
+    try:
+        return parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=most)
+    except ValueError:
+        return {}
+
+
 def login_form(body: bytes) -> tuple[str, str]:
     """Return the token and the path that were sent by the page."""
-    try:
-        fields = parse_qs(body.decode("utf-8", "replace"), max_num_fields=_LOGIN_FIELDS)
-    except ValueError:
-        return "", "/"
+    fields = fields_of(body, _LOGIN_FIELDS)
     return fields.get("token", [""])[0].strip(), fields.get("next", ["/"])[0]
 
 
@@ -299,7 +304,7 @@ class AccessGate:
                     response = _refuse_body(request, body)
                 else:
                     receive = replayed(body, receive)
-                    response = await self._judge_session(request, session, body)
+                    response = self._judge_session(request, session, body)
         # RFC 9110, section 9.3.2: HEAD is answered as GET is; the HTTP server leaves the body out.
         asked = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
         await (response or self._app)(asked, receive, answer.send)
@@ -344,12 +349,12 @@ class AccessGate:
         wanted = request.url.path if request.method in SAFE else "/"
         return login_page(wanted, request.url.query if request.method in SAFE else "")
 
-    async def _judge_session(self, request: Request, session: Session | None, body: bytes) -> Response | None:
+    def _judge_session(self, request: Request, session: Session | None, body: bytes) -> Response | None:
         """Refuse what a session's browser may have been made to send; note the session for the handlers."""
         request.scope.setdefault("state", {})["csrf_token"] = session.csrf_token if session else ""
         if session is None or request.method in SAFE or self._has_bearer(request):
             return None
-        given = request.headers.get(CSRF_HEADER) or await _field(request, body)
+        given = request.headers.get(CSRF_HEADER) or fields_of(body, _FORM_FIELDS).get(CSRF_FIELD, [""])[0]
         if not secrets.compare_digest(given.encode("utf-8", "replace"), session.csrf_token.encode()):
             told = f"the form has expired: load its page again (programs send the token, or {CSRF_HEADER})"
             return refused(request.url.path, Problem(403, told))
@@ -442,17 +447,3 @@ def _refuse_body(request: Request, why: UnreadBody) -> Response:
     }
     # Bytes that were not read would be taken for the next request.
     return refused(request.url.path, Problem(why.value, told[why], {"Connection": "close"}))
-
-
-async def _field(request: Request, body: bytes) -> str:
-    """Return the token in a form's hidden field."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind not in ("application/x-www-form-urlencoded", "multipart/form-data"):
-        return ""
-    try:
-        form = await Request(request.scope, replayed(body, request.receive)).form(max_fields=_FORM_FIELDS)
-    except Exception:  # noqa: BLE001 (whatever a form's parser dislikes, there is no token in it)
-        return ""
-    given = form.get(CSRF_FIELD)
-    await form.close()
-    return given if isinstance(given, str) else ""

@@ -126,7 +126,7 @@ EXTRAS: Final = (
         lambda chosen: (chosen.database_url or "").startswith("postgres"),
         "DEDUP_DATABASE_URL",
     ),
-    Extra("server", ("fastapi", "uvicorn", "python_multipart"), lambda _: False, ""),
+    Extra("server", ("fastapi", "uvicorn"), lambda _: False, ""),
     Extra("mcp", ("mcp",), lambda _: False, ""),
     Extra("redis", ("redis", "scrapy_redis"), lambda _: False, ""),
     Extra("seen", ("rbloom",), lambda _: False, ""),

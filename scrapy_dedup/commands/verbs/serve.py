@@ -36,7 +36,7 @@ _COMMAND_LINE: Final = 40
 _TOKEN_BYTES: Final = 24
 # Who guesses is not kept out, so that who has the token is not: some thousand guesses a second find no 16 letters.
 _LEAST_TOKEN_CHARS: Final = 16
-_NEEDS: Final = ("fastapi", "uvicorn", "python_multipart")
+_NEEDS: Final = ("fastapi", "uvicorn")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -453,13 +453,7 @@ def _examples(figures: LayoutFigures, urls: Iterable[str]) -> tuple[str, ...]:
 def _template(
     figures: TemplateFigures, live: StoredTemplate | None, repeated: Sequence[RepeatedBlock]
 ) -> values.ReportTemplate:
-    told = values.ReportTemplate(
-        version=figures.version,
-        state=figures.state,
-        confidence=figures.confidence,
-        pages=figures.pages,
-        reason=figures.reason,
-    )
+    told = convert(figures, values.ReportTemplate, from_attributes=True)
     known = template_in(live) if live is not None else None
     if live is None or known is None:
         return told

@@ -4,7 +4,7 @@ import re
 import secrets
 import threading
 from typing import Annotated, Any, Final, Generic, Literal, TypeVar
-from urllib.parse import parse_qs, quote, urlencode
+from urllib.parse import quote, urlencode
 from uuid import UUID
 
 from fastapi import Depends, Request
@@ -16,6 +16,7 @@ from scrapy_dedup.core.urls.seen import Latest
 from scrapy_dedup.report.drawing import draw
 from scrapy_dedup.service.domains.registry import DomainService
 from scrapy_dedup.service.jobs import Job
+from scrapy_dedup.web.security import fields_of
 from scrapy_dedup.web.server import OpenProject, server_of
 
 LONGEST_STEP: Final = 300
@@ -205,11 +206,7 @@ class FormFields(dict[str, list[str]]):
 
 async def read_fields(request: Request) -> FormFields:
     """Return the fields of a form that was sent; what is no form has none."""
-    body = (await request.body()).decode("utf-8", "replace")
-    try:
-        return FormFields(parse_qs(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
-    except ValueError:
-        return FormFields()
+    return FormFields(fields_of(await request.body(), _MOST_FIELDS))
 
 
 Form = Annotated[FormFields, Depends(read_fields)]
