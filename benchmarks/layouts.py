@@ -177,10 +177,10 @@ def other(
         whole_paths: ancestors with their labels, too.
         stops: at prose.
     """
-    begun = {place.outer for place in seen.page.places if place.is_prose and stops} - {BODY}
+    begun = {place.outer for place in seen.page.walk.places if place.is_prose and stops} - {BODY}
     paths: dict[Place | None, str] = {BODY: "body"}
     marks = set()
-    for place in seen.page.places:
+    for place in seen.page.walk.places:
         if place.mark and place.outer in paths:
             above = paths[place.outer]
             marks.add(f"{above}/{label(place)}")

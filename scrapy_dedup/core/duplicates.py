@@ -124,7 +124,7 @@ def words(text: str) -> list[str]:
     White space, punctuation and marks of Markdown do not count; the target of
     a link would, so that a caller gives the text of a page, not its Markdown.
     """
-    others = beyond_ascii(text.encode("utf-8", "surrogatepass"))
+    others = "" if text.isascii() else beyond_ascii(text.encode("utf-8", "surrogatepass"))
     signs = set(_A_SIGN.findall(others))
     if _ONLY_PLAIN.fullmatch(others) and len(signs) <= _MOST_SIGNS:
         for sign in signs:

@@ -79,8 +79,6 @@ class DuplicateCheck:
 
     async def check(self, draft: Draft, settings: Settings) -> None:
         """Find out what becomes of a page beside the others; its comparison tells."""
-        if self._runtime.crawl.keeps(draft):
-            settings = keeping_all(settings)
         if draft.cleaned is None or not (asked_layers(settings) or makes_chunks(settings)):
             return
         if draft.comparison is None:
@@ -420,7 +418,7 @@ class DedupPipeline:
         learner = await self._learn(item_page) if settings.boilerplate_enabled else None
         if draft.domain not in runtime.crawl.configs and settings.patterns_enabled:
             await self._meet(draft)
-        compares = compares and not runtime.crawl.keeps(draft)
+        is_kept = runtime.crawl.keeps(draft)
         verdict: Deferred[str] | None = None
         async with runtime.aside.turn(draft.domain):
             # Perhaps another of its page's items was first.
@@ -434,13 +432,13 @@ class DedupPipeline:
         if "boilerplate" in settings.shadowing:
             # What the shadow learned proves nothing: it would show on the feed.
             learner = None
-        if compares:
+        if compares and not is_kept:
             await self._drop_alias(item_page, learner)
         is_unchanged = draft.judgement is not None and draft.judgement.is_unchanged and draft.comparison is None
         if is_unchanged and not await self._duplicates.is_text_of_another(draft, settings):
             hold_as_before(draft, settings)
         if draft.held is None:
-            await self._duplicates.check(draft, settings)
+            await self._duplicates.check(draft, keeping_all(settings) if is_kept else settings)
             await self._drop_alike(item_page, learner)
 
     def _note(self, item: Any, visit: Visit) -> Noted | None:

@@ -107,6 +107,11 @@ class Walk:
         return f"Walk{self.skeleton!r}"
 
     @cached_property
+    def places(self) -> list[Place]:
+        """Where block-level elements stand, each place once, in order of first appearance."""
+        return [step for step in dict.fromkeys(self.steps) if isinstance(step, Place)]
+
+    @cached_property
     def skeleton(self) -> list[int | Tag]:
         """Structural tags, pictures without text, and indexes of blocks, in document order."""
         drawing = _Skeleton()
@@ -183,11 +188,6 @@ class Page(Struct):
     """The `content` of each `meta name=robots` in head."""
     declared: Declared = field(default_factory=Declared)
     """What it says about itself: title, dates, authors, kind."""
-
-    @property
-    def places(self) -> list[Place]:
-        """Where its block-level elements stand, each place once, in order of first appearance."""
-        return [step for step in dict.fromkeys(self.walk.steps) if isinstance(step, Place)]
 
     @property
     def fingerprints(self) -> list[int]:

@@ -189,7 +189,7 @@ def page_keys(page: Page) -> list[int]:
 
     White space within code counts, and so does the case of letters: a page with the same keys is the same.
     """
-    keys = [block_key(block) for block in page.blocks]
+    keys = [_exact(block.fingerprint, block.text) for block in page.blocks]
     keys += [text_key(TITLE, part) for part in title_parts(page.title)]
     keys += [text_key(path, text) for path, text in all_shown(page)]
     return [*keys, text_key(_LINKS, " ".join(map(page_linked, page.links)))]

@@ -58,7 +58,7 @@ class Skeleton(Struct, frozen=True):
 
 def skeleton_of(page: Page) -> Skeleton:
     """Return the skeleton of a page; containers around prose are in it, those beside prose are not."""
-    places = page.places
+    places = page.walk.places
     begun = {place.outer for place in places if place.is_prose}
     # Some sites put all their prose into body itself.
     begun.discard(BODY)
