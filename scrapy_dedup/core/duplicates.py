@@ -396,7 +396,7 @@ class PageEvidence(Struct):
     @classmethod
     def of(cls, source: str, blocks: Blocks, url: str, *, with_numbers: bool) -> Self:
         """Return what a page shows, before any item of it counts."""
-        shown = cls(short_hash(source), array("Q", (key for key, _ in blocks)), files=files_hash(source, blocks, url))
+        shown = cls(short_hash(source), array("Q", [key for key, _ in blocks]), files=files_hash(source, blocks, url))
         if with_numbers:
             shown.numbers = short_hash(" ".join(_NUMBER.findall("\n".join([text for _, text in blocks]))))
         return shown
@@ -423,7 +423,7 @@ class PageEvidence(Struct):
 
     def note_cut(self, removed: Collection[int], site: SiteSeen | None = None) -> None:
         """Note which blocks its page's cut left out, and whether enough was known of its *site*."""
-        self.cut = bytes(one in removed for one in self.blocks)
+        self.cut = bytes([one in removed for one in self.blocks])
         self.is_site_known = site is not None and site.pages >= LEAST_PAGES
 
     @property

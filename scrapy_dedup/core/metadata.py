@@ -467,7 +467,7 @@ def _author(facts: DeclaredFacts, near: Sequence[Block]) -> _Found | None:
         if name := declared_names(names_of(value, facts.things)):
             return name, "json-ld"
     for meta in _AUTHORS:
-        if name := declared_names(facts.metas.get(meta, ())):
+        if meta in facts.metas and (name := declared_names(facts.metas[meta])):
             return name, meta
     label = facts.metas.get("twitter:label1", [""])[0].strip().lower()
     if label in _BYLINE_LABELS and (name := declared_names(facts.metas.get("twitter:data1", ()))):

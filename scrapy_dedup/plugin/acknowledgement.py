@@ -484,13 +484,13 @@ class Acknowledgement:
             visit.delivered.was_dropped(stands)
         self._item_left(item, visit, set())
 
-    def _withdraw(self, visit: Visit | None) -> None:
-        if visit is not None and not visit.scraped:
+    def _withdraw(self, visit: Visit) -> None:
+        if not visit.scraped:
             for draft in visit.drafts:
                 self._crawl.evidence.withdraw(draft.page_key)
 
     def _item_left(self, item: Any, visit: Visit | None, feeds: set[Any]) -> None:
-        if self._loose and (draft := self._loose_draft(item)) is not None:
+        if (draft := self._loose_draft(item)) is not None:
             self._delivery.put(self._complete(draft), feeds, self._write)
         if visit is not None:
             self._visits.left(item, visit)
@@ -500,8 +500,7 @@ class Acknowledgement:
         """Note that a later pipeline failed: the item's page is not done."""
         passed()
         visit = self._visits.of_response(response) if response is not None else None
-        draft = self._loose_draft(item) if self._loose else None
-        drafts = [draft] if draft is not None else []
+        drafts = [draft] if (draft := self._loose_draft(item)) is not None else []
         if visit is not None:
             visit.failed = True
             self._visits.left(item, visit)
@@ -521,20 +520,18 @@ class Acknowledgement:
             del self._said[key]
 
     def _key_of(self, item: Any) -> bytes | None:
-        if not ItemAdapter.is_item(item):
-            return None
-        adapter = ItemAdapter(item)
-        report = value_of(adapter, REPORT)
+        report = value_of(ItemAdapter(item), REPORT) if ItemAdapter.is_item(item) else None
         if isinstance(report, dict) and "visited" in report:
             return bytes.fromhex(report["visited"])
-        url = url_of(adapter, self._crawl.settings)
+        return self._named_key(item)
+
+    def _named_key(self, item: Any) -> bytes | None:
+        url = url_of(ItemAdapter(item), self._crawl.settings) if ItemAdapter.is_item(item) else None
         return page_key(url, self._rules) if url else None
 
     def _loose_draft(self, item: Any) -> Draft | None:
-        if not ItemAdapter.is_item(item):
-            return None
-        url = url_of(ItemAdapter(item), self._crawl.settings)
-        return self._loose.pop(page_key(url, self._rules), None) if url else None
+        key = self._named_key(item) if self._loose else None
+        return self._loose.pop(key, None) if key is not None else None
 
     def settle(self, visit: Visit) -> None:
         """Write down that a page is done, when its callback has ended and all of its items have left."""

@@ -301,7 +301,7 @@ def plain(value: Any) -> Any:
         return {str(name): plain(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
         return [plain(one) for one in value]
-    if value is None or isinstance(value, bool):
+    if value is None or type(value) in (bool, str, int, float):
         return value
     if isinstance(value, datetime):
         return value.isoformat()

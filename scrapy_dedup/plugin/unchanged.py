@@ -186,8 +186,10 @@ def validators_of(response: Response) -> tuple[str | None, str | None]:
 
     A page that changes later in that second keeps the date (RFC 9110, 8.8.2.2), and one of the future outlasts changes.
     """
-    found = (response.headers.get(name) for name in ("ETag", "Last-Modified", "Date"))
-    etag, last_modified, date = (value.decode("latin-1")[:_LONGEST_VALIDATOR] if value else None for value in found)
+    etag, last_modified, date = [
+        value.decode("latin-1")[:_LONGEST_VALIDATOR] if (value := response.headers.get(name)) else None
+        for name in ("ETag", "Last-Modified", "Date")
+    ]
     changed, sent = parsedate(last_modified or ""), parsedate(date or "")
     is_young = last_modified == date or (changed is not None and sent is not None and changed >= sent)
     return etag, None if is_young else last_modified

@@ -98,12 +98,12 @@ def observe(page: Page) -> Observation:
     columns = zip(*rows, strict=True) if rows else ((),) * len(_TYPES)
     return Observation(
         tuple(map(upper_part, known)),
-        array("H", (min(counted[path], _MOST_CHARS) for path in known)),
-        array("H", (min(page.controls.get(path, 0), _MOST_CHARS) for path in known)),
-        tuple(hints.get(path, "") for path in known),
+        array("H", [min(counted[path], _MOST_CHARS) for path in known]),
+        array("H", [min(page.controls.get(path, 0), _MOST_CHARS) for path in known]),
+        tuple([hints.get(path, "") for path in known]),
         _kind(page.declared),
         at,
-        *(array(kind, column) for kind, column in zip(_TYPES, columns, strict=True)),
+        *map(array, _TYPES, columns),
     )
 
 

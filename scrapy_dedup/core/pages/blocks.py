@@ -249,7 +249,7 @@ _LINKS = "a[href], area[href]"
 
 
 def _links(body: LexborNode) -> tuple[str, ...]:
-    return tuple(href for node in body.css(_LINKS) if (href := node.attributes.get("href")))
+    return tuple([href for node in body.css(_LINKS) if (href := node.attributes.get("href"))])
 
 
 def _gather(source: str, page: Page, limits: ParseLimits) -> bool:

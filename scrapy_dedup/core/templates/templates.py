@@ -619,7 +619,9 @@ class DriftWatch:
         Where half as many fit known layouts, they are one kind of pages more.
         """
         looks = self._looks
-        first = next((place for place, one in enumerate(looks) if one.what), len(looks))
+        first = next((place for place, one in enumerate(looks) if one.what), None)
+        if first is None:
+            return []
         new = sum(bool(one.what) and not one.layout for one in looks)
         go_on = sum(bool(one.layout) and not one.what for one in looks[first:])
         return [one for one in looks if one.what and (one.layout or new >= 2 * go_on)]
