@@ -15,8 +15,6 @@ Row: TypeAlias = Sequence[Any]
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
-LINES: Final = "file string, start bigint, value binary"
-"""Raw records of text files: the file, where in it a task's part begins, the record."""
 SURVEYED: Final = "domain binary, key binary, place binary, size bigint"
 BAD: Final = "place binary, told string"
 SOURCES: Final = "domain binary, key binary, url binary, html binary"

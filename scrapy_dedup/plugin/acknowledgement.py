@@ -720,10 +720,6 @@ class LeaseTracking:
         self._noted: dict[str, bool] = {}
         """Of pages that are done: whether that waits for more than to be written."""
 
-    def __len__(self) -> int:
-        """Return how many are followed."""
-        return len(self._under_way) + len(self._noted)
-
     def begin(self, visit: Visit) -> None:
         """Note a response; one that took another's place has its request, too."""
         if visit.lease:

@@ -470,11 +470,6 @@ class Learner:
         self._pages_cut += 1
         self._bytes_removed += bytes_removed
 
-    def often(self, fingerprints: Iterable[int]) -> set[int]:
-        """Return those that tell no page from another: boilerplate, and what three pages of this run have."""
-        counts = self.counts.counts
-        return {key for key in fingerprints if key in self.boilerplate.counts or counts.get(key, 0) > 2}
-
     def record(self) -> BoilerplateRecord:
         """Return what is to be remembered; an empty list of hashes says that the domain is known."""
         found = self.boilerplate

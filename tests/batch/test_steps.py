@@ -44,6 +44,7 @@ Table = list[tuple[Any, ...]]
 Step = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 FILE = "file:/in"
+LINES = "file string, start bigint, value binary"
 # So many rows of a task are in one batch.
 _ROWS = 5
 
@@ -72,7 +73,7 @@ class ByHand:
             self._folder = folder
             self.plan = self._surveyed(known)
             self.learned = self._learned()
-            self._cut = self.each(Cutting(self.source, self._file("knowledge")), self._lines, columns.LINES)
+            self._cut = self.each(Cutting(self.source, self._file("knowledge")), self._lines, LINES)
             self.tally = self._judged()
             pages = [row for row in self._cut if row[0] == PAGE]
             texts = [(*row[7:], row[1]) for row in pages]
@@ -95,7 +96,7 @@ class ByHand:
         return str(Path(self._folder) / name)
 
     def _surveyed(self, known: Callable[[str], SiteKnowledge | None]) -> CleaningPlan:
-        found = self.each(SiteSurvey(self.source), self._lines, columns.LINES)
+        found = self.each(SiteSurvey(self.source), self._lines, LINES)
         pages = [min(group, key=itemgetter(2)) for _, group in groupby(sorted(found), itemgetter(0, 1))]
         counts = [(domain, len(list(group))) for domain, group in groupby(pages, itemgetter(0))]
         with LookupWriter(self._file("knowledge")) as knowledge:
@@ -108,7 +109,7 @@ class ByHand:
         return plan
 
     def _learned(self) -> Table:
-        sources = self.each(SampleSources(self.source, self._file("chosen")), self._lines, columns.LINES)
+        sources = self.each(SampleSources(self.source, self._file("chosen")), self._lines, LINES)
         learned = self.each(Learning(self.settings), [sorted(sources)], columns.SOURCES)
         with LookupWriter(self._file("knowledge")) as knowledge:
             for domain, *_, text in learned:
