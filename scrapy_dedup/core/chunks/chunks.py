@@ -7,7 +7,7 @@ checksum. Filling each chunk to the brim instead would move every later end when
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from hashlib import blake2b
 from itertools import groupby
@@ -457,16 +457,6 @@ def split_into_chunks(
         )
         seen[key] += 1
     return chunks
-
-
-def once(chunks: Iterable[Chunk]) -> list[tuple[Chunk, int | None]]:
-    """Return each chunk with the position of the first one of the same text; None: it is the first."""
-    first: dict[bytes, int] = {}
-    marked: list[tuple[Chunk, int | None]] = []
-    for chunk in chunks:
-        marked.append((chunk, first.get(chunk.hash)))
-        first.setdefault(chunk.hash, chunk.position)
-    return marked
 
 
 def _id(document: bytes, key: bytes, number: int) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from scrapy_dedup.core.chunks.chunks import GIVEN, Chunk, ChunkPolicy, ChunkState, StoredChunk, once, split_into_chunks
+from scrapy_dedup.core.chunks.chunks import GIVEN, Chunk, ChunkPolicy, ChunkState, StoredChunk, split_into_chunks
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.service.policies import imported
 from scrapy_dedup.settings import Settings
@@ -143,21 +143,20 @@ def divide(
     with watch.on(CHUNK):
         policy = ChunkPolicy(settings.chunk_size, min(settings.chunk_overlap, settings.chunk_size // 2))
         chunks = split_into_chunks(content, page_key, policy, measure_of(settings.chunk_tokenizer))
-    first = {one.position: place for one, place in once(chunks) if place is not None} if settings.chunk_enabled else {}
     with watch.on(LANGUAGE):
         spoken = _languages(chunks, declared, settings)
-    return [_judged(one, one.position in first, verdict, settings) for one, verdict in zip(chunks, spoken, strict=True)]
-
-
-def _judged(chunk: Chunk, repeats: bool, verdict: "LanguageVerdict | None", settings: Settings) -> JudgedChunk:  # noqa: FBT001 (one of four values)
-    found = JudgedChunk(chunk)
-    if verdict is not None:
-        found = replace(found, language=verdict.language, mixed=verdict.mixed)
-    if repeats:
-        found = _left_out(found, CHUNK, WITHIN, settings)
-    if verdict is not None and not verdict.keep and found.is_given:
-        reason = f"{verdict.language} is not wanted ({verdict.confidence:.2f} sure)"
-        found = _left_out(found, LANGUAGE, reason, settings)
+    found, met = list[JudgedChunk](), set[bytes]()
+    for chunk, verdict in zip(chunks, spoken, strict=True):
+        judged = JudgedChunk(chunk)
+        if verdict is not None:
+            judged = replace(judged, language=verdict.language, mixed=verdict.mixed)
+        if settings.chunk_enabled and chunk.hash in met:
+            judged = _left_out(judged, CHUNK, WITHIN, settings)
+        met.add(chunk.hash)
+        if verdict is not None and not verdict.keep and judged.is_given:
+            reason = f"{verdict.language} is not wanted ({verdict.confidence:.2f} sure)"
+            judged = _left_out(judged, LANGUAGE, reason, settings)
+        found.append(judged)
     return found
 
 
