@@ -1,5 +1,6 @@
 """What waits: for its time or its domain's turn, for other pages of its domain, or for the items of those before it."""
 
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -22,6 +23,7 @@ from scrapy_dedup.plugin.items import DuplicateItem
 from scrapy_dedup.service.learning import Learner, Steps, done
 from scrapy_dedup.settings import Settings
 
+logger = logging.getLogger(__name__)
 T = TypeVar("T")
 _COUNTED: Final = ("ITEMCOUNT", "PAGECOUNT", "PAGECOUNT_NO_ITEM", "TIMEOUT_NO_ITEM")
 # No domain is called so.
@@ -52,6 +54,9 @@ class Loops:
     async def _finish(self, call: object, work: Awaitable[None]) -> None:
         try:
             await work
+        except Exception:
+            # Who waits for the end waits for the others, too.
+            logger.exception("%s failed; the crawl goes on", call)
         finally:
             self._under_way.pop(call, None)
 

@@ -174,17 +174,21 @@ def test_who_gives_up_waiting_for_a_turn_leaves_it_to_those_behind_when_it_comes
     assert not last
 
 
-def test_a_call_is_not_begun_while_it_is_under_way_and_the_end_waits_for_it():
+def test_a_call_is_not_begun_while_it_is_under_way_and_the_end_waits_for_it_though_another_fails(caplog):
     async def begin_and_end() -> list[str]:
         loops, said, go_on = Loops(), list[str](), asyncio.Event()
+
+        async def fail() -> None:
+            await go_on.wait()
+            raise ValueError("odd")
 
         async def call() -> None:
             said.append("begun")
             await go_on.wait()
             said.append("over")
 
-        for _ in range(2):
-            loops.begin(call)
+        for one in (fail, call, call):
+            loops.begin(one)
             await asyncio.sleep(0)
         asyncio.get_running_loop().call_soon(go_on.set)
         await loops.end()
@@ -194,3 +198,4 @@ def test_a_call_is_not_begun_while_it_is_under_way_and_the_end_waits_for_it():
         return said
 
     assert asyncio.run(begin_and_end()) == ["begun", "over", "ended", "begun", "over"]
+    assert "odd" in caplog.text
