@@ -31,7 +31,7 @@ from rensa import RMinHash
 from scrapy_dedup.core.boilerplate.repeats import hash_block, split_into_blocks
 from scrapy_dedup.core.pages.blocks import EXTENSIONS, FILE, PICTURE
 from scrapy_dedup.core.pages.fingerprints import beyond_ascii, from_hex, parts_hash
-from scrapy_dedup.core.recrawl.values import Unkeepable, encode
+from scrapy_dedup.core.recrawl.values import KeepLimits, Unkeepable, encode
 from scrapy_dedup.core.urls.normal_form import target_of
 
 _SLOTS: Final = 128
@@ -364,8 +364,12 @@ def fields_hash(fields: Mapping[str, Any]) -> bytes | None:
     """Return what stands for fields, in any order: NO_FIELDS where none has a value, None where one equals nothing."""
     if not any(value is not None and value not in ("", b"", [], (), {}) for value in fields.values()):
         return NO_FIELDS
-    kept = encode(dict(fields))
+    kept = encode(dict(fields), _COMPARED)
     return None if isinstance(kept, Unkeepable) else short_hash(json.dumps(kept, sort_keys=True))
+
+
+# Of what is compared a hash is kept: a table of a million cells, a file of some ten megabytes.
+_COMPARED: Final = KeepLimits(values=1_000_000, characters=50_000_000)
 
 
 class SiteSeen(Struct, frozen=True):

@@ -1,6 +1,7 @@
 """Values of items as JSON and back, without pickle: the same value of the same type, or a reason why not."""
 
 import json
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
@@ -137,8 +138,11 @@ def _order(one: Json) -> str:
 
 def _encode_str(value: str) -> Json:
     # Two lone surrogates side by side would come back as one character.
-    lone = not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value)
+    lone = _SURROGATE.search(value)
     return _tagged("str", _base64(value.encode("utf-8", "surrogatepass"))) if lone else value
+
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def _encode_int(value: int) -> Json:
