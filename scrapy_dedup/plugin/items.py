@@ -10,6 +10,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
+from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any, Final, Self
 from weakref import getweakrefcount
@@ -160,8 +161,8 @@ def url_of(adapter: ItemAdapter, settings: Settings) -> str | None:
 
 def _text_of_url(value: Any) -> str | None:
     """Return the text of a URL of a class of its own, as pydantic's, yarl's and web-poet's; None for anything else."""
-    if type(value).__module__ == "builtins" or hasattr(value, "__len__"):
-        return None  # such as bytes of a file, or a table, of which the text is long
+    if type(value).__module__ == "builtins" or hasattr(value, "__iter__"):
+        return None  # such as bytes of a file, or a table, of which the text is long; a URL may have a length
     try:
         return text if _URL.match(text := str(value)) else None
     except Exception:  # noqa: BLE001 (a class of the user's)
@@ -229,6 +230,8 @@ def _as_shown(value: Any) -> Any:
 
 def _object_shown(value: Any) -> Any:
     """Return the class of an object and all its attributes, where it holds nothing else; any other value as it is."""
+    if isinstance(value, Enum | PurePath):
+        return [type(value).__qualname__, value.name if isinstance(value, Enum) else str(value)]
     told: Any = () if type(value).__module__ == "builtins" else value.__reduce_ex__(4)
     is_plain = len(told) == 5 and told[:2] == (copyreg.__newobj__, (type(value),)) and told[3:] == (None, None)  # type: ignore[attr-defined]
     # What an object leaves out of its pickle may be what tells it from another.

@@ -6,10 +6,12 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from difflib import Match
-from enum import StrEnum
+from enum import Enum, StrEnum
+from pathlib import PurePath
 from typing import Any, ClassVar
 
 from itemadapter import ItemAdapter
+from pydantic import HttpUrl
 from scrapy import Field, FormRequest, Item, Request, Selector, Spider
 from scrapy.downloadermiddlewares.retry import get_retry_request
 from scrapy.exceptions import DropItem
@@ -98,12 +100,8 @@ class LoaderSpider(PathsSpider):
         yield loader.load_item()
 
 
-class Url:
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __str__(self) -> str:
-        return self.text
+class State(Enum):
+    NEW = 1
 
 
 class Hours:
@@ -120,13 +118,13 @@ class ObjectsSpider(PathsSpider):
     name = "objects"
 
     def items(self, response: Any) -> Iterator[Any]:
-        hours = Hours({"Mo": [9, 17]})
-        yield {"url": Url(response.url), "image": Url(response.urljoin("a.png")), "of": response, "hours": hours}
+        own = {"hours": Hours({"Mo": [9, 17]}), "state": State.NEW, "file": PurePath("a.png")}
+        yield {"url": HttpUrl(response.url), "image": HttpUrl(response.urljoin("a.png")), "of": response, **own}
 
 
 class AsText:
     def process_item(self, item: Any) -> Any:
-        texts = {name: str(item[name]) for name in ("url", "image", "hours")}
+        texts = {name: str(item[name]) for name in ("url", "image", "hours", "state", "file")}
         return {**item, **texts, "of": item["of"].css("p::attr(id)").get()}
 
 
