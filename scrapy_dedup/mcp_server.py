@@ -218,8 +218,8 @@ class Desk(Struct, frozen=True):
             anyio.from_thread.run(ctx.report_progress, done, total, visible(domain, 100))
 
         settings, project = settings_of_analysis(self.settings, changed), self._project(project_id)
+        counting = _counting(progress, PASSES * sum(pages_to_analyze(project, source_groups).values()))
         with project.session(read_only=dry_run) as session:
-            counting = _counting(progress, PASSES * sum(pages_to_analyze(session, project, source_groups).values()))
             result = DomainDedupService(session, settings).analyze_project(
                 project.id, source_groups=source_groups, dry_run=dry_run, progress=counting
             )

@@ -213,6 +213,13 @@ class RecleaningRepository:
         self._set_figures(connection, pages)
         self._set_decisions(connection, pages)
 
+    def write_unless_replaced(self, pages: Sequence[Recleaned]) -> None:
+        """Store what is left of those pages whose original is still the one that was cut, see `write`."""
+        kept = select(SourceRow.page_key, SourceRow.fetched_at).where(SourceRow.project_id == self._project_id)
+        rows = rows_in(self._session.connection(), kept, SourceRow.page_key, [page.page_key for page in pages])
+        fetched = {key: at for key, at in rows}  # noqa: C416 (rows are typed, pairs are not)
+        self.write([page for page in pages if fetched.get(page.page_key) == page.fetched_at])
+
     def write_refined(self, pages: Sequence[Recleaned]) -> int:
         """Store what is left of some pages that went out; return how many still were what they were.
 

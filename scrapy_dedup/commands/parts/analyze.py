@@ -29,17 +29,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Analyse, all in one transaction; a crawl that writes to the same SQLite file meanwhile waits."""
+    """Analyse, and write all in one transaction; a crawl that writes to the same SQLite file waits for that alone."""
     options = call.options
     groups, dry_run = options.source_group, options.dry_run
     given = analysis.AnalysisParameters(threshold_pct=options.threshold_pct, min_pages=options.min_pages)
     given |= analysis.AnalysisParameters(min_block_chars=options.min_block_chars, method=options.method)
     settings = analysis.settings_of_analysis(call.settings, given)
-    with call.opened() as project, project.session(read_only=dry_run) as session:
-        known = analysis.pages_to_analyze(session, project, groups)
+    with call.opened() as project:
+        known = analysis.pages_to_analyze(project, groups)
         domains = _asked_for(call, known)
-        service = analysis.DomainDedupService(session, settings)
-        with named_progress(analysis.PASSES * sum(known[domain] for domain in domains)) as told:
+        pages = analysis.PASSES * sum(known[domain] for domain in domains)
+        with project.session(read_only=dry_run) as session, named_progress(pages) as told:
+            service = analysis.DomainDedupService(session, settings)
             how = analysis.AnalysisParameters(source_groups=groups, dry_run=dry_run, progress=told)
             result = service.analyze_project(project.id, domains, **how)
     told_by = (call.project, settings, result, groups)

@@ -3,15 +3,17 @@
 Whatever reads or writes the store raises StoreError where that fails.
 """
 
+import json
 import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
-from typing import Any, Literal, TypedDict, Unpack
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any, Literal, TypedDict, Unpack
 
-from msgspec import Struct, field
+from msgspec import Struct, convert, field, to_builtins
 from msgspec.structs import asdict, replace
 from sqlalchemy.orm import Session
 
@@ -34,8 +36,9 @@ from scrapy_dedup.service.policies import repeat_policy
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge, SiteSample, learn_sample, learned_page
 from scrapy_dedup.service.templates.site_records import new_templates
 from scrapy_dedup.settings import COUNTING, PARAMETERS, Settings
+from scrapy_dedup.store.engine.database import begin
 from scrapy_dedup.store.pages import site_configs
-from scrapy_dedup.store.records.records import Method, Recleaned
+from scrapy_dedup.store.records.records import BoilerplateRecord, Method, Recleaned, TemplateRecord
 from scrapy_dedup.store.records.stored import StoredSource
 from scrapy_dedup.store.repositories import (
     DomainBoilerplateRepository,
@@ -47,6 +50,7 @@ from scrapy_dedup.store.writer import ProjectStore
 
 PASSES = 2
 _PAGES_AT_ONCE = 100
+_ASIDE_IN_MEMORY = 16_000_000
 
 Progress = Callable[[str, int], None]
 """Called with a domain and how many of its pages were read since the last call; each page is read PASSES times."""
@@ -93,13 +97,27 @@ class _Found(Struct):
         self.bytes_removed += reading.bytes_removed(cleaned)
 
 
+class _Learned(Struct, frozen=True):
+    """What is to be remembered of a domain."""
+
+    templates: list[TemplateRecord]
+    boilerplate: list[BoilerplateRecord]
+
+
 class DomainAnalysis:
-    """One analysis of one domain."""
+    """One analysis of one domain, which reads; what is to be written it puts *aside*, in parts."""
 
     def __init__(
-        self, session: Session, settings: Settings, project_id: uuid.UUID, domain: str, parameters: AnalysisParameters
+        self,
+        session: Session,
+        settings: Settings,
+        project_id: uuid.UUID,
+        domain: str,
+        parameters: AnalysisParameters,
+        aside: IO[str],
     ) -> None:
         self._session = session
+        self._aside = aside
         self._settings = settings
         self._policy = repeat_policy(settings)
         self._project_id = project_id
@@ -120,7 +138,7 @@ class DomainAnalysis:
         self._patterns = patterns_of(settings, decided, domain)
 
     def run(self) -> DomainAnalysisResult:
-        """Find what repeats, and write every page without it; returns what was found."""
+        """Find what repeats, and how every page is without it; returns what was found."""
         counts = self._count()
         settled = self._settled(counts)
         site = learn_sample(self._domain, self._sample, self._settings) if "template" in counts else None
@@ -128,13 +146,10 @@ class DomainAnalysis:
             method: _Found(count.boilerplate(settled.get(method)), site if method == "template" else None)
             for method, count in counts.items()
         }
-        writer = RecleaningRepository(self._session, self._project_id, LAYERS, self._settings.keep_decisions)
         recleaned = self._cut(found)
         while pages := list(islice(recleaned, _PAGES_AT_ONCE)):
-            if self._writes:
-                writer.write(pages)
-        if self._writes:
-            self._remember(found)
+            self._keep(pages)
+        self._keep(self._learned(found))
         return DomainAnalysisResult(
             domain=self._domain,
             pages_analyzed=sum(each.boilerplate.pages for each in found.values()),
@@ -142,6 +157,11 @@ class DomainAnalysis:
             blocks_boilerplate=sum(len(each.boilerplate.counts) for each in found.values()),
             bytes_removed_total=sum(each.bytes_removed for each in found.values()),
         )
+
+    def _keep(self, part: list[Recleaned] | _Learned) -> None:
+        if self._writes:
+            # In ASCII: lone surrogates, which pages may hold, are no valid UTF-8.
+            print(json.dumps(to_builtins(part, str_keys=True)), file=self._aside)
 
     def _pages(self, *, oldest_first: bool = False, tells: bool = True) -> Iterator[tuple[StoredSource, Reading]]:
         """Iterate over the pages that can be read; the others stay as they are."""
@@ -189,32 +209,35 @@ class DomainAnalysis:
                 chars_in=cleaned.chars_in,
                 chars_out=cleaned.chars_out,
                 decisions=removal_decisions(source.page_key, cleaned, self._at),
+                fetched_at=source.fetched_at,
             )
 
-    def _remember(self, found: Mapping[Method, _Found]) -> None:
-        repository = DomainBoilerplateRepository(self._session)
+    def _learned(self, found: Mapping[Method, _Found]) -> _Learned:
+        templates, boilerplate = list[TemplateRecord](), list[BoilerplateRecord]()
         for method, each in sorted(found.items()):
             if each.site is not None:
-                TemplateRepository(self._session, self._project_id).add(new_templates(None, each.site, self._at))
+                templates += new_templates(None, each.site, self._at)
             record = record_of(self._domain, method, each.boilerplate, each.samples, self._policy)
             removed = each.bytes_removed // each.boilerplate.pages
-            repository.upsert(self._project_id, **asdict(replace(record, bytes_removed_avg=removed)))
+            boilerplate.append(replace(record, bytes_removed_avg=removed))
+        return _Learned(templates, boilerplate)
 
 
 class NoPagesError(MissingError):
     """There is nothing to analyse; the message says what to do."""
 
 
-def pages_to_analyze(session: Session, project: ProjectStore, groups: Sequence[str] | None) -> dict[str, int]:
+def pages_to_analyze(project: ProjectStore, groups: Sequence[str] | None) -> dict[str, int]:
     """Return how many stored pages there are of each domain: of the project, or of some groups of its pages.
 
     Raises:
         NoPagesError: there are none, or none of one of the groups, whose name may be mistyped.
     """
-    sources = SourceRepository(session)
-    found = dict(sources.get_domains_for_project(project.id, groups))
-    unknown = (one for one in groups or () if not found or not sources.get_domains_for_project(project.id, [one]))
-    missing = next(unknown, None)
+    with project.session(read_only=True) as session:
+        sources = SourceRepository(session)
+        found = dict(sources.get_domains_for_project(project.id, groups))
+        unknown = (one for one in groups or () if not found or not sources.get_domains_for_project(project.id, [one]))
+        missing = next(unknown, None)
     if found and missing is None:
         return found
     of_group = f" of the group {missing!r}" if missing is not None else ""
@@ -263,11 +286,45 @@ class DomainDedupService:
         Raises:
             SettingError: a parameter is out of its range.
         """
-        chosen = settings_of_analysis(self._settings, parameters)
-        analysis = DomainAnalysis(self._session, chosen, project_id, domain, parameters)
-        result = analysis.run()
-        self._session.flush()
+        (result,) = self._analyze(project_id, [domain], parameters)
         return result
+
+    def _analyze(
+        self, project_id: uuid.UUID, domains: Iterable[str] | None, parameters: AnalysisParameters
+    ) -> list[DomainAnalysisResult]:
+        """Read and cut first, and write then: others write meanwhile, unless the session is in a transaction already.
+
+        Of all pages at once what is to be written has no room in memory.
+        """
+        settings, session = settings_of_analysis(self._settings, parameters), self._session
+        is_first = not session.in_transaction()
+        with SpooledTemporaryFile(_ASIDE_IN_MEMORY, "w+", encoding="ascii") as aside:
+            if is_first:
+                begin(session, write=False)
+            if domains is None:
+                of_groups = parameters.get("source_groups")
+                domains = dict(SourceRepository(session).get_domains_for_project(project_id, of_groups))
+            analyses = (DomainAnalysis(session, settings, project_id, domain, parameters, aside) for domain in domains)
+            results = [analysis.run() for analysis in analyses]
+            if parameters.get("dry_run"):
+                return results
+            if is_first:
+                session.rollback()
+                begin(session, write=True)
+            aside.seek(0)
+            writer = RecleaningRepository(session, project_id, LAYERS, settings.keep_decisions)
+            for part in map(json.loads, aside):
+                if isinstance(part, list):
+                    writer.write_unless_replaced(convert(part, list[Recleaned], str_keys=True))
+                else:
+                    self._remember(project_id, convert(part, _Learned, str_keys=True))
+        session.flush()
+        return results
+
+    def _remember(self, project_id: uuid.UUID, learned: _Learned) -> None:
+        TemplateRepository(self._session, project_id).add(learned.templates)
+        for record in learned.boilerplate:
+            DomainBoilerplateRepository(self._session).upsert(project_id, **asdict(record))
 
     def analyze_project(
         self, project_id: uuid.UUID, domains: Iterable[str] | None = None, **parameters: Unpack[AnalysisParameters]
@@ -278,10 +335,7 @@ class DomainDedupService:
             SettingError: a parameter is out of its range.
             StoreError: the store failed; nothing was written.
         """
-        if domains is None:
-            sources = SourceRepository(self._session)
-            domains = dict(sources.get_domains_for_project(project_id, parameters.get("source_groups")))
-        results = [self.analyze_domain(project_id, domain, **parameters) for domain in domains]
+        results = self._analyze(project_id, domains, parameters)
         if not parameters.get("dry_run"):
             self._session.commit()
         return ProjectAnalysisResult(

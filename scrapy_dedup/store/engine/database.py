@@ -272,6 +272,11 @@ def empty_log(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
+def begin(session: "Session", *, write: bool) -> None:
+    """Begin a session's transaction as one that reads, or writes; it must be in none."""
+    session.connection(execution_options={WRITES: write})
+
+
 class Database:
     """An open database whose schema is the present one: sessions and transactions.
 

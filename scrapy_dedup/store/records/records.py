@@ -570,7 +570,7 @@ class Recleaned(Struct, frozen=True):
         chars_out: characters of them that are kept.
         decisions: why layers left out blocks; of a layer that left out none there is no decision any more.
         report: what stands on an item beside it now; None: as it went out last.
-        fetched_at: of the original of a page that went out again; where another is stored by now, nothing is written.
+        fetched_at: of the original that was cut; where another is stored by now, nothing is written.
         compared: by what other pages are compared with such a page now.
     """
 

@@ -116,14 +116,14 @@ def analyze_boilerplate(
 def _analyse(
     asked: OpenProject, chosen: Settings, groups: list[str] | None, progress: Progress, *, dry_run: bool
 ) -> dict[str, Any]:
+    total, read_so_far = PASSES * sum(pages_to_analyze(asked.project, groups).values()), 0
+
+    def tell(_domain: str, read: int) -> None:
+        nonlocal read_so_far
+        read_so_far += read
+        progress(read_so_far, total)
+
     with asked.project.session(read_only=dry_run) as session:
-        total, read_so_far = PASSES * sum(pages_to_analyze(session, asked.project, groups).values()), 0
-
-        def tell(_domain: str, read: int) -> None:
-            nonlocal read_so_far
-            read_so_far += read
-            progress(read_so_far, total)
-
         service = DomainDedupService(session, chosen)
         result = service.analyze_project(asked.project.id, source_groups=groups, dry_run=dry_run, progress=tell)
     answer = answers.AnalysisAnswer.made(asked.project.name, chosen, result, groups, dry_run=dry_run)

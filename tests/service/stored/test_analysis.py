@@ -1,5 +1,6 @@
 import tracemalloc
 import uuid
+from datetime import timedelta
 from typing import Unpack
 
 import pytest
@@ -17,7 +18,7 @@ from scrapy_dedup.core.urls.normal_form import UrlRules, page_key
 from scrapy_dedup.service.cut.removals import removals_in
 from scrapy_dedup.service.stored.analysis import AnalysisParameters, DomainDedupService
 from scrapy_dedup.settings import SettingError, Settings
-from scrapy_dedup.store.records.records import BARE
+from scrapy_dedup.store.records.records import BARE, SourceRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.learned_site import listing, post
@@ -25,6 +26,7 @@ from tests.service.stored_pages import (
     BANNER,
     DOMAIN,
     FOOTER,
+    NOON,
     a_url,
     cleaned,
     html_page,
@@ -176,6 +178,19 @@ class TestTransactions:
 
         assert cleaned(project, 0) is None
         assert stats(store, project) == []
+
+    def test_others_write_while_pages_are_read_and_what_they_replace_stays(self, tmp_path):
+        with Store.open(f"sqlite:///{tmp_path / 'dedup.db'}", timeout=timedelta(0)) as store:
+            project, key, at = store.project("shop"), page_key(a_url(0)), NOON + timedelta(days=1)
+            put_text(project, range(6), BANNER)
+            newer = SourceRecord(key, a_url(0), DOMAIN, "content", "Another text.", at)
+
+            with store.session() as session:
+                service = DomainDedupService(session, Settings())
+                service.analyze_project(project.id, progress=lambda _domain, _pages: project.write([newer]))
+
+            assert (stored(project, 0).source.content, cleaned(project, 0)) == ("Another text.", None)
+            assert BANNER not in (cleaned(project, 1) or BANNER)
 
 
 @settings(max_examples=25, deadline=None)
