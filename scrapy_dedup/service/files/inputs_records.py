@@ -67,7 +67,7 @@ class NoPage(_Pageless, frozen=True):
     """A record that was read, and is no page: a redirect, an error, an image."""
 
 
-class Record(Protocol):
+class InputRecord(Protocol):
     """One record as it lies in its file; small enough to be sent to another process."""
 
     @property
@@ -85,7 +85,7 @@ class Record(Protocol):
         """Return the page, or why there is none."""
 
 
-Found: TypeAlias = Record | BadRecord | NoPage
+Found: TypeAlias = InputRecord | BadRecord | NoPage
 
 Thing = TypeVar("Thing")
 

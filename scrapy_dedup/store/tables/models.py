@@ -111,19 +111,19 @@ def _made(name: str, hint: Any, said: tuple[tuple[Any, ...], dict[str, Any]] | N
     return Column(name, *(map(copy, parts) if parts else (_TYPES[kind],)), nullable=is_null, **options)
 
 
-class OfProject(Base):
+class ProjectTable(Base):
     """What is of a project, by its key."""
 
     project_id: ColumnClause[uuid.UUID] = of_project(primary_key=True)
 
 
-class OfPage(OfProject):
+class OfPage(ProjectTable):
     """What is of one of its pages."""
 
     page_key: ColumnClause[bytes] = column(Key, primary_key=True)
 
 
-class OfDomain(OfProject):
+class OfDomain(ProjectTable):
     """What is of one of its domains."""
 
     domain: ColumnClause[str] = column(primary_key=True)
@@ -271,7 +271,7 @@ class SourceRow(Numbered):
     report: ColumnClause[bytes | None] = column(LargeBinary)
 
 
-class Response(OfProject):
+class Response(ProjectTable):
     """The newest answer to one URL as it came over the wire, to stand for a 304."""
 
     __tablename__ = "responses"
@@ -433,7 +433,7 @@ class VisitRow(Numbered):
     fetched: ColumnClause[str] = column(String(16))
 
 
-class Extraction(OfProject):
+class Extraction(ProjectTable):
     """What a callback yielded for one content of a page: enough to do without the callback next time."""
 
     __tablename__ = "extractions"
@@ -461,7 +461,7 @@ class Extraction(OfProject):
     items: ColumnClause[bytes | None] = column(LargeBinary)
 
 
-class Memo(OfProject):
+class Memo(ProjectTable):
     """What a costly function made of one text."""
 
     __tablename__ = "memos"
